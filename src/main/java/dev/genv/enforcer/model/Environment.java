@@ -1,0 +1,54 @@
+package dev.genv.enforcer.model;
+
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A live environment, as {@code envs.json} describes it. Every local user can write that file: this is testimony, not
+ * proof.
+ *
+ * @param uid the uid that was written down
+ * @param username null where genv knew no name
+ * @param creation the machine's local time, as genv wrote it
+ */
+public record Environment(
+        String eid,
+        long uid,
+        @Nullable String username,
+        String creation,
+        Config config,
+        List<Integer> pids,
+        List<String> kernelIds) {
+
+    public Environment {
+        pids = List.copyOf(pids);
+        kernelIds = List.copyOf(kernelIds);
+    }
+
+    /**
+     * What the user asked for.
+     *
+     * @param gpuMemory the memory capacity, as it was typed; genv accepts anything here
+     */
+    public record Config(
+            @Nullable String name,
+            @Nullable String gpuMemory,
+            @Nullable Integer gpus) {}
+
+    /** The memory capacity on each attached device; nothing where there is none or where it cannot be read. */
+    public Optional<Memory> capacity() {
+        return Optional.ofNullable(config.gpuMemory()).flatMap(Memory::parse);
+    }
+
+    /**
+     * Whose environment this is: the name, else the uid. Without a name, uid 0 is nobody: every container of genv's own
+     * toolkit looks like that.
+     */
+    public Optional<String> user() {
+        if (username != null && !username.isEmpty()) {
+            return Optional.of(username);
+        }
+        return uid == 0 ? Optional.empty() : Optional.of(Long.toString(uid));
+    }
+}

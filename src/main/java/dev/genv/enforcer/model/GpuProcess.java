@@ -1,0 +1,50 @@
+package dev.genv.enforcer.model;
+
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A process that computes on at least one device.
+ *
+ * @param uid its real uid, a fact of the kernel; null where it is not known
+ * @param command the short name ({@code /proc/PID/comm}), never its arguments
+ * @param usage one entry a device, in the order of the devices
+ */
+public record GpuProcess(
+        ProcessId id, @Nullable Long uid, String command, Membership membership, List<DeviceUsage> usage) {
+
+    public GpuProcess {
+        usage = usage.stream()
+                .sorted(Comparator.comparingInt(DeviceUsage::device))
+                .toList();
+    }
+
+    public int pid() {
+        return id.pid();
+    }
+
+    /** The indices of the devices it uses, ascending. */
+    public List<Integer> devices() {
+        return usage.stream().map(DeviceUsage::device).toList();
+    }
+
+    public boolean uses(int device) {
+        return usage.stream().anyMatch(use -> use.device() == device);
+    }
+
+    /** What it holds on that device: zero where it does not use it, null where the driver does not tell. */
+    public @Nullable Memory memoryOn(int device) {
+        for (var use : usage) {
+            if (use.device() == device) {
+                return use.memory();
+            }
+        }
+        return Memory.ZERO;
+    }
+
+    /** Whether it names this environment. */
+    public boolean names(String eid) {
+        return membership instanceof Membership.InEnvironment(var own) && own.equals(eid);
+    }
+}

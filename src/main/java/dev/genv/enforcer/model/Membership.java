@@ -1,0 +1,32 @@
+package dev.genv.enforcer.model;
+
+import java.util.Collection;
+
+/** Which environment a process belongs to. Not to know is an answer of its own, and never a reason to end anything. */
+public sealed interface Membership {
+
+    /** The process names this environment, whether or not there is one of that name. */
+    record InEnvironment(String eid) implements Membership {}
+
+    /** The process names no environment, or an empty one. */
+    record Outside() implements Membership {}
+
+    /** Nobody could tell, for this reason. */
+    record Unknown(String reason) implements Membership {}
+
+    /**
+     * What a process says of itself, seen beside the environments of its machine. A process without an id whose pid
+     * stands in an environment is unknown: genv's Python SDK and Ray set the id inside a running process, where
+     * {@code /proc/PID/environ} never shows it.
+     */
+    static Membership resolve(Membership own, int pid, Collection<Environment> environments) {
+        if (own instanceof Outside) {
+            for (var environment : environments) {
+                if (environment.pids().contains(pid)) {
+                    return new Unknown("names no environment, but environment " + environment.eid() + " lists its pid");
+                }
+            }
+        }
+        return own;
+    }
+}

@@ -1,0 +1,11 @@
+package dev.genv.enforcer.model;
+
+/** The parts of a machine that are looked at, each of which may be out of sight for a while. */
+public enum Part {
+    /** The devices and processes that the GPU tool lists. */
+    PROCESSES,
+    /** Which environments are alive ({@code envs.json}). */
+    ENVIRONMENTS,
+    /** Which devices they hold ({@code devices.json}). */
+    ATTACHMENTS
+}

@@ -1,0 +1,67 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Snapshot;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Broken by a process of a live environment on a device that is not attached to that environment. */
+final class EnvDevices implements Rule {
+
+    @Override
+    public RuleName name() {
+        return RuleName.ENV_DEVICES;
+    }
+
+    @Override
+    public Verdict check(Fleet fleet, Ending ending) {
+        var findings = new ArrayList<Finding>();
+        for (var snapshot : fleet.snapshots()) {
+            if (snapshot.knows(Part.PROCESSES, Part.ENVIRONMENTS, Part.ATTACHMENTS)) {
+                findings.addAll(check(fleet, snapshot));
+            }
+        }
+        return new Verdict(findings);
+    }
+
+    private List<Finding> check(Fleet fleet, Snapshot snapshot) {
+        var findings = new ArrayList<Finding>();
+        var devices = snapshot.devicesByIndex();
+        var processes = snapshot.processesByEnvironment();
+        for (var environment : snapshot.environments()) {
+            for (var process : processes.getOrDefault(environment.eid(), List.of())) {
+                var strange = notAttached(process, environment, devices);
+                if (!strange.isEmpty()) {
+                    var message = Words.on(fleet, snapshot.host())
+                            + "Process %d from environment %s is using non-attached GPU(s) %s"
+                                    .formatted(process.pid(), Words.safe(environment.eid()), Words.list(strange));
+                    findings.add(Finding.ofProcess(
+                            name(),
+                            snapshot,
+                            process,
+                            message,
+                            environment.user().orElse(null),
+                            environment.eid(),
+                            strange));
+                }
+            }
+        }
+        return findings;
+    }
+
+    /** A device that the state does not describe is not judged: who holds it is not known. */
+    private static List<Integer> notAttached(
+            GpuProcess process, Environment environment, Map<Integer, Device> devices) {
+        return process.devices().stream()
+                .filter(index -> {
+                    var device = devices.get(index);
+                    return device != null && !device.isAttachedTo(environment.eid());
+                })
+                .toList();
+    }
+}

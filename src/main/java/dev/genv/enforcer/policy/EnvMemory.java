@@ -1,0 +1,79 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProcessId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/** Broken by an environment that uses more memory on one of its devices than it asked for. */
+final class EnvMemory implements Rule {
+
+    @Override
+    public RuleName name() {
+        return RuleName.ENV_MEMORY;
+    }
+
+    @Override
+    public Verdict check(Fleet fleet, Ending ending) {
+        var findings = new ArrayList<Finding>();
+        var problems = new ArrayList<HostProblem>();
+        for (var snapshot : fleet.snapshots()) {
+            if (!snapshot.knows(Part.PROCESSES, Part.ENVIRONMENTS, Part.ATTACHMENTS)) {
+                continue;
+            }
+            var shares = MemoryShare.of(snapshot);
+            var over = shares.stream().filter(MemoryShare::isOver).toList();
+            var victims = new MemoryVictims(over, snapshot.host(), ending).choose();
+            for (var share : over) {
+                findings.add(finding(fleet, share, victims, ending));
+            }
+            shares.stream().flatMap(EnvMemory::problems).distinct().forEach(problems::add);
+        }
+        return new Verdict(findings, problems);
+    }
+
+    /** A process that another rule ends anyway brings relief here too, so both rules are named for it. */
+    private Finding finding(Fleet fleet, MemoryShare share, Set<ProcessId> victims, Ending ending) {
+        var environment = share.environment();
+        var message = Words.on(fleet, share.host())
+                + "Environment %s is using %dm on device %d which is %dm over its capacity of %s"
+                        .formatted(
+                                Words.safe(environment.eid()),
+                                share.used().megabytes(),
+                                share.device(),
+                                share.used().minus(share.capacity()).megabytes(),
+                                Words.safe(String.valueOf(environment.config().gpuMemory())));
+        var violation = new Violation(
+                name(),
+                share.host(),
+                "environment %s device %d uid %s".formatted(environment.eid(), share.device(), share.uid()),
+                message,
+                environment.user().orElse(null),
+                environment.eid(),
+                List.of(share.device()),
+                share.processes());
+        var actions = share.processes().stream()
+                .filter(process -> victims.contains(process.id()) || ending.isNow(share.host(), process))
+                .<Action>map(process -> new Action.Terminate(share.host(), process))
+                .toList();
+        return new Finding(violation, actions);
+    }
+
+    private static Stream<HostProblem> problems(MemoryShare share) {
+        return share.processes().stream()
+                .filter(process -> process.memoryOn(share.device()) == null)
+                .map(process -> new HostProblem(
+                        share.host(),
+                        new Problem(
+                                "memory_unknown",
+                                "The driver does not tell how much memory process %d of environment %s uses on device %d"
+                                        .formatted(
+                                                process.pid(),
+                                                Words.safe(share.environment().eid()),
+                                                share.device()))));
+    }
+}

@@ -1,0 +1,97 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Part;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Broken by a user whose environments hold more devices than allowed, over all machines. */
+final class MaxDevicesPerUser implements Rule {
+    private final DeviceLimits limits;
+
+    MaxDevicesPerUser(DeviceLimits limits) {
+        this.limits = limits;
+    }
+
+    @Override
+    public RuleName name() {
+        return RuleName.MAX_DEVICES_PER_USER;
+    }
+
+    @Override
+    public Verdict check(Fleet fleet, Ending ending) {
+        var held = new TreeMap<String, List<Holding>>();
+        var problems = new ArrayList<HostProblem>();
+        for (var snapshot : fleet.snapshots()) {
+            // Without the processes nobody can tell which devices are idle, and a running job might be hit first.
+            if (snapshot.knows(Part.PROCESSES, Part.ENVIRONMENTS, Part.ATTACHMENTS)) {
+                var holdings = new Holdings(snapshot, ending);
+                holdings.byUser()
+                        .forEach((user, more) -> held.computeIfAbsent(user, _ -> new ArrayList<>())
+                                .addAll(more));
+                problems.addAll(holdings.problems());
+            }
+        }
+        var hosts = hostsByUser(fleet);
+        var findings = new ArrayList<Finding>();
+        held.forEach((user, devices) -> limits.of(user).ifPresent(limit -> {
+            if (devices.size() > limit) {
+                var where = fleet.remote() ? " on %d hosts".formatted(hosts.getOrDefault(user, 0)) : "";
+                findings.add(finding(user, devices, devices.size() - limit, where));
+            }
+        }));
+        return new Verdict(findings, problems);
+    }
+
+    private Finding finding(String user, List<Holding> held, int over, String where) {
+        var surplus = held.stream().sorted(Holding.LEAST_HARM).limit(over).toList();
+        var actions = new ArrayList<Action>();
+        for (var holding : surplus) {
+            for (var share : holding.shares()) {
+                actions.add(
+                        new Action.Detach(holding.host(), share.environment(), holding.device(), share.attachment()));
+            }
+            for (var process : holding.processes()) {
+                actions.add(new Action.Terminate(holding.host(), process));
+            }
+        }
+        var message = "User %s is using %d devices%s which is %d more than the maximum allowed"
+                .formatted(Words.safe(user), held.size(), where, over);
+        var violation = new Violation(
+                name(),
+                onlyHost(held),
+                "user " + user,
+                message,
+                user,
+                null,
+                surplus.stream().map(Holding::device).distinct().sorted().toList(),
+                surplus.stream()
+                        .flatMap(holding -> holding.processes().stream())
+                        .distinct()
+                        .toList());
+        return new Finding(violation, actions);
+    }
+
+    private static @Nullable String onlyHost(List<Holding> held) {
+        var hosts = held.stream().map(Holding::host).collect(Collectors.toSet());
+        return hosts.size() == 1 ? hosts.iterator().next() : null;
+    }
+
+    /** On how many machines each user has environments, with devices or without. */
+    private static Map<String, Integer> hostsByUser(Fleet fleet) {
+        var hosts = new HashMap<String, Integer>();
+        for (var snapshot : fleet.snapshots()) {
+            Set<String> users = snapshot.environments().stream()
+                    .flatMap(environment -> environment.user().stream())
+                    .collect(Collectors.toSet());
+            users.forEach(user -> hosts.merge(user, 1, Integer::sum));
+        }
+        return hosts;
+    }
+}

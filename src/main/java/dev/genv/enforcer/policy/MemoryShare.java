@@ -1,0 +1,86 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Snapshot;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one real uid's processes use of one device in the name of one environment with a memory capacity. Each uid is
+ * judged by itself: to name somebody else's environment and fill it must not end his job.
+ *
+ * @param uid null where the uids are not known
+ */
+record MemoryShare(
+        String host,
+        Environment environment,
+        int device,
+        @Nullable Long uid,
+        Memory capacity,
+        List<GpuProcess> processes) {
+    private static final Comparator<@Nullable Long> UID = Comparator.nullsFirst(Comparator.naturalOrder());
+
+    /** The shares of all environments with a capacity on the devices that are attached to them, in a fixed order. */
+    static List<MemoryShare> of(Snapshot snapshot) {
+        var shares = new ArrayList<MemoryShare>();
+        var processes = snapshot.processesByEnvironment();
+        for (var environment : snapshot.environments()) {
+            var own = processes.getOrDefault(environment.eid(), List.of());
+            environment.capacity().ifPresent(capacity -> {
+                if (!own.isEmpty()) {
+                    snapshot.devices().stream()
+                            .filter(device -> device.isAttachedTo(environment.eid()))
+                            .forEach(device -> shares.addAll(of(snapshot.host(), environment, device, capacity, own)));
+                }
+            });
+        }
+        return shares;
+    }
+
+    private static List<MemoryShare> of(
+            String host, Environment environment, Device device, Memory capacity, List<GpuProcess> processes) {
+        var users = processes.stream()
+                .filter(process -> process.uses(device.index()))
+                .toList();
+        return users.stream()
+                .map(GpuProcess::uid)
+                .distinct()
+                .sorted(UID)
+                .map(uid -> new MemoryShare(
+                        host,
+                        environment,
+                        device.index(),
+                        uid,
+                        capacity,
+                        users.stream()
+                                .filter(process -> Objects.equals(process.uid(), uid))
+                                .collect(Collectors.toList())))
+                .toList();
+    }
+
+    /** What is used, as far as it is known. */
+    Memory used() {
+        return usedBy(process -> true);
+    }
+
+    Memory usedBy(Predicate<GpuProcess> which) {
+        return processes.stream().filter(which).map(this::known).reduce(Memory.ZERO, Memory::plus);
+    }
+
+    /** What a process uses here; zero where the driver does not tell, so that nobody is ended for it. */
+    Memory known(GpuProcess process) {
+        return Objects.requireNonNullElse(process.memoryOn(device), Memory.ZERO);
+    }
+
+    boolean isOver() {
+        return used().compareTo(capacity) > 0;
+    }
+}

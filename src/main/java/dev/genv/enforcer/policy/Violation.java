@@ -1,0 +1,39 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.GpuProcess;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A rule that is broken.
+ *
+ * @param host where; null where several machines have a part in it
+ * @param subject what breaks it, in a form that stays the same from cycle to cycle
+ * @param message the words that people read and grep for
+ * @param user whose environment it is, where there is one
+ * @param devices the indices of the devices it is about, ascending
+ * @param processes the processes it is about
+ */
+public record Violation(
+        RuleName rule,
+        @Nullable String host,
+        String subject,
+        String message,
+        @Nullable String user,
+        @Nullable String environment,
+        List<Integer> devices,
+        List<GpuProcess> processes) {
+
+    public Violation {
+        devices = List.copyOf(devices);
+        processes = List.copyOf(processes);
+    }
+
+    /** The same trouble in two cycles has the same key. A user's quota belongs to no single machine. */
+    public Key key() {
+        return new Key(rule, rule == RuleName.MAX_DEVICES_PER_USER ? null : host, subject);
+    }
+
+    /** What makes two violations the same one. */
+    public record Key(RuleName rule, @Nullable String host, String subject) {}
+}
