@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 /** An amount of GPU memory in bytes, never negative. */
 public record Memory(long bytes) implements Comparable<Memory> {
     public static final Memory ZERO = new Memory(0);
-    private static final Pattern TEXT = Pattern.compile("([0-9]{1,18}(?:\\.[0-9]{1,9})?)\\s*([kmg]?i?)b?");
+    private static final Pattern TEXT = Pattern.compile("([0-9]{1,19}(?:\\.[0-9]{1,9})?)\\s*([kmg]?i?)b?");
     private static final Map<String, Long> UNITS = Map.of(
             "", 1L, "k", 1_000L, "m", 1_000_000L, "g", 1_000_000_000L, "ki", 1L << 10, "mi", 1L << 20, "gi", 1L << 30);
 

@@ -1,6 +1,8 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
@@ -31,6 +33,9 @@ final class EnvMemory implements Rule {
             for (var share : over) {
                 findings.add(finding(fleet, share, victims, ending));
             }
+            snapshot.environments().stream()
+                    .flatMap(environment -> problems(snapshot.host(), environment))
+                    .forEach(problems::add);
             shares.stream().flatMap(EnvMemory::problems).distinct().forEach(problems::add);
         }
         return new Verdict(findings, problems);
@@ -57,10 +62,24 @@ final class EnvMemory implements Rule {
                 List.of(share.device()),
                 share.processes());
         var actions = share.processes().stream()
-                .filter(process -> victims.contains(process.id()) || ending.isNow(share.host(), process))
+                .filter(process -> victims.contains(process.id())
+                        || (ending.isNow(share.host(), process)
+                                && share.known(process).compareTo(Memory.ZERO) > 0))
                 .<Action>map(process -> new Action.Terminate(share.host(), process))
                 .toList();
         return new Finding(violation, actions);
+    }
+
+    private static Stream<HostProblem> problems(String host, Environment environment) {
+        var capacity = environment.config().gpuMemory();
+        return capacity == null || environment.capacity().isPresent()
+                ? Stream.empty()
+                : Stream.of(new HostProblem(
+                        host,
+                        new Problem(
+                                "capacity_unreadable",
+                                "The memory capacity %s of environment %s is no amount of memory"
+                                        .formatted(Words.safe(capacity), Words.safe(environment.eid())))));
     }
 
     private static Stream<HostProblem> problems(MemoryShare share) {

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Membership;
 import java.util.List;
-import java.util.Objects;
 import java.util.stream.Collectors;
 
 /** The words that people know from genv and grep for. What users wrote is made harmless in them. */
@@ -14,7 +14,7 @@ public final class Words {
     private Words() {}
 
     /** What stands in front of a line about this machine: nothing, as long as there is only our own. */
-    static String on(Fleet fleet, String host) {
+    public static String on(Fleet fleet, String host) {
         return fleet.remote() ? "[" + safe(host) + "] " : "";
     }
 
@@ -26,10 +26,7 @@ public final class Words {
                         .formatted(process.pid(), environment(process.membership()), list(process.devices()));
             case Action.Detach(var host, var environment, var device, var attachment) ->
                 "Detaching environment %s of user %s from device %d"
-                        .formatted(
-                                safe(environment.eid()),
-                                safe(Objects.requireNonNullElse(environment.username(), "N/A")),
-                                device);
+                        .formatted(safe(environment.eid()), name(environment), device);
         };
     }
 
@@ -58,6 +55,11 @@ public final class Words {
 
     static String list(List<Integer> numbers) {
         return numbers.stream().map(String::valueOf).collect(Collectors.joining(","));
+    }
+
+    private static String name(Environment environment) {
+        var name = environment.username();
+        return name == null || name.isEmpty() ? "N/A" : safe(name);
     }
 
     private static String environment(Membership membership) {
