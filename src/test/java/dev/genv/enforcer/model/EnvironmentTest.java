@@ -1,0 +1,46 @@
+package dev.genv.enforcer.model;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class EnvironmentTest {
+
+    @Test
+    void belongsToItsUser() {
+        assertThat(env("a").user("raz").uid(1000).build().user()).contains("raz");
+        assertThat(env("a").user("root").uid(0).build().user()).contains("root");
+    }
+
+    @Test
+    void withoutANameItBelongsToItsUid() {
+        assertThat(env("a").nameless().uid(1003).build().user()).contains("1003");
+        assertThat(env("a").user("").uid(1003).build().user()).contains("1003");
+    }
+
+    @Test
+    void withoutANameAndWithUidZeroItBelongsToNobody() {
+        assertThat(env("a").nameless().uid(0).build().user()).isEmpty();
+        assertThat(env("a").user("").uid(0).build().user()).isEmpty();
+    }
+
+    @Test
+    void itsCapacityIsReadAsItWasTyped() {
+        assertThat(env("a").capacity("1000mi").build().capacity()).contains(Memory.ofMebibytes(1000));
+        assertThat(env("a").capacity("4GB").build().capacity()).contains(new Memory(4_000_000_000L));
+        assertThat(env("a").build().capacity()).isEmpty();
+        assertThat(env("a").capacity("x").build().capacity()).isEmpty();
+    }
+
+    @Test
+    void keepsItsOwnCopies() {
+        var pids = new ArrayList<>(List.of(1));
+        var environment =
+                new Environment("a", 0, null, "", new Environment.Config(null, null, null), pids, new ArrayList<>());
+        pids.add(2);
+        assertThat(environment.pids()).containsExactly(1);
+    }
+}

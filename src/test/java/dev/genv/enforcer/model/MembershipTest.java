@@ -1,0 +1,42 @@
+package dev.genv.enforcer.model;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Membership.InEnvironment;
+import dev.genv.enforcer.model.Membership.Outside;
+import dev.genv.enforcer.model.Membership.Unknown;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class MembershipTest {
+    private static final List<Environment> ENVIRONMENTS =
+            List.of(env("a").pids(7).build(), env("b").pids(8, 812).build());
+
+    @Test
+    void whoNamesNoEnvironmentIsOutside() {
+        assertThat(Membership.resolve(new Outside(), 4711, ENVIRONMENTS)).isEqualTo(new Outside());
+        assertThat(Membership.resolve(new Outside(), 812, List.of())).isEqualTo(new Outside());
+    }
+
+    @Test
+    void whoNamesNoneButIsListedByOneIsUnknown() {
+        assertThat(Membership.resolve(new Outside(), 812, ENVIRONMENTS))
+                .isEqualTo(new Unknown("names no environment, but environment b lists its pid"));
+    }
+
+    @Test
+    void whatAProcessNamesCountsMoreThanTheListsOfOthers() {
+        var own = new InEnvironment("a");
+        assertThat(Membership.resolve(own, 812, ENVIRONMENTS)).isEqualTo(own);
+        var strange = new InEnvironment("gone");
+        assertThat(Membership.resolve(strange, 812, ENVIRONMENTS)).isEqualTo(strange);
+    }
+
+    @Test
+    void unknownStaysUnknownForItsOwnReason() {
+        var unknown = new Unknown("no permission");
+        assertThat(Membership.resolve(unknown, 812, ENVIRONMENTS)).isEqualTo(unknown);
+        assertThat(Membership.resolve(unknown, 4711, ENVIRONMENTS)).isEqualTo(unknown);
+    }
+}

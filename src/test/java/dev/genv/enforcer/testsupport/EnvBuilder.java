@@ -1,0 +1,70 @@
+package dev.genv.enforcer.testsupport;
+
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.model.Environment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Builds an environment and its attachments: raz's (uid 1000), without a capacity, unless told otherwise. */
+public final class EnvBuilder {
+    public static final String TIME = "20/11/2026 09:22:28";
+
+    final Map<Integer, List<Attachment>> attachments = new TreeMap<>();
+    private final String eid;
+    private final List<Integer> pids = new ArrayList<>();
+    private String username = "raz";
+    private long uid = 1000;
+    private String capacity;
+
+    private EnvBuilder(String eid) {
+        this.eid = eid;
+    }
+
+    public static EnvBuilder env(String eid) {
+        return new EnvBuilder(eid);
+    }
+
+    public EnvBuilder user(String name) {
+        username = name;
+        return this;
+    }
+
+    public EnvBuilder nameless() {
+        return user(null);
+    }
+
+    public EnvBuilder uid(long number) {
+        uid = number;
+        return this;
+    }
+
+    /** The memory capacity, as it was typed. */
+    public EnvBuilder capacity(String text) {
+        capacity = text;
+        return this;
+    }
+
+    public EnvBuilder pids(int... more) {
+        for (var pid : more) {
+            pids.add(pid);
+        }
+        return this;
+    }
+
+    public EnvBuilder attached(int... devices) {
+        return attachedAt(TIME, devices);
+    }
+
+    public EnvBuilder attachedAt(String time, int... devices) {
+        for (var device : devices) {
+            attachments.computeIfAbsent(device, _ -> new ArrayList<>()).add(new Attachment(eid, null, time));
+        }
+        return this;
+    }
+
+    public Environment build() {
+        return new Environment(eid, uid, username, TIME, new Environment.Config(null, capacity, null), pids, List.of());
+    }
+}

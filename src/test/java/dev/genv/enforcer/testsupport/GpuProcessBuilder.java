@@ -1,0 +1,81 @@
+package dev.genv.enforcer.testsupport;
+
+import dev.genv.enforcer.model.DeviceUsage;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.ProcessId;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Builds a GPU process: raz's (uid 1000), in no environment, on no device yet, unless told otherwise. */
+public final class GpuProcessBuilder {
+    private static final long START = 991_232;
+
+    private final int pid;
+    private final List<DeviceUsage> usage = new ArrayList<>();
+    private long start = START;
+    private Long uid = 1000L;
+    private Membership membership = new Membership.Outside();
+
+    private GpuProcessBuilder(int pid) {
+        this.pid = pid;
+    }
+
+    public static GpuProcessBuilder process(int pid) {
+        return new GpuProcessBuilder(pid);
+    }
+
+    /** What a process of this pid and the usual start time is called, on that machine. */
+    public static HostProcess id(String host, int pid) {
+        return new HostProcess(host, new ProcessId(pid, START));
+    }
+
+    /** Started so many ticks later than the others. */
+    public GpuProcessBuilder later(long ticks) {
+        start = START + ticks;
+        return this;
+    }
+
+    public GpuProcessBuilder uid(long number) {
+        uid = number;
+        return this;
+    }
+
+    public GpuProcessBuilder uidUnknown() {
+        uid = null;
+        return this;
+    }
+
+    public GpuProcessBuilder in(String eid) {
+        membership = new Membership.InEnvironment(eid);
+        return this;
+    }
+
+    public GpuProcessBuilder membershipUnknown() {
+        membership = new Membership.Unknown("no permission");
+        return this;
+    }
+
+    public GpuProcessBuilder uses(int... devices) {
+        for (var device : devices) {
+            uses(device, "100mi");
+        }
+        return this;
+    }
+
+    public GpuProcessBuilder uses(int device, String memory) {
+        usage.add(new DeviceUsage(device, Memory.parse(memory).orElseThrow()));
+        return this;
+    }
+
+    public GpuProcessBuilder usesUnknown(int device) {
+        usage.add(new DeviceUsage(device, null));
+        return this;
+    }
+
+    public GpuProcess build() {
+        return new GpuProcess(new ProcessId(pid, start), uid, "python", membership, usage);
+    }
+}

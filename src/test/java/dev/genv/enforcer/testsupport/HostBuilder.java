@@ -1,0 +1,99 @@
+package dev.genv.enforcer.testsupport;
+
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Snapshot;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+/** Builds the snapshot of a machine. Its devices are described and listed, and nothing is missing, unless told otherwise. */
+public final class HostBuilder {
+    private final String name;
+    private final Set<Integer> described = new TreeSet<>();
+    private final Set<Integer> listed = new TreeSet<>();
+    private final List<EnvBuilder> environments = new ArrayList<>();
+    private final List<GpuProcessBuilder> processes = new ArrayList<>();
+    private final Set<Part> missing = EnumSet.noneOf(Part.class);
+
+    private HostBuilder(String name) {
+        this.name = name;
+    }
+
+    public static HostBuilder host(String name) {
+        return new HostBuilder(name);
+    }
+
+    public static HostBuilder host() {
+        return host("here");
+    }
+
+    /** Several machines, or one that is not our own. */
+    public static Fleet remote(HostBuilder... hosts) {
+        return new Fleet(Stream.of(hosts).map(HostBuilder::snapshot).toList(), true);
+    }
+
+    /** Devices 0 to count - 1. */
+    public HostBuilder devices(int count) {
+        for (var index = 0; index < count; index++) {
+            described.add(index);
+            listed.add(index);
+        }
+        return this;
+    }
+
+    /** A device that the state describes and the GPU tool does not list. */
+    public HostBuilder unlisted(int device) {
+        listed.remove(device);
+        return this;
+    }
+
+    /** A device that the GPU tool lists and the state does not describe. */
+    public HostBuilder undescribed(int device) {
+        described.remove(device);
+        return this;
+    }
+
+    public HostBuilder with(EnvBuilder... more) {
+        environments.addAll(List.of(more));
+        return this;
+    }
+
+    public HostBuilder with(GpuProcessBuilder... more) {
+        processes.addAll(List.of(more));
+        return this;
+    }
+
+    public HostBuilder without(Part... parts) {
+        missing.addAll(List.of(parts));
+        return this;
+    }
+
+    public Snapshot snapshot() {
+        return new Snapshot(
+                name,
+                processes.stream().map(GpuProcessBuilder::build).toList(),
+                environments.stream().map(EnvBuilder::build).toList(),
+                described.stream().map(this::device).toList(),
+                listed,
+                missing,
+                List.of());
+    }
+
+    /** This machine alone, as our own. */
+    public Fleet fleet() {
+        return new Fleet(List.of(snapshot()), false);
+    }
+
+    private Device device(int index) {
+        List<Attachment> attachments = environments.stream()
+                .flatMap(env -> env.attachments.getOrDefault(index, List.of()).stream())
+                .toList();
+        return new Device(index, "15258mi", attachments);
+    }
+}

@@ -1,0 +1,62 @@
+package dev.genv.enforcer.testsupport;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.Violation;
+import dev.genv.enforcer.policy.Words;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Short ways to make a plan and to read it. */
+public final class Plans {
+    private Plans() {}
+
+    /** With these rules enforced, the others off, and no limits. */
+    public static Plan enforce(Fleet fleet, RuleName... rules) {
+        return enforcing(DeviceLimits.NONE, rules).check(fleet, Set.of());
+    }
+
+    public static Policy enforcing(DeviceLimits limits, RuleName... rules) {
+        var modes = Stream.of(rules).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
+        return new Policy(Map.copyOf(modes), limits);
+    }
+
+    /** What people read: the violations first, then the actions. */
+    public static List<String> lines(Plan plan) {
+        return Stream.concat(
+                        plan.violations().stream().map(Violation::message),
+                        plan.actions().stream().map(planned -> Words.of(planned.action())))
+                .toList();
+    }
+
+    /** The pids of those to be ended, in the order of the plan. */
+    public static List<Integer> ended(Plan plan) {
+        return actions(plan, Action.Terminate.class)
+                .map(terminate -> terminate.process().pid())
+                .toList();
+    }
+
+    /** What is to be detached, as {@code host/device eid}, in the order of the plan. */
+    public static List<String> detached(Plan plan) {
+        return actions(plan, Action.Detach.class)
+                .map(detach -> detach.host() + "/" + detach.device() + " "
+                        + detach.environment().eid())
+                .toList();
+    }
+
+    private static <T extends Action> Stream<T> actions(Plan plan, Class<T> kind) {
+        return plan.actions().stream()
+                .map(planned -> planned.action())
+                .filter(kind::isInstance)
+                .map(kind::cast);
+    }
+}
