@@ -1,0 +1,189 @@
+package dev.genv.enforcer.policy;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.Plans.ended;
+import static dev.genv.enforcer.testsupport.Plans.enforce;
+import static dev.genv.enforcer.testsupport.Plans.lines;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.testsupport.HostBuilder;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Who uses too much, and what that means. Whom to end for it is another matter: {@link MemoryVictimsTest}. */
+class EnvMemoryTest {
+    private static final String MESSAGE =
+            "Environment a is using 1153m on device 0 which is 104m over its capacity of 1000mi";
+
+    @Test
+    void endsWhatUsesMoreThanTheCapacity() {
+        assertThat(lines(check(glutton().fleet())))
+                .containsExactly(MESSAGE, "Terminating process 812 from environment a that is running on GPU(s) 0");
+    }
+
+    @Test
+    void namesItsMachineWhereThereAreOthers() {
+        assertThat(lines(check(remote(glutton())))).first().isEqualTo("[gpu-1] " + MESSAGE);
+    }
+
+    @Test
+    void tellsWhatIsBrokenAndByWhom() {
+        assertThat(check(glutton().fleet()).violations())
+                .containsExactly(new Violation(
+                        RuleName.ENV_MEMORY,
+                        "gpu-1",
+                        "environment a device 0 uid 1000",
+                        MESSAGE,
+                        "raz",
+                        "a",
+                        List.of(0),
+                        List.of(process(812).in("a").uses(0, "1100mi").build())));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"1100mi", "1153433600", "2g", "2GB", "1.2g"})
+    void whatFitsIsLeftAlone(String capacity) {
+        assertThat(check(using("1100mi", capacity))).isEqualTo(Plan.EMPTY);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"1153433599", "1099mi", "1153m", "1.1G", "0"})
+    void oneByteTooMuchIsTooMuch(String capacity) {
+        assertThat(ended(check(using("1100mi", capacity)))).containsExactly(812);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"x", "", "-1", "4t", "99999999999g"})
+    void aCapacityThatCannotBeReadIsNone(String capacity) {
+        var plan = check(using("1100mi", capacity));
+        assertThat(plan.violations()).isEmpty();
+        assertThat(plan.actions()).isEmpty();
+    }
+
+    @Test
+    void aCapacityThatCannotBeReadIsReported() {
+        assertThat(check(using("1100mi", "4\n")).problems()).isEmpty();
+        assertThat(check(using("1100mi", "4\nx")).problems())
+                .containsExactly(new HostProblem(
+                        "here",
+                        new Problem(
+                                "capacity_unreadable",
+                                "The memory capacity 4\\u000ax of environment a is no amount of memory")));
+    }
+
+    @Test
+    void withoutACapacityThereIsNoLimit() {
+        var fleet = host().devices(1)
+                .with(env("a").attached(0))
+                .with(process(812).in("a").uses(0, "15258mi"))
+                .fleet();
+        assertThat(check(fleet)).isEqualTo(Plan.EMPTY);
+    }
+
+    @Test
+    void eachAttachedDeviceIsJudgedByItself() {
+        var plan = check(host().devices(3)
+                .with(env("a").capacity("1000mi").attached(0, 1, 2))
+                .with(process(1).in("a").uses(0, "600mi").uses(1, "600mi").uses(2, "1001mi"))
+                .with(process(2).in("a").uses(1, "500mi"))
+                .fleet());
+        assertThat(lines(plan))
+                .startsWith(
+                        "Environment a is using 1153m on device 1 which is 104m over its capacity of 1000mi",
+                        "Environment a is using 1049m on device 2 which is 1m over its capacity of 1000mi");
+    }
+
+    @Test
+    void onlyAttachedDevicesAreJudged() {
+        var plan = check(host().devices(2)
+                .with(env("a").capacity("1000mi").attached(0), env("b").attached(1))
+                .with(process(1).in("a").uses(0, "900mi").uses(1, "5000mi"))
+                .fleet());
+        assertThat(plan).isEqualTo(Plan.EMPTY);
+    }
+
+    @Test
+    void onlyTheEnvironmentsOwnProcessesCount() {
+        var plan = check(host().devices(1)
+                .with(env("a").capacity("1000mi").attached(0), env("b").attached(0))
+                .with(process(1).in("a").uses(0, "900mi"), process(2).in("b").uses(0, "900mi"))
+                .with(
+                        process(3).uses(0, "900mi"),
+                        process(4).membershipUnknown().uses(0, "900mi"))
+                .fleet());
+        assertThat(plan).isEqualTo(Plan.EMPTY);
+    }
+
+    @Test
+    void whoFillsSomebodyElsesEnvironmentEndsNoJobOfHis() {
+        var plan = check(host().devices(1)
+                .with(env("a").capacity("1000mi").attached(0))
+                .with(process(1).in("a").uid(1000).uses(0, "800mi"))
+                .with(process(2).in("a").uid(1003).uses(0, "1100mi"))
+                .fleet());
+        assertThat(lines(plan)).first().isEqualTo(MESSAGE);
+        assertThat(plan.violations()).extracting(Violation::subject).containsExactly("environment a device 0 uid 1003");
+        assertThat(ended(plan)).containsExactly(2);
+    }
+
+    @Test
+    void unknownUidsAreJudgedTogether() {
+        var plan = check(host().devices(1)
+                .with(env("a").capacity("1000mi").attached(0))
+                .with(process(1).in("a").uidUnknown().uses(0, "800mi"))
+                .with(process(2).in("a").uidUnknown().uses(0, "300mi"))
+                .with(process(3).in("a").uses(0, "1000mi"))
+                .fleet());
+        assertThat(lines(plan)).first().isEqualTo(MESSAGE);
+        assertThat(ended(plan)).containsExactly(2);
+    }
+
+    @Test
+    void memoryThatNobodyKnowsIsReported() {
+        var plan = check(host().devices(1)
+                .with(env("a").capacity("1000mi").attached(0), env("b").attached(0))
+                .with(process(1).in("a").usesUnknown(0), process(2).in("b").usesUnknown(0))
+                .fleet());
+        assertThat(lines(plan)).isEmpty();
+        assertThat(plan.problems())
+                .containsExactly(
+                        new HostProblem(
+                                "here",
+                                new Problem(
+                                        "memory_unknown",
+                                        "The driver does not tell how much memory process 1 of environment a uses on device 0")));
+    }
+
+    @ParameterizedTest
+    @EnumSource(Part.class)
+    void doesNothingWithoutTheWholePicture(Part missing) {
+        assertThat(check(glutton().without(missing).fleet())).isEqualTo(Plan.EMPTY);
+    }
+
+    private static HostBuilder glutton() {
+        return host("gpu-1")
+                .devices(1)
+                .with(env("a").capacity("1000mi").attached(0))
+                .with(process(812).in("a").uses(0, "1100mi"));
+    }
+
+    private static Fleet using(String memory, String capacity) {
+        return host().devices(1)
+                .with(env("a").capacity(capacity).attached(0))
+                .with(process(812).in("a").uses(0, memory))
+                .fleet();
+    }
+
+    private static Plan check(Fleet fleet) {
+        return enforce(fleet, RuleName.ENV_MEMORY);
+    }
+}

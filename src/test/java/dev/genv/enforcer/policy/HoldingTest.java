@@ -1,0 +1,161 @@
+package dev.genv.enforcer.policy;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.Plans.detached;
+import static dev.genv.enforcer.testsupport.Plans.ended;
+import static dev.genv.enforcer.testsupport.Plans.enforcing;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.testsupport.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.HostBuilder;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.NullSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Which of a user's devices is given up first: the limit is always one less than he holds. */
+class HoldingTest {
+    private static final String OLD = "01/01/2026 00:00:00";
+    private static final String NEW = "31/12/2026 00:00:00";
+
+    @Test
+    void anIdleOneGoesBeforeABusyOneThatIsNewer() {
+        var plan = giveUpOne(newerIsBusy().fleet(), 2);
+        assertThat(detached(plan)).containsExactly("here/0 a");
+        assertThat(ended(plan)).isEmpty();
+    }
+
+    @Test
+    void whatAnyOfTheUsersEnvironmentsUsesIsBusy() {
+        var fleet = host().devices(2)
+                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1), env("c"))
+                .with(process(1).in("c").uses(1))
+                .fleet();
+        assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/0 a");
+    }
+
+    @Test
+    void aProcessOfAnotherUserDoesNotMakeItBusy() {
+        var fleet = host().devices(2)
+                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1), env("p").user("paul"))
+                .with(
+                        process(1).in("p").uses(1),
+                        process(2).uses(1),
+                        process(3).in("gone").uses(1))
+                .fleet();
+        assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/1 b");
+    }
+
+    @Test
+    void aProcessOfAnotherUidDoesNotMakeItBusy() {
+        var plan = giveUpOne(busyBecauseOf(process(1).uid(1003)), 2);
+        assertThat(detached(plan)).containsExactly("here/1 b");
+        assertThat(ended(plan)).containsExactly(1);
+    }
+
+    @Test
+    void rootOrAnUnknownUidMakesItBusy() {
+        assertThat(detached(giveUpOne(busyBecauseOf(process(1).uid(0)), 2))).containsExactly("here/0 a");
+        assertThat(detached(giveUpOne(busyBecauseOf(process(1).uidUnknown()), 2)))
+                .containsExactly("here/0 a");
+    }
+
+    @Test
+    void whatAnEarlierRuleEndsKeepsNothingBusy() {
+        var fleet = host().devices(3)
+                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1))
+                .with(process(1).in("b").uses(1, 2), process(2).in("a").uses(0))
+                .fleet();
+        var policy = enforcing(new DeviceLimits(1, Map.of()), RuleName.ENV_DEVICES, RuleName.MAX_DEVICES_PER_USER);
+        assertThat(detached(policy.check(fleet, Set.of()))).containsExactly("here/1 b");
+    }
+
+    @Test
+    void theMostRecentOneGoesFirst() {
+        var fleet = host().devices(3)
+                .with(env("a").attachedAt("02/01/2026 00:00:00", 0))
+                .with(env("b").attachedAt("01/02/2026 00:00:00", 1))
+                .with(env("c").attachedAt("31/01/2026 23:59:59", 2))
+                .fleet();
+        assertThat(detached(giveUpOne(fleet, 3))).containsExactly("here/1 b");
+    }
+
+    @ParameterizedTest
+    @NullSource
+    @ValueSource(strings = {"", "yesterday", "31/02/2026 00:00:00", "2027-01-01 00:00:00"})
+    void anUnreadableTimeIsOlderThanEverything(@Nullable String time) {
+        var fleet = host().devices(2)
+                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(time, 1))
+                .fleet();
+        assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/0 a");
+    }
+
+    @Test
+    void aSharedOneIsAsRecentAsItsLatestShare() {
+        var fleet = host().devices(2)
+                .with(env("a").attachedAt(OLD, 1), env("b").attachedAt(NEW, 1))
+                .with(env("c").attachedAt("01/06/2026 00:00:00", 0))
+                .fleet();
+        assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/1 a", "here/1 b");
+    }
+
+    @Test
+    void anotherUsersShareMakesItNoMoreRecent() {
+        var fleet = host().devices(2)
+                .with(env("a").attachedAt(OLD, 1), env("p").user("paul").attachedAt(NEW, 1))
+                .with(env("c").attachedAt("01/06/2026 00:00:00", 0))
+                .fleet();
+        assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/0 c");
+    }
+
+    @Test
+    void thenTheFirstHostThenTheHigherIndex() {
+        var hosts = remote(
+                host("gpu-2").devices(4).with(env("a").attached(3)),
+                host("gpu-1").devices(4).with(env("a").attached(1, 2)));
+        assertThat(detached(giveUpOne(hosts, 3))).containsExactly("gpu-1/2 a");
+        assertThat(detached(giveUp(2, hosts, 3))).containsExactly("gpu-1/1 a", "gpu-1/2 a");
+    }
+
+    @Test
+    void aTimeGoesBeforeTheHostAndIdlenessBeforeBoth() {
+        var hosts = remote(
+                host("gpu-1").devices(1).with(env("a").attachedAt(OLD, 0)),
+                host("gpu-2").devices(1).with(env("b").attachedAt(NEW, 0)),
+                host("gpu-3")
+                        .devices(1)
+                        .with(env("c").attachedAt(NEW, 0))
+                        .with(process(1).in("c").uses(0)));
+        assertThat(detached(giveUpOne(hosts, 3))).containsExactly("gpu-2/0 b");
+        assertThat(detached(giveUp(2, hosts, 3))).containsExactly("gpu-1/0 a", "gpu-2/0 b");
+    }
+
+    private static HostBuilder newerIsBusy() {
+        return host().devices(2)
+                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1))
+                .with(process(1).in("b").uses(1));
+    }
+
+    private static Fleet busyBecauseOf(GpuProcessBuilder process) {
+        return host().devices(2)
+                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1))
+                .with(process.in("b").uses(1))
+                .fleet();
+    }
+
+    private static Plan giveUpOne(Fleet fleet, int held) {
+        return giveUp(1, fleet, held);
+    }
+
+    private static Plan giveUp(int surplus, Fleet fleet, int held) {
+        var limits = new DeviceLimits(null, Map.of("raz", held - surplus));
+        return enforcing(limits, RuleName.MAX_DEVICES_PER_USER).check(fleet, Set.of());
+    }
+}

@@ -1,0 +1,90 @@
+package dev.genv.enforcer.policy;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.Plans.ended;
+import static dev.genv.enforcer.testsupport.Plans.enforce;
+import static dev.genv.enforcer.testsupport.Plans.lines;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.testsupport.HostBuilder;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class InactiveEnvProcessesTest {
+
+    @Test
+    void endsAProcessWhoseEnvironmentIsNotAlive() {
+        var plan = check(leftover().fleet());
+        assertThat(lines(plan))
+                .containsExactly(
+                        "Process 812 names environment 4711, which is not active",
+                        "Terminating process 812 from environment 4711 that is running on GPU(s) 0,1");
+    }
+
+    @Test
+    void namesItsMachineWhereThereAreOthers() {
+        assertThat(lines(check(remote(leftover()))))
+                .first()
+                .isEqualTo("[gpu-1] Process 812 names environment 4711, which is not active");
+    }
+
+    @Test
+    void tellsWhatIsBrokenAndByWhom() {
+        assertThat(check(leftover().fleet()).violations())
+                .containsExactly(new Violation(
+                        RuleName.INACTIVE_ENV_PROCESSES,
+                        "gpu-1",
+                        "process 812 991232",
+                        "Process 812 names environment 4711, which is not active",
+                        null,
+                        "4711",
+                        List.of(0, 1),
+                        List.of(process(812).in("4711").uses(0, 1).build())));
+    }
+
+    @Test
+    void anEnvironmentOfAnotherMachineDoesNotCount() {
+        var plan = check(remote(leftover(), host("gpu-2").devices(1).with(env("4711"))));
+        assertThat(ended(plan)).containsExactly(812);
+    }
+
+    @Test
+    void leavesEverybodyElseAlone() {
+        var plan = check(host().devices(1)
+                .with(env("a"))
+                .with(
+                        process(1).in("a").uses(0),
+                        process(2).uses(0),
+                        process(3).membershipUnknown().uses(0))
+                .fleet());
+        assertThat(plan).isEqualTo(Plan.EMPTY);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Part.class,
+            names = {"PROCESSES", "ENVIRONMENTS"})
+    void doesNothingWithoutKnowingWhoIsAlive(Part missing) {
+        assertThat(check(leftover().without(missing).fleet())).isEqualTo(Plan.EMPTY);
+    }
+
+    @Test
+    void needsNoAttachments() {
+        assertThat(ended(check(leftover().without(Part.ATTACHMENTS).fleet()))).containsExactly(812);
+    }
+
+    private static HostBuilder leftover() {
+        return host("gpu-1").devices(2).with(process(812).in("4711").uses(0, 1));
+    }
+
+    private static Plan check(Fleet fleet) {
+        return enforce(fleet, RuleName.INACTIVE_ENV_PROCESSES);
+    }
+}

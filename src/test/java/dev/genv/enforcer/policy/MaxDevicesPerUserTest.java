@@ -1,0 +1,227 @@
+package dev.genv.enforcer.policy;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.Plans.detached;
+import static dev.genv.enforcer.testsupport.Plans.ended;
+import static dev.genv.enforcer.testsupport.Plans.enforcing;
+import static dev.genv.enforcer.testsupport.Plans.lines;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.testsupport.HostBuilder;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Who holds too much, and what that means. Which devices go first is another matter: {@link HoldingTest}. */
+class MaxDevicesPerUserTest {
+
+    @Test
+    void detachesWhatIsTooMuchAndEndsWhatRunsThere() {
+        var plan = check(0, raz().with(process(67708).in("67609").uses(0)).fleet());
+        assertThat(lines(plan))
+                .containsExactly(
+                        "User raz is using 1 devices which is 1 more than the maximum allowed",
+                        "Terminating process 67708 from environment 67609 that is running on GPU(s) 0",
+                        "Detaching environment 67609 of user raz from device 0");
+    }
+
+    @Test
+    void tellsWhatIsBrokenAndByWhom() {
+        var plan = check(0, raz().with(process(67708).in("67609").uses(0)).fleet());
+        assertThat(plan.violations())
+                .containsExactly(new Violation(
+                        RuleName.MAX_DEVICES_PER_USER,
+                        "here",
+                        "user raz",
+                        "User raz is using 1 devices which is 1 more than the maximum allowed",
+                        "raz",
+                        null,
+                        List.of(0),
+                        List.of(process(67708).in("67609").uses(0).build())));
+    }
+
+    @Test
+    void whatIsAllowedIsLeftAlone() {
+        assertThat(check(1, raz().fleet())).isEqualTo(Plan.EMPTY);
+        assertThat(check(2, raz().fleet())).isEqualTo(Plan.EMPTY);
+        assertThat(check(DeviceLimits.NONE, raz().fleet())).isEqualTo(Plan.EMPTY);
+    }
+
+    @Test
+    void aLimitOfOneUserHoldsWithoutAGeneralOne() {
+        var limits = new DeviceLimits(null, Map.of("john", 1));
+        var plan = check(limits, johnAndPaul());
+        assertThat(plan.violations()).extracting(Violation::user).containsExactly("john");
+        assertThat(detached(plan)).containsExactly("here/1 j");
+    }
+
+    @Test
+    void aLimitOfOneUserGoesBeforeTheGeneralOne() {
+        assertThat(detached(check(new DeviceLimits(1, Map.of("john", 2)), johnAndPaul())))
+                .containsExactly("here/3 p");
+        assertThat(detached(check(new DeviceLimits(2, Map.of("john", 0)), johnAndPaul())))
+                .containsExactly("here/0 j", "here/1 j");
+    }
+
+    @Test
+    void withoutANameAUserIsHisUid() {
+        var plan = check(
+                new DeviceLimits(null, Map.of("1003", 0)),
+                host().devices(1)
+                        .with(env("a").nameless().uid(1003).attached(0))
+                        .fleet());
+        assertThat(lines(plan))
+                .containsExactly(
+                        "User 1003 is using 1 devices which is 1 more than the maximum allowed",
+                        "Detaching environment a of user N/A from device 0");
+    }
+
+    @Test
+    void uidZeroWithoutANameIsNobodyAndReported() {
+        var plan = check(
+                0,
+                host().devices(2)
+                        .with(
+                                env("a").nameless().uid(0).attached(0, 1),
+                                env("b").nameless().uid(0))
+                        .fleet());
+        assertThat(lines(plan)).isEmpty();
+        assertThat(plan.problems()).singleElement().satisfies(problem -> {
+            assertThat(problem.host()).isEqualTo("here");
+            assertThat(problem.problem().code()).isEqualTo("user_unknown");
+            assertThat(problem.problem().detail()).startsWith("Environment a has neither a user name nor a uid");
+        });
+    }
+
+    @Test
+    void rootWithANameIsAUser() {
+        var plan = check(
+                0,
+                host().devices(1).with(env("a").user("root").uid(0).attached(0)).fleet());
+        assertThat(detached(plan)).containsExactly("here/0 a");
+    }
+
+    @Test
+    void aSharedDeviceCountsOnceAndIsTakenFromAll() {
+        var shared = host().devices(2)
+                .with(
+                        env("a").attached(0, 1),
+                        env("b").attached(1),
+                        env("c").user("paul").attached(1))
+                .with(
+                        process(1).in("b").uses(1),
+                        process(2).in("c").uses(1),
+                        process(3).in("a").uses(0))
+                .fleet();
+        assertThat(check(2, shared)).isEqualTo(Plan.EMPTY);
+        var plan = check(new DeviceLimits(null, Map.of("raz", 0)), shared);
+        assertThat(lines(plan)).contains("User raz is using 2 devices which is 2 more than the maximum allowed");
+        assertThat(detached(plan)).containsExactly("here/0 a", "here/1 a", "here/1 b");
+        assertThat(ended(plan)).containsExactly(1, 3);
+    }
+
+    @Test
+    void endsTheEnvironmentsProcessesOnWhatIsDetachedAndNoOthers() {
+        var plan = check(
+                new DeviceLimits(null, Map.of("raz", 1)),
+                host().devices(3)
+                        .with(env("a").attached(0), env("b").attachedAt("21/11/2026 00:00:00", 1))
+                        .with(env("c").user("paul").attached(1))
+                        .with(
+                                process(1).in("a").uses(0),
+                                process(2).in("b").uses(1),
+                                process(3).in("b").uses(2))
+                        .with(
+                                process(4).in("c").uses(1),
+                                process(5).uses(1),
+                                process(6).in("b").uid(7).uses(1, 2))
+                        .with(
+                                process(8).in("a").uses(1),
+                                process(9).membershipUnknown().uses(1))
+                        .fleet());
+        assertThat(detached(plan)).containsExactly("here/1 b");
+        assertThat(ended(plan)).containsExactly(2, 6);
+    }
+
+    @Test
+    void onlyDevicesThatTheGpuToolListsCount() {
+        var fleet =
+                host().devices(3).unlisted(1).with(env("a").attached(0, 1, 2)).fleet();
+        assertThat(lines(check(1, fleet)))
+                .first()
+                .isEqualTo("User raz is using 2 devices which is 1 more than the maximum allowed");
+        assertThat(detached(check(0, fleet))).containsExactly("here/0 a", "here/2 a");
+    }
+
+    @Test
+    void countsOverAllMachinesWhereTheUserHasEnvironments() {
+        var hosts = new HostBuilder[5];
+        for (var i = 0; i < hosts.length; i++) {
+            hosts[i] =
+                    host("gpu-" + i).devices(4).with(env("a").user("alice").attached(i == 4 ? new int[0] : devices(i)));
+        }
+        var plan = check(8, remote(hosts));
+        assertThat(lines(plan))
+                .first()
+                .isEqualTo("User alice is using 10 devices on 5 hosts which is 2 more than the maximum allowed");
+        assertThat(plan.actions()).hasSize(2);
+        assertThat(plan.violations().getFirst().host()).isNull();
+    }
+
+    @Test
+    void saysOnHowManyHostsEvenWhereThereIsOne() {
+        var plan = check(0, remote(raz(), host("idle").devices(1).with(env("p").user("paul"))));
+        assertThat(lines(plan))
+                .first()
+                .isEqualTo("User raz is using 1 devices on 1 hosts which is 1 more than the maximum allowed");
+    }
+
+    @Test
+    void thatAnotherMachineJoinsInMakesItNoOtherViolation() {
+        var alone = check(0, remote(raz())).violations().getFirst();
+        var joined = check(0, remote(raz(), host("gpu-2").devices(1).with(env("a").attached(0))));
+        assertThat(joined.violations()).extracting(Violation::key).containsExactly(alone.key());
+    }
+
+    @ParameterizedTest
+    @EnumSource(Part.class)
+    void aMachineThatIsNotWhollySeenCountsForNothing(Part missing) {
+        var fleet = remote(
+                raz(),
+                host("gpu-2").devices(4).with(env("a").attached(0, 1, 2, 3)).without(missing));
+        assertThat(check(1, fleet)).isEqualTo(Plan.EMPTY);
+        assertThat(detached(check(0, fleet))).containsExactly("here/0 67609");
+    }
+
+    private static int[] devices(int host) {
+        return host % 2 == 0 ? new int[] {0, 1, 2} : new int[] {0, 3};
+    }
+
+    private static HostBuilder raz() {
+        return host().devices(1).with(env("67609").attached(0));
+    }
+
+    private static Fleet johnAndPaul() {
+        return host().devices(4)
+                .with(
+                        env("j").user("john").attached(0, 1),
+                        env("p").user("paul").attached(2, 3))
+                .fleet();
+    }
+
+    private static Plan check(int limit, Fleet fleet) {
+        return check(new DeviceLimits(limit, Map.of()), fleet);
+    }
+
+    private static Plan check(DeviceLimits limits, Fleet fleet) {
+        return enforcing(limits, RuleName.MAX_DEVICES_PER_USER).check(fleet, Set.of());
+    }
+}

@@ -1,0 +1,183 @@
+package dev.genv.enforcer.policy;
+
+import static dev.genv.enforcer.policy.RandomCase.target;
+import static dev.genv.enforcer.policy.RuleName.ENV_DEVICES;
+import static dev.genv.enforcer.policy.RuleName.ENV_MEMORY;
+import static dev.genv.enforcer.policy.RuleName.INACTIVE_ENV_PROCESSES;
+import static dev.genv.enforcer.policy.RuleName.MAX_DEVICES_PER_USER;
+import static dev.genv.enforcer.policy.RuleName.NON_ENV_PROCESSES;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.Membership;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** What must hold for every fleet under every policy, however strange. {@code -Dfuzz.seed} and {@code -Dfuzz.runs}. */
+class PolicyFuzzTest {
+
+    @Test
+    void onceThePlanIsDoneNoEnforcedRuleIsBroken() {
+        RandomCase.forEach(given -> {
+            var gone = given.goneFor(given.enforced());
+            var after = given.opinion().after(gone, detached(given, true));
+            for (var rule : given.enforced()) {
+                assertThat(after.isBroken(rule)).as("%s is broken", rule).isFalse();
+            }
+        });
+    }
+
+    @Test
+    void nobodyIsEndedForMemoryInVain() {
+        RandomCase.forEach(given -> {
+            var wanting = EnumSet.of(ENV_MEMORY);
+            wanting.addAll(given.enforced());
+            var gone = given.goneFor(wanting);
+            for (var planned : given.terminations()) {
+                if (planned.rules().contains(ENV_MEMORY)
+                        && planned.rules().stream().noneMatch(rule -> rule != ENV_MEMORY && given.enforces(rule))) {
+                    var others = new HashSet<>(gone);
+                    others.remove(target(planned));
+                    assertThat(given.opinion()
+                                    .after(others, detached(given, true))
+                                    .isBroken(ENV_MEMORY))
+                            .as("%s is ended in vain", target(planned))
+                            .isTrue();
+                }
+            }
+        });
+    }
+
+    @Test
+    void everyUserGivesUpWhatIsTooMuchAndWhatHarmsLeast() {
+        RandomCase.forEach(given -> {
+            var opinion = given.opinion();
+            var expected = new HashSet<Action.Detach>();
+            var gone = goneBeforeTheQuota(given);
+            if (given.modes().get(MAX_DEVICES_PER_USER) != RuleMode.OFF) {
+                for (var user : opinion.users()) {
+                    opinion.leastHarm(user, gone).stream()
+                            .limit(Math.max(0, opinion.surplus(user)))
+                            .forEach(slot -> expected.addAll(opinion.attachments(user, slot)));
+                }
+            }
+            assertThat(detached(given, false)).containsExactlyInAnyOrderElementsOf(expected);
+        });
+    }
+
+    @Test
+    void everyActionHasACause() {
+        RandomCase.forEach(given -> {
+            for (var planned : given.plan().actions()) {
+                assertThat(planned.causes())
+                        .isNotEmpty()
+                        .isSubsetOf(given.plan().violations());
+                assertThat(planned.enforced())
+                        .isEqualTo(planned.rules().stream().anyMatch(given::enforces));
+                for (var rule : planned.rules()) {
+                    assertThat(may(given, rule, planned.action()))
+                            .as("%s wants %s", rule, planned.action())
+                            .isTrue();
+                }
+            }
+        });
+    }
+
+    @Test
+    void everyCulpritIsFoundAndNobodyElse() {
+        RandomCase.forEach(given -> {
+            for (var rule : EnumSet.of(NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_DEVICES)) {
+                var found = given.plan().violations().stream()
+                        .filter(violation -> violation.rule() == rule)
+                        .flatMap(violation -> violation.processes().stream()
+                                .map(process -> new HostProcess(String.valueOf(violation.host()), process.id())))
+                        .toList();
+                var off = given.modes().get(rule) == RuleMode.OFF;
+                assertThat(found)
+                        .containsExactlyInAnyOrderElementsOf(
+                                off ? Set.of() : given.opinion().culprits(rule));
+            }
+        });
+    }
+
+    @Test
+    void theOrderInWhichThingsAreFoundChangesNothing() {
+        RandomCase.forEach(given -> {
+            var shuffled = given.random().shuffled(given.fleet());
+            assertThat(new Policy(given.modes(), given.limits()).check(shuffled, given.asked()))
+                    .isEqualTo(given.plan());
+        });
+    }
+
+    @Test
+    void nobodyIsEndedForWhatIsNotKnown() {
+        RandomCase.forEach(given -> {
+            for (var planned : given.terminations()) {
+                var process = ((Action.Terminate) planned.action()).process();
+                assertThat(process.membership()).isNotInstanceOf(Membership.Unknown.class);
+                if (planned.rules().contains(ENV_MEMORY)) {
+                    assertThat(process.usage())
+                            .anyMatch(
+                                    use -> use.memory() != null && use.memory().bytes() > 0);
+                }
+            }
+        });
+    }
+
+    @Test
+    void theFleetsBreakEveryRuleOften() {
+        var broken = new EnumMap<RuleName, Integer>(RuleName.class);
+        var together = 0L;
+        for (var seed = 0; seed < 1_000; seed++) {
+            var given = RandomCase.of(seed);
+            given.plan().violations().stream()
+                    .map(Violation::rule)
+                    .distinct()
+                    .forEach(rule -> broken.merge(rule, 1, Integer::sum));
+            together += given.terminations().stream()
+                    .filter(planned -> planned.rules().size() > 1)
+                    .count();
+        }
+        assertThat(broken)
+                .containsOnlyKeys(RuleName.values())
+                .allSatisfy((_, times) -> assertThat(times).isGreaterThan(200));
+        assertThat(together).as("ended for several rules").isGreaterThan(500);
+    }
+
+    private static List<Action.Detach> detached(RandomCase given, boolean enforcedOnly) {
+        return given.detachments().stream()
+                .filter(planned -> planned.enforced() || !enforcedOnly)
+                .map(planned -> (Action.Detach) planned.action())
+                .toList();
+    }
+
+    private static Set<HostProcess> goneBeforeTheQuota(RandomCase given) {
+        return given.goneFor(given.enforced().stream()
+                .filter(rule -> rule.compareTo(MAX_DEVICES_PER_USER) < 0)
+                .collect(Collectors.toSet()));
+    }
+
+    /** Whether the rule may want this. The quota ends whoever names an environment where it is detached. */
+    private static boolean may(RandomCase given, RuleName rule, Action action) {
+        if (given.modes().get(rule) == RuleMode.OFF) {
+            return false;
+        }
+        return switch (action) {
+            case Action.Detach _ -> rule == MAX_DEVICES_PER_USER;
+            case Action.Terminate terminate
+            when rule == MAX_DEVICES_PER_USER ->
+                detached(given, false).stream()
+                        .anyMatch(detach -> detach.host().equals(terminate.host())
+                                && terminate.process().uses(detach.device())
+                                && terminate
+                                        .process()
+                                        .names(detach.environment().eid()));
+            case Action.Terminate terminate -> given.opinion().culprits(rule).contains(terminate.target());
+        };
+    }
+}

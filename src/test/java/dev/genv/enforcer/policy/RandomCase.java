@@ -1,0 +1,101 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.testsupport.RandomFleets;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+
+/** A random fleet under a random policy, and the plan that was made for it. */
+record RandomCase(
+        RandomFleets random,
+        Fleet fleet,
+        Set<HostProcess> asked,
+        Map<RuleName, RuleMode> modes,
+        DeviceLimits limits,
+        Plan plan) {
+    private static final long SEED = Long.getLong("fuzz.seed", 20_261_120);
+    private static final int RUNS = Integer.getInteger("fuzz.runs", 3_000);
+
+    static void forEach(Consumer<RandomCase> property) {
+        for (var seed = SEED; seed < SEED + RUNS; seed++) {
+            try {
+                property.accept(of(seed));
+            } catch (AssertionError | RuntimeException broken) {
+                throw new AssertionError("see it alone with -Dfuzz.seed=" + seed + " -Dfuzz.runs=1", broken);
+            }
+        }
+    }
+
+    static RandomCase of(long seed) {
+        var random = new RandomFleets(seed);
+        var fleet = random.next();
+        var asked = random.asked(fleet);
+        var modes = modes(random);
+        var limits = limits(random);
+        return new RandomCase(random, fleet, asked, modes, limits, new Policy(modes, limits).check(fleet, asked));
+    }
+
+    SecondOpinion opinion() {
+        return new SecondOpinion(fleet, limits);
+    }
+
+    boolean enforces(RuleName rule) {
+        return modes.get(rule) == RuleMode.ENFORCE;
+    }
+
+    List<PlannedAction> terminations() {
+        return plan.actions().stream()
+                .filter(planned -> planned.action() instanceof Action.Terminate)
+                .toList();
+    }
+
+    List<PlannedAction> detachments() {
+        return plan.actions().stream()
+                .filter(planned -> planned.action() instanceof Action.Detach)
+                .toList();
+    }
+
+    /** Those that will be gone: what is ended for one of these rules, and what was asked to end before. */
+    Set<HostProcess> goneFor(Set<RuleName> rules) {
+        var gone = new HashSet<>(asked);
+        for (var planned : terminations()) {
+            if (planned.rules().stream().anyMatch(rules::contains)) {
+                gone.add(target(planned));
+            }
+        }
+        return gone;
+    }
+
+    Set<RuleName> enforced() {
+        return modes.keySet().stream().filter(this::enforces).collect(Collectors.toSet());
+    }
+
+    static HostProcess target(PlannedAction planned) {
+        return ((Action.Terminate) planned.action()).target();
+    }
+
+    private static Map<RuleName, RuleMode> modes(RandomFleets random) {
+        var modes = new EnumMap<RuleName, RuleMode>(RuleName.class);
+        for (var rule : RuleName.values()) {
+            modes.put(rule, random.oneIn(2) ? RuleMode.ENFORCE : random.pick(List.of(RuleMode.values())));
+        }
+        return modes;
+    }
+
+    private static DeviceLimits limits(RandomFleets random) {
+        var perUser = new HashMap<String, Integer>();
+        for (var user : List.of("raz", "bob", "1003", "nobody")) {
+            if (random.oneIn(3)) {
+                perUser.put(user, random.random().nextInt(4));
+            }
+        }
+        return new DeviceLimits(random.oneIn(4) ? null : random.random().nextInt(6), perUser);
+    }
+}
