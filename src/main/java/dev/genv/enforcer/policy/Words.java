@@ -2,6 +2,7 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -23,7 +24,7 @@ public final class Words {
         return switch (action) {
             case Action.Terminate(var host, var process) ->
                 "Terminating process %d from environment %s that is running on GPU(s) %s"
-                        .formatted(process.pid(), environment(process.membership()), list(process.devices()));
+                        .formatted(process.pid(), environmentOf(process), list(process.devices()));
             case Action.Detach(var host, var environment, var device, var attachment) ->
                 "Detaching environment %s of user %s from device %d"
                         .formatted(safe(environment.eid()), name(environment), device);
@@ -62,8 +63,9 @@ public final class Words {
         return name == null || name.isEmpty() ? "N/A" : safe(name);
     }
 
-    private static String environment(Membership membership) {
-        return membership instanceof Membership.InEnvironment(var eid) ? safe(eid) : "N/A";
+    /** The id of the environment that a process names, or {@code N/A}. */
+    public static String environmentOf(GpuProcess process) {
+        return process.membership() instanceof Membership.InEnvironment(var eid) ? safe(eid) : "N/A";
     }
 
     private static boolean isHarmless(int point) {

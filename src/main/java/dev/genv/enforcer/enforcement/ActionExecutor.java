@@ -1,0 +1,149 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.PlannedAction;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The only place that knows what is really done: audit mode, signals switched off, one signal to a process. */
+final class ActionExecutor {
+    /** How long what an asked process holds counts as freed. */
+    static final Duration COUNTS_AS_FREED = Duration.ofSeconds(60);
+
+    private final Map<String, HostWorker> workers;
+    private final Limits limits;
+    private final Ticker ticker;
+    private final Map<HostProcess, Long> asked = new HashMap<>();
+    private volatile boolean stopped;
+
+    /**
+     * What it may do.
+     *
+     * @param signals whether processes may be signalled at all
+     * @param timeout how long a host may take for its part of a plan
+     */
+    record Limits(ServiceMode mode, boolean signals, Duration timeout) {}
+
+    ActionExecutor(List<HostWorker> workers, Limits limits, Ticker ticker) {
+        this.workers = workers.stream()
+                .collect(Collectors.toMap(worker -> worker.host().name(), worker -> worker));
+        this.limits = limits;
+        this.ticker = ticker;
+    }
+
+    /** The processes that were asked to end so short a while ago that they count as gone. */
+    Set<HostProcess> justAsked() {
+        return asked.entrySet().stream()
+                .filter(entry -> ticker.since(entry.getValue()).compareTo(COUNTS_AS_FREED) < 0)
+                .map(Map.Entry::getKey)
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** Nothing is begun any more. */
+    void stop() {
+        stopped = true;
+    }
+
+    /**
+     * Does what is to be done.
+     *
+     * @return a record of each action; none for a process that was asked before, for it is asked once
+     */
+    List<ActionRecord> execute(List<PlannedAction> actions) throws InterruptedException {
+        var results = new HashMap<PlannedAction, Result>();
+        var byHost = new LinkedHashMap<String, List<PlannedAction>>();
+        var due =
+                actions.stream().filter(planned -> !wasAsked(planned.action())).toList();
+        for (var planned : due) {
+            var skipped = reasonToSkip(planned);
+            if (skipped != null) {
+                results.put(planned, skipped);
+            } else {
+                byHost.computeIfAbsent(planned.action().host(), _ -> new ArrayList<>())
+                        .add(planned);
+            }
+        }
+        perform(byHost, results);
+        return due.stream()
+                .map(planned -> new ActionRecord(
+                        planned, results.getOrDefault(planned, Result.failed("not done")), ticker.now()))
+                .toList();
+    }
+
+    /** Forgets the processes of this host that are no longer there. */
+    void keepOnly(String host, Set<HostProcess> present) {
+        asked.keySet().removeIf(process -> process.host().equals(host) && !present.contains(process));
+    }
+
+    private @Nullable Result reasonToSkip(PlannedAction planned) {
+        if (limits.mode() == ServiceMode.AUDIT) {
+            return new Result(Outcome.SKIPPED_AUDIT, "the service only audits");
+        }
+        if (!planned.enforced()) {
+            return new Result(Outcome.SKIPPED_AUDIT, "the rule only audits");
+        }
+        if (!limits.signals() && planned.action() instanceof Action.Terminate) {
+            return new Result(Outcome.SKIPPED_AUDIT, "GENV_TERMINATE_PROCESSES is 0");
+        }
+        return stopped ? Result.failed("the service is being stopped") : null;
+    }
+
+    /** Every host does its part at the same time as the others. */
+    private void perform(Map<String, List<PlannedAction>> byHost, Map<PlannedAction, Result> results)
+            throws InterruptedException {
+        var start = ticker.mark();
+        var pending = new LinkedHashMap<String, HostWorker.Pending<List<Result>>>();
+        for (var part : byHost.entrySet()) {
+            try {
+                pending.put(part.getKey(), begin(part.getKey(), part.getValue()));
+            } catch (HostException e) {
+                note(part.getValue(), failed(part.getValue(), e), results);
+            }
+        }
+        for (var part : pending.entrySet()) {
+            var planned = byHost.getOrDefault(part.getKey(), List.of());
+            try {
+                var left = limits.timeout().minus(ticker.since(start));
+                note(planned, part.getValue().await(left.isPositive() ? left : Duration.ofNanos(1)), results);
+            } catch (HostException e) {
+                note(planned, failed(planned, e), results);
+            }
+        }
+    }
+
+    private HostWorker.Pending<List<Result>> begin(String host, List<PlannedAction> planned) throws HostException {
+        var worker = workers.get(host);
+        if (worker == null) {
+            throw new HostException("no such host");
+        }
+        var actions = planned.stream().map(PlannedAction::action).toList();
+        return worker.start(() -> worker.host().perform(actions));
+    }
+
+    private static List<Result> failed(List<PlannedAction> planned, HostException why) {
+        return Collections.nCopies(planned.size(), Result.failed(String.valueOf(why.getMessage())));
+    }
+
+    private void note(List<PlannedAction> planned, List<Result> came, Map<PlannedAction, Result> results) {
+        for (var i = 0; i < planned.size() && i < came.size(); i++) {
+            results.put(planned.get(i), came.get(i));
+            if (came.get(i).outcome() == Outcome.SIGNALLED
+                    && planned.get(i).action() instanceof Action.Terminate terminate) {
+                asked.put(terminate.target(), ticker.mark());
+            }
+        }
+    }
+
+    private boolean wasAsked(Action action) {
+        return action instanceof Action.Terminate terminate && asked.containsKey(terminate.target());
+    }
+}

@@ -1,0 +1,58 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.Words;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import org.jboss.logging.Logger;
+
+/** Tells the log what is new: violations in genv's words, and every action also in one fixed form. */
+final class ActionLog {
+    private static final Logger LOG = Logger.getLogger(ActionLog.class);
+
+    private ActionLog() {}
+
+    static void tell(Fleet fleet, Journal.Update update) {
+        update.appeared().forEach(entry -> LOG.warn(entry.violation().message()));
+        for (var action : update.actions()) {
+            ReportLines.of(fleet, action).forEach(LOG::warn);
+            LOG.warn(fixedForm(action));
+        }
+        update.resolved()
+                .forEach(entry -> LOG.infof("Resolved: %s", entry.violation().message()));
+    }
+
+    /** One line, always with the same keys in the same order; what does not apply is {@code -}. */
+    static String fixedForm(ActionRecord done) {
+        var rules = done.planned().rules().stream().map(RuleName::label).collect(Collectors.joining(","));
+        var outcome = "outcome=%s detail=\"%s\""
+                .formatted(
+                        done.result().outcome().label(),
+                        Words.safe(Objects.requireNonNullElse(done.result().detail(), ""))
+                                .replace('"', '\''));
+        return switch (done.planned().action()) {
+            case Action.Terminate(var host, var process) ->
+                "action=terminate rules=%s host=%s pid=%d start_time=%d uid=%s environment=\"%s\" devices=%s signal=TERM %s"
+                        .formatted(
+                                rules,
+                                Words.safe(host),
+                                process.pid(),
+                                process.id().startTime(),
+                                Objects.requireNonNullElse(process.uid(), "-"),
+                                Words.environmentOf(process).replace('"', '\''),
+                                process.devices().stream().map(String::valueOf).collect(Collectors.joining(",")),
+                                outcome);
+            case Action.Detach(var host, var environment, var device, var attachment) ->
+                "action=detach rules=%s host=%s pid=- start_time=- uid=%d environment=\"%s\" devices=%d signal=- %s"
+                        .formatted(
+                                rules,
+                                Words.safe(host),
+                                environment.uid(),
+                                Words.safe(environment.eid()).replace('"', '\''),
+                                device,
+                                outcome);
+        };
+    }
+}

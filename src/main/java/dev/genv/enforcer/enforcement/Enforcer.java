@@ -1,0 +1,201 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/** Runs cycles, never two at a time, and none that ends the service. */
+public final class Enforcer {
+    private static final Logger LOG = Logger.getLogger(Enforcer.class);
+
+    private final Setup setup;
+    private final Ticker ticker;
+    private final Journal journal;
+    private final Collector collector;
+    private final ActionExecutor executor;
+    private final List<Consumer<CycleReport>> listeners;
+    private final AtomicBoolean running = new AtomicBoolean();
+    private final long createdAt;
+    private volatile @Nullable Latest latest;
+
+    /**
+     * What the cycles are about.
+     *
+     * @param remote whether the hosts are other machines than our own
+     * @param signals whether processes may be signalled at all
+     * @param lookTimeout how long a host may take to be looked at
+     * @param actTimeout how long a host may take to do its part
+     */
+    public record Setup(
+            List<Host> hosts,
+            boolean remote,
+            Policy policy,
+            ServiceMode mode,
+            boolean signals,
+            Duration lookTimeout,
+            Duration actTimeout) {}
+
+    /**
+     * Puts it together.
+     *
+     * @param listeners told of every cycle at its end
+     */
+    public Enforcer(Setup setup, Journal journal, Ticker ticker, List<Consumer<CycleReport>> listeners) {
+        this.setup = setup;
+        this.ticker = ticker;
+        this.journal = journal;
+        this.listeners = List.copyOf(listeners);
+        var workers = setup.hosts().stream().map(HostWorker::new).toList();
+        collector = new Collector(workers, setup.lookTimeout(), ticker);
+        executor = new ActionExecutor(
+                workers, new ActionExecutor.Limits(setup.mode(), setup.signals(), setup.actTimeout()), ticker);
+        createdAt = ticker.mark();
+    }
+
+    /** A finished cycle and the moment it ended, by the ticker's mark. */
+    private record Latest(CycleReport report, long endedAt) {}
+
+    /** Runs a cycle; nothing comes back where another one is still under way. */
+    public Optional<CycleReport> runCycle() {
+        if (!running.compareAndSet(false, true)) {
+            LOG.warn("The last cycle is still under way: this one is left out");
+            return Optional.empty();
+        }
+        try {
+            var startedAt = ticker.now();
+            var start = ticker.mark();
+            CycleReport report;
+            try {
+                report = cycle(startedAt, start);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                report = brokenOff(startedAt, start, "interrupted");
+            } catch (RuntimeException | LinkageError e) {
+                LOG.error("A cycle broke off; the next one will be tried as usual", e);
+                report = brokenOff(startedAt, start, e.toString());
+            }
+            latest = new Latest(report, ticker.mark());
+            tell(report);
+            return Optional.of(report);
+        } finally {
+            running.set(false);
+        }
+    }
+
+    private CycleReport cycle(Instant startedAt, long start) throws InterruptedException {
+        var hosts = collector.collect();
+        var fleet = new Fleet(hosts.stream().map(HostReport::snapshot).toList(), setup.remote());
+        var plan = setup.policy().check(fleet, executor.justAsked());
+        var actions = executor.execute(plan.actions());
+        remember(fleet, hosts, plan, actions);
+        return new CycleReport(
+                startedAt,
+                ticker.since(start),
+                resultOf(hosts, actions),
+                fleet,
+                hosts.stream().map(host -> withJudgement(host, plan)).toList(),
+                plan,
+                actions,
+                null);
+    }
+
+    /** Nothing new is begun from now on; a cycle under way comes to its end. */
+    public void stop() {
+        executor.stop();
+    }
+
+    public boolean isRunning() {
+        return running.get();
+    }
+
+    public Optional<CycleReport> latest() {
+        return Optional.ofNullable(latest).map(Latest::report);
+    }
+
+    /** How long ago the last cycle ended, or the service was started if there was none yet; not by the time of day. */
+    public Duration sinceLatest() {
+        var last = latest;
+        return ticker.since(last == null ? createdAt : last.endedAt());
+    }
+
+    public Policy policy() {
+        return setup.policy();
+    }
+
+    public boolean isRemote() {
+        return setup.remote();
+    }
+
+    private void remember(Fleet fleet, List<HostReport> hosts, Plan plan, List<ActionRecord> actions) {
+        for (var snapshot : fleet.snapshots()) {
+            if (snapshot.knows(Part.PROCESSES)) {
+                executor.keepOnly(
+                        snapshot.host(),
+                        snapshot.processes().stream()
+                                .map(process -> new HostProcess(snapshot.host(), process.id()))
+                                .collect(Collectors.toSet()));
+            }
+        }
+        var complete = hosts.stream()
+                .filter(HostReport::isComplete)
+                .map(HostReport::host)
+                .collect(Collectors.toSet());
+        var update = journal.update(
+                plan, actions, this::effectiveMode, complete, complete.size() == hosts.size(), ticker.now());
+        ActionLog.tell(fleet, update);
+    }
+
+    private RuleMode effectiveMode(RuleName rule) {
+        return setup.mode() == ServiceMode.AUDIT
+                ? RuleMode.AUDIT
+                : setup.policy().modeOf(rule);
+    }
+
+    private static HostReport withJudgement(HostReport host, Plan plan) {
+        var problems = new ArrayList<Problem>(host.problems());
+        plan.problems().stream()
+                .filter(problem -> problem.host().equals(host.host()))
+                .forEach(problem -> problems.add(problem.problem()));
+        return host.withProblems(problems);
+    }
+
+    private static CycleResult resultOf(List<HostReport> hosts, List<ActionRecord> actions) {
+        if (!hosts.stream().allMatch(HostReport::isComplete)) {
+            return CycleResult.INCOMPLETE;
+        }
+        return actions.stream().anyMatch(action -> action.result().outcome().isFailure())
+                ? CycleResult.ACTION_FAILED
+                : CycleResult.SUCCESS;
+    }
+
+    private CycleReport brokenOff(Instant startedAt, long start, String why) {
+        var fleet = new Fleet(List.of(), setup.remote());
+        return new CycleReport(
+                startedAt, ticker.since(start), CycleResult.FAILED, fleet, List.of(), Plan.EMPTY, List.of(), why);
+    }
+
+    private void tell(CycleReport report) {
+        for (var listener : listeners) {
+            try {
+                listener.accept(report);
+            } catch (RuntimeException e) {
+                LOG.error("A listener failed", e);
+            }
+        }
+    }
+}

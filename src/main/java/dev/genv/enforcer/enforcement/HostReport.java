@@ -1,0 +1,38 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.Snapshot;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How the look at one host went.
+ *
+ * @param lastLook when it last answered; null where it never did
+ * @param duration how long this look took
+ * @param gpuSource what told us about its GPUs; null where it did not answer
+ * @param problems what was found in looking and in judging
+ */
+public record HostReport(
+        Snapshot snapshot,
+        boolean reached,
+        @Nullable Instant lastLook,
+        Duration duration,
+        @Nullable String gpuSource,
+        @Nullable String driver,
+        List<Problem> problems) {
+
+    public String host() {
+        return snapshot.host();
+    }
+
+    public boolean isComplete() {
+        return reached && snapshot.isComplete();
+    }
+
+    HostReport withProblems(List<Problem> all) {
+        return new HostReport(snapshot, reached, lastLook, duration, gpuSource, driver, all);
+    }
+}

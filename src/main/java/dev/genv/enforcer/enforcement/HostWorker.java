@@ -1,0 +1,63 @@
+package dev.genv.enforcer.enforcement;
+
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Does the work of one host, one piece at a time, on a thread of its own, so that nobody waits for it for ever. */
+final class HostWorker {
+    private final Host host;
+    private volatile boolean busy;
+
+    HostWorker(Host host) {
+        this.host = host;
+    }
+
+    Host host() {
+        return host;
+    }
+
+    /**
+     * Starts a piece of work.
+     *
+     * @throws HostException where an earlier one still goes on
+     */
+    synchronized <T> Pending<T> start(Callable<T> work) throws HostException {
+        if (busy) {
+            throw new HostException("still busy with an earlier cycle");
+        }
+        busy = true;
+        var task = new FutureTask<>(work);
+        Thread.ofVirtual().name("host-" + host.name()).start(() -> {
+            try {
+                task.run();
+            } finally {
+                busy = false; // here, and not in the task: one that is cancelled before it begins is never called
+            }
+        });
+        return new Pending<>(task);
+    }
+
+    /** A piece of work that was started. */
+    record Pending<T>(FutureTask<T> task) {
+
+        /**
+         * Waits for it.
+         *
+         * @throws HostException where it failed, or was not done in time; it is then asked to stop
+         */
+        T await(Duration timeout) throws HostException, InterruptedException {
+            try {
+                return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+            } catch (TimeoutException e) {
+                task.cancel(true);
+                throw new HostException("no answer in time");
+            } catch (ExecutionException e) {
+                throw new HostException(String.valueOf(e.getCause()), e);
+            }
+        }
+    }
+}

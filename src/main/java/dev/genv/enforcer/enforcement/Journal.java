@@ -1,0 +1,164 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.Violation;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+/** Remembers violations. The active ones are never forgotten; of the resolved ones only the latest are kept. */
+public final class Journal {
+    /** A detachment that fails in a new way every cycle must not fill the memory. */
+    static final int MOST_ACTIONS = 100;
+
+    private static final Comparator<JournalEntry> NEWEST_FIRST = Comparator.comparing(
+                    JournalEntry::firstSeen, Comparator.reverseOrder())
+            .thenComparing(JournalEntry::id);
+
+    private final int mostResolved;
+    private final Map<Violation.Key, JournalEntry> active = new LinkedHashMap<>();
+    private final Deque<JournalEntry> resolved = new ArrayDeque<>();
+
+    public Journal(int mostResolved) {
+        this.mostResolved = mostResolved;
+    }
+
+    /** What a cycle added: what nobody has been told of yet. */
+    public record Update(List<JournalEntry> appeared, List<ActionRecord> actions, List<JournalEntry> resolved) {}
+
+    /**
+     * Takes in what a cycle saw and did.
+     *
+     * @param modes what is done about the violations of a rule
+     * @param complete the hosts that were seen completely: only what was on one of these can be over
+     * @param all whether all hosts were
+     */
+    public synchronized Update update(
+            Plan plan,
+            List<ActionRecord> records,
+            Function<RuleName, RuleMode> modes,
+            Set<String> complete,
+            boolean all,
+            Instant now) {
+        var appeared = new ArrayList<JournalEntry>();
+        var seen = new LinkedHashMap<Violation.Key, JournalEntry>();
+        for (var violation : plan.violations()) {
+            var mode = modes.apply(violation.rule());
+            var known = active.get(violation.key());
+            var entry = known == null ? begin(violation, mode, now) : known.seenAgain(violation, mode, now);
+            if (known == null) {
+                appeared.add(entry);
+            }
+            seen.put(violation.key(), entry);
+        }
+        var over = active.entrySet().stream()
+                .filter(entry -> !seen.containsKey(entry.getKey()))
+                .filter(entry -> {
+                    var host = entry.getKey().host();
+                    return host == null ? all : complete.contains(host);
+                })
+                .toList();
+        active.putAll(seen);
+        var ended = over.stream().map(entry -> entry.getValue().resolved()).toList();
+        List.copyOf(over).forEach(entry -> active.remove(entry.getKey()));
+        ended.forEach(resolved::addFirst);
+        while (resolved.size() > mostResolved) {
+            resolved.removeLast();
+        }
+        return new Update(appeared, note(records, modes), ended);
+    }
+
+    public synchronized Optional<JournalEntry> find(String id) {
+        return entries().filter(entry -> entry.id().equals(id)).findFirst();
+    }
+
+    /** The entries that match, newest first. */
+    public synchronized List<JournalEntry> find(Predicate<JournalEntry> which, int limit) {
+        return entries().filter(which).sorted(NEWEST_FIRST).limit(limit).toList();
+    }
+
+    private Stream<JournalEntry> entries() {
+        return Stream.concat(active.values().stream(), resolved.stream());
+    }
+
+    private static JournalEntry begin(Violation violation, RuleMode mode, Instant now) {
+        return new JournalEntry(UUID.randomUUID().toString(), violation, mode, true, now, now, 1, List.of());
+    }
+
+    /** Writes the actions down with the violations that caused them; what only repeats itself is left out. */
+    private List<ActionRecord> note(List<ActionRecord> records, Function<RuleName, RuleMode> modes) {
+        var news = new ArrayList<ActionRecord>();
+        for (var each : records) {
+            var isNew = false;
+            for (var cause : each.planned().causes()) {
+                isNew |= note(each, cause, modes.apply(cause.rule()));
+            }
+            if (isNew) {
+                news.add(each);
+            }
+        }
+        return news;
+    }
+
+    private boolean note(ActionRecord each, Violation cause, RuleMode mode) {
+        var entry = active.get(cause.key());
+        if (entry == null) {
+            return false;
+        }
+        var done = mode == RuleMode.ENFORCE || each.result().outcome() == Outcome.SKIPPED_AUDIT
+                ? each.result()
+                : new Result(Outcome.SKIPPED_AUDIT, "done for another rule; this one only audits");
+        var note = note(each.planned().action(), done, each.at());
+        var last = entry.actions().reversed().stream()
+                .filter(earlier -> sameTarget(earlier, note))
+                .findFirst();
+        if (last.isPresent() && last.get().repeats(note)) {
+            return false;
+        }
+        var actions = new ArrayList<>(entry.actions());
+        actions.add(note);
+        active.put(
+                cause.key(), entry.with(actions.subList(Math.max(0, actions.size() - MOST_ACTIONS), actions.size())));
+        return true;
+    }
+
+    private static boolean sameTarget(JournalEntry.ActionNote one, JournalEntry.ActionNote other) {
+        return one.type().equals(other.type())
+                && Objects.equals(one.pid(), other.pid())
+                && Objects.equals(one.environment(), other.environment())
+                && Objects.equals(one.device(), other.device());
+    }
+
+    private static JournalEntry.ActionNote note(Action action, Result result, Instant at) {
+        return switch (action) {
+            case Action.Terminate(var host, var process) ->
+                new JournalEntry.ActionNote(
+                        "terminate",
+                        process.pid(),
+                        result.outcome() == Outcome.SKIPPED_AUDIT ? null : "TERM",
+                        null,
+                        null,
+                        at,
+                        result.outcome(),
+                        result.detail());
+            case Action.Detach(var host, var environment, var device, var attachment) ->
+                new JournalEntry.ActionNote(
+                        "detach", null, null, environment.eid(), device, at, result.outcome(), result.detail());
+        };
+    }
+}

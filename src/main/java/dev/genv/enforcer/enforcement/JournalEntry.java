@@ -1,0 +1,68 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.Violation;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A violation through its life.
+ *
+ * @param id stays the same as long as the trouble lasts
+ * @param violation as it was last seen
+ * @param mode what is done about it: the weaker one of its rule's and the service's
+ * @param cycles in how many cycles it was seen
+ * @param actions what was done about it, oldest first
+ */
+public record JournalEntry(
+        String id,
+        Violation violation,
+        RuleMode mode,
+        boolean active,
+        Instant firstSeen,
+        Instant lastSeen,
+        int cycles,
+        List<ActionNote> actions) {
+
+    /**
+     * Something that was done about a violation.
+     *
+     * @param type {@code terminate} or {@code detach}
+     * @param pid the process that was signalled; null for a detachment
+     * @param signal its name; null where none was sent
+     * @param environment the environment that was detached; null for a termination
+     * @param device the device that it was detached from; null for a termination
+     */
+    public record ActionNote(
+            String type,
+            @Nullable Integer pid,
+            @Nullable String signal,
+            @Nullable String environment,
+            @Nullable Integer device,
+            Instant at,
+            Outcome outcome,
+            @Nullable String detail) {
+
+        /** Whether it says the same, at another time. */
+        boolean repeats(ActionNote other) {
+            return withTime(other.at).equals(other);
+        }
+
+        private ActionNote withTime(Instant time) {
+            return new ActionNote(type, pid, signal, environment, device, time, outcome, detail);
+        }
+    }
+
+    JournalEntry seenAgain(Violation now, RuleMode nowMode, Instant at) {
+        return new JournalEntry(id, now, nowMode, true, firstSeen, at, cycles + 1, actions);
+    }
+
+    JournalEntry with(List<ActionNote> all) {
+        return new JournalEntry(id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all));
+    }
+
+    JournalEntry resolved() {
+        return new JournalEntry(id, violation, mode, false, firstSeen, lastSeen, cycles, actions);
+    }
+}

@@ -1,0 +1,126 @@
+package dev.genv.enforcer.format;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Problem;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * What {@code devices.json} says. An entry that cannot be read costs itself and nothing else.
+ *
+ * @param devices with the attachments of all environments, dead ones too
+ */
+public record DevicesFile(List<Device> devices, List<Problem> problems) {
+    public static final DevicesFile EMPTY = new DevicesFile(List.of(), List.of());
+
+    /**
+     * Reads the file's present form or the one from before genv 0.9.0.
+     *
+     * @throws UnreadableException where the whole is of no shape that genv ever wrote
+     */
+    public static DevicesFile of(JsonNode root) throws UnreadableException {
+        var byIndex = new LinkedHashMap<Integer, Device>();
+        var repeated = new HashSet<Integer>();
+        var problems = new ArrayList<Problem>();
+        for (var entry : isOld(root) ? OldDevices.modernised(root) : Entries.of(root, "devices", "index")) {
+            try {
+                var device = device(new Fields(entry), problems);
+                if (byIndex.put(device.index(), device) != null) {
+                    repeated.add(device.index());
+                    problems.add(Entries.problem("device " + device.index(), "is there more than once"));
+                }
+            } catch (UnreadableException e) {
+                problems.add(Entries.problem("device " + entry.path("index").asText("?"), e));
+            }
+        }
+        repeated.forEach(byIndex::remove);
+        return new DevicesFile(List.copyOf(byIndex.values()), List.copyOf(problems));
+    }
+
+    /** The devices in the file's form. */
+    public static JsonNode write(List<Device> devices) {
+        var array = JsonNodeFactory.instance.arrayNode();
+        for (var device : devices) {
+            var attachments = array.addObject()
+                    .put("index", device.index())
+                    .put("total_memory", device.totalMemory())
+                    .putArray("attachments");
+            for (var attachment : device.attachments()) {
+                attachments
+                        .addObject()
+                        .put("eid", attachment.eid())
+                        .put("gpu_memory", attachment.gpuMemory())
+                        .put("time", attachment.time());
+            }
+        }
+        return JsonNodeFactory.instance.objectNode().set("devices", array);
+    }
+
+    /**
+     * The same file without one attachment: same environment, same device, same time. Whatever else stands in it stays as
+     * it is, also what we do not understand.
+     *
+     * @return nothing where there is no such attachment
+     * @throws UnreadableException where the file is in the form from before genv 0.9.0, or in none
+     */
+    public static Optional<JsonNode> without(JsonNode root, int device, Attachment attachment)
+            throws UnreadableException {
+        if (isOld(root)) {
+            throw new UnreadableException("has the form from before genv 0.9.0, which is read but never written");
+        }
+        Entries.of(root, "devices", "index");
+        var copy = root.deepCopy();
+        var removed = false;
+        for (var entry : copy.path("devices")) {
+            if (entry.path("index").isInt()
+                    && entry.path("index").intValue() == device
+                    && entry.path("attachments") instanceof ArrayNode attachments) {
+                removed |= remove(attachments, attachment);
+            }
+        }
+        return removed ? Optional.of(copy) : Optional.empty();
+    }
+
+    private static boolean remove(ArrayNode attachments, Attachment attachment) {
+        var before = attachments.size();
+        for (var each = attachments.elements(); each.hasNext(); ) {
+            if (isSame(each.next(), attachment)) {
+                each.remove();
+            }
+        }
+        return attachments.size() < before;
+    }
+
+    private static boolean isSame(JsonNode node, Attachment attachment) {
+        return node.path("eid").isTextual()
+                && node.path("eid").textValue().equals(attachment.eid())
+                && Objects.equals(node.path("time").textValue(), attachment.time());
+    }
+
+    private static boolean isOld(JsonNode root) {
+        return root.path("devices").isObject();
+    }
+
+    private static Device device(Fields fields, List<Problem> problems) throws UnreadableException {
+        var index = fields.index("index");
+        var attachments = new ArrayList<Attachment>();
+        for (var entry : fields.array("attachments")) {
+            try {
+                var attachment = new Fields(entry);
+                attachments.add(new Attachment(
+                        attachment.id("eid"), attachment.textOrNull("gpu_memory"), attachment.textOrNull("time")));
+            } catch (UnreadableException e) {
+                problems.add(Entries.problem("an attachment of device " + index, e));
+            }
+        }
+        return new Device(index, fields.textOrNull("total_memory"), attachments);
+    }
+}

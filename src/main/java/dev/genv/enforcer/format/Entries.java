@@ -1,0 +1,43 @@
+package dev.genv.enforcer.format;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.genv.enforcer.model.Problem;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The entries of a state file, in either of its forms. */
+final class Entries {
+    private Entries() {}
+
+    /** The entries of {@code {"name": […]}}, or of the old {@code {"name": {"id": {…}}}}, where the id moves in. */
+    static List<JsonNode> of(JsonNode root, String name, String id) throws UnreadableException {
+        var collection = root.path(name);
+        var entries = new ArrayList<JsonNode>();
+        if (collection.isArray()) {
+            collection.forEach(entries::add);
+        } else if (collection.isObject()) {
+            for (var property : collection.properties()) {
+                entries.add(withId(property.getValue(), id, property.getKey()));
+            }
+        } else {
+            throw new UnreadableException("has no \"" + name + "\"");
+        }
+        return entries;
+    }
+
+    static Problem problem(String entry, UnreadableException why) {
+        return problem(entry, String.valueOf(why.getMessage()));
+    }
+
+    static Problem problem(String entry, String why) {
+        return new Problem("entry_unreadable", entry + " " + why);
+    }
+
+    private static JsonNode withId(JsonNode entry, String id, String value) {
+        if (entry instanceof ObjectNode object && !object.has(id)) {
+            return object.deepCopy().put(id, value);
+        }
+        return entry;
+    }
+}

@@ -1,0 +1,97 @@
+package dev.genv.enforcer.format;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The fields of one JSON object, each of which must be what genv writes there. */
+final class Fields {
+    private static final long LARGEST_UID = 0xFFFF_FFFFL;
+    private final JsonNode object;
+
+    Fields(JsonNode object) throws UnreadableException {
+        if (!object.isObject()) {
+            throw new UnreadableException("is not an object");
+        }
+        this.object = object;
+    }
+
+    String id(String name) throws UnreadableException {
+        var node = object.path(name);
+        if (!node.isTextual() || node.textValue().isEmpty()) {
+            throw new UnreadableException("has no " + name);
+        }
+        return node.textValue();
+    }
+
+    @Nullable
+    String textOrNull(String name) throws UnreadableException {
+        var node = object.path(name);
+        if (node.isNull() || node.isMissingNode()) {
+            return null;
+        }
+        if (!node.isTextual()) {
+            throw new UnreadableException("has a " + name + " that is not text");
+        }
+        return node.textValue();
+    }
+
+    int index(String name) throws UnreadableException {
+        var node = object.path(name);
+        if (!node.isIntegralNumber() || !node.canConvertToInt() || node.intValue() < 0) {
+            throw new UnreadableException("has an " + name + " that is not a number from 0");
+        }
+        return node.intValue();
+    }
+
+    long uid(String name) throws UnreadableException {
+        var node = object.path(name);
+        if (!node.isIntegralNumber()
+                || !node.canConvertToLong()
+                || node.longValue() < 0
+                || node.longValue() > LARGEST_UID) {
+            throw new UnreadableException("has a " + name + " that is not a user's number");
+        }
+        return node.longValue();
+    }
+
+    @Nullable
+    Integer countOrNull(String name) throws UnreadableException {
+        var node = object.path(name);
+        if (node.isNull() || node.isMissingNode()) {
+            return null;
+        }
+        if (!node.isIntegralNumber() || !node.canConvertToInt()) {
+            throw new UnreadableException("has a " + name + " that is not a whole number");
+        }
+        return node.intValue();
+    }
+
+    /** An array, or what older versions of genv did not write at all. */
+    List<JsonNode> arrayOrNone(String name) throws UnreadableException {
+        var node = object.path(name);
+        if (node.isMissingNode()) {
+            return List.of();
+        }
+        return array(name);
+    }
+
+    List<JsonNode> array(String name) throws UnreadableException {
+        var node = object.path(name);
+        if (!node.isArray()) {
+            throw new UnreadableException("has no array of " + name);
+        }
+        return List.copyOf(elements(node));
+    }
+
+    JsonNode child(String name) {
+        return object.path(name);
+    }
+
+    private static List<JsonNode> elements(JsonNode array) {
+        var elements = new ArrayList<JsonNode>(array.size());
+        array.forEach(elements::add);
+        return elements;
+    }
+}

@@ -1,0 +1,106 @@
+package dev.genv.enforcer.format;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.SerializableString;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.io.CharacterEscapes;
+import com.fasterxml.jackson.core.io.SerializedString;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import com.fasterxml.jackson.core.util.DefaultIndenter;
+import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
+import com.fasterxml.jackson.core.util.Separators;
+import com.fasterxml.jackson.core.util.Separators.Spacing;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.ObjectWriter;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/** JSON as Python's {@code json.dumps(…, indent=2)} writes it, byte for byte; read with limits. */
+public final class GenvJson {
+    /** genv's own files are five levels deep. */
+    private static final int DEEPEST = 64;
+
+    private static final ObjectMapper MAPPER = JsonMapper.builder(JsonFactory.builder()
+                    .streamReadConstraints(StreamReadConstraints.builder()
+                            .maxNestingDepth(DEEPEST)
+                            .build())
+                    .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
+                    .disable(JsonWriteFeature.WRITE_HEX_UPPER_CASE)
+                    .build())
+            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+            .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+            .build();
+    private static final ObjectWriter WRITER = MAPPER.writer(pythonsForm()).with(new DeleteEscaped());
+
+    private GenvJson() {}
+
+    /**
+     * Reads one JSON value and nothing behind it.
+     *
+     * @throws UnreadableException where it is none, is not UTF-8, or is too deep
+     */
+    public static JsonNode read(byte[] bytes) throws UnreadableException {
+        String text;
+        try {
+            text = StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(bytes))
+                    .toString();
+        } catch (CharacterCodingException e) {
+            throw new UnreadableException("is not UTF-8");
+        }
+        try {
+            var node = MAPPER.readTree(text);
+            if (node == null || node.isMissingNode()) {
+                throw new UnreadableException("is empty");
+            }
+            return node;
+        } catch (JsonProcessingException e) {
+            throw new UnreadableException("is not JSON: " + e.getOriginalMessage());
+        }
+    }
+
+    /** Writes in genv's form: without a newline at the end, as genv does it. */
+    public static byte[] write(JsonNode node) {
+        try {
+            return WRITER.writeValueAsBytes(node);
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("a tree that was read cannot be written", e);
+        }
+    }
+
+    private static DefaultPrettyPrinter pythonsForm() {
+        var indenter = new DefaultIndenter("  ", "\n");
+        return new DefaultPrettyPrinter(Separators.createDefaultInstance()
+                        .withObjectFieldValueSpacing(Spacing.AFTER)
+                        .withObjectEmptySeparator("")
+                        .withArrayEmptySeparator(""))
+                .withArrayIndenter(indenter)
+                .withObjectIndenter(indenter);
+    }
+
+    /** Python escapes DEL, which Jackson takes for harmless. */
+    private static final class DeleteEscaped extends CharacterEscapes {
+        private static final long serialVersionUID = 1L;
+        private static final int DELETE = 0x7f;
+        private static final SerializedString ESCAPED = new SerializedString("\\u007f");
+
+        @Override
+        public int[] getEscapeCodesForAscii() {
+            var codes = standardAsciiEscapesForJSON();
+            codes[DELETE] = ESCAPE_CUSTOM;
+            return codes;
+        }
+
+        @Override
+        public @Nullable SerializableString getEscapeSequence(int character) {
+            return character == DELETE ? ESCAPED : null;
+        }
+    }
+}

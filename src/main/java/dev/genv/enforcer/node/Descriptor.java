@@ -1,0 +1,25 @@
+package dev.genv.enforcer.node;
+
+import java.io.IOException;
+
+/** An open file descriptor, closed once. */
+final class Descriptor implements AutoCloseable {
+    private final int number;
+    private boolean open = true;
+
+    Descriptor(int number) {
+        this.number = number;
+    }
+
+    int number() {
+        return number;
+    }
+
+    @Override
+    public void close() throws IOException {
+        if (open) {
+            open = false;
+            Libc.close(number);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package dev.genv.enforcer.node;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.enforcement.Outcome;
+import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.format.DevicesFile;
+import dev.genv.enforcer.format.GenvJson;
+import dev.genv.enforcer.format.UnreadableException;
+import dev.genv.enforcer.policy.Action;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** Takes attachments out of {@code devices.json}, under genv's lock, and touches nothing else in it. */
+final class Detacher {
+    private final Path path;
+    private final Duration lockTimeout;
+
+    Detacher(Path path, Duration lockTimeout) {
+        this.path = path;
+        this.lockTimeout = lockTimeout;
+    }
+
+    /** Detaches all of them in one writing, so that the lock is taken once. */
+    List<Result> detach(List<Action.Detach> detachments) throws InterruptedException {
+        try (var directory = StateDirectory.open(path)) {
+            if (directory == null || !directory.has(StateReader.DEVICES)) {
+                return all(detachments, Result.of(Outcome.ALREADY_DETACHED));
+            }
+            try (var _ = directory.lock(lockTimeout, true)) {
+                return detach(directory, detachments);
+            }
+        } catch (IOException e) {
+            return all(detachments, Result.failed(String.valueOf(e.getMessage())));
+        } catch (UnreadableException e) {
+            return all(detachments, Result.failed(StateReader.DEVICES + " " + e.getMessage()));
+        }
+    }
+
+    private static List<Result> detach(StateDirectory directory, List<Action.Detach> detachments)
+            throws IOException, UnreadableException {
+        var bytes = directory.read(StateReader.DEVICES);
+        if (bytes == null) {
+            return all(detachments, Result.of(Outcome.ALREADY_DETACHED));
+        }
+        var results = new ArrayList<Result>();
+        JsonNode before = GenvJson.read(bytes);
+        var after = before;
+        for (var detach : detachments) {
+            var without = DevicesFile.without(after, detach.device(), detach.attachment());
+            results.add(Result.of(without.isPresent() ? Outcome.DETACHED : Outcome.ALREADY_DETACHED));
+            after = without.orElse(after);
+        }
+        if (!after.equals(before)) {
+            directory.replace(StateReader.DEVICES, GenvJson.write(after));
+        }
+        return results;
+    }
+
+    private static List<Result> all(List<Action.Detach> detachments, Result result) {
+        return Collections.nCopies(detachments.size(), result);
+    }
+}

@@ -1,0 +1,53 @@
+package dev.genv.enforcer.node;
+
+import dev.genv.enforcer.model.Membership;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/** The bytes of {@code /proc/PID/environ}: entries that end in a zero byte, without any promise of what is in them. */
+final class Environ {
+    private static final byte[] VARIABLE = "GENV_ENVIRONMENT_ID=".getBytes(StandardCharsets.US_ASCII);
+
+    private Environ() {}
+
+    /** The membership that the last {@code GENV_ENVIRONMENT_ID} in it names. */
+    static Membership membership(byte[] environ) {
+        byte[] id = {};
+        for (int start = 0, end; start < environ.length; start = end + 1) {
+            end = start;
+            while (end < environ.length && environ[end] != 0) {
+                end++;
+            }
+            if (startsWith(environ, start, end)) {
+                id = Arrays.copyOfRange(environ, start + VARIABLE.length, end);
+            }
+        }
+        return id.length == 0 ? new Membership.Outside() : new Membership.InEnvironment(text(id));
+    }
+
+    private static boolean startsWith(byte[] environ, int start, int end) {
+        return end - start >= VARIABLE.length
+                && Arrays.equals(environ, start, start + VARIABLE.length, VARIABLE, 0, VARIABLE.length);
+    }
+
+    /**
+     * The id as text. One that is not UTF-8 gets a name that says so and that no environment has: it must not become a
+     * shield, as an unknown membership would be.
+     */
+    private static String text(byte[] id) {
+        try {
+            return StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(id))
+                    .toString();
+        } catch (CharacterCodingException e) {
+            var text = new StringBuilder("not-utf-8:");
+            for (var value : id) {
+                text.append("%02x".formatted(value));
+            }
+            return text.toString();
+        }
+    }
+}

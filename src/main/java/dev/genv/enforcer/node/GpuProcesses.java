@@ -1,0 +1,52 @@
+package dev.genv.enforcer.node;
+
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/** The processes that the GPU tool lists, each with what the kernel knows of it. */
+final class GpuProcesses {
+    private final NvidiaSmi gpus;
+    private final ProcessProbe probe;
+
+    GpuProcesses(NvidiaSmi gpus, ProcessProbe probe) {
+        this.gpus = gpus;
+        this.probe = probe;
+    }
+
+    /** What was found, with what each process says of itself as its membership. */
+    record Found(Set<Integer> devices, List<GpuProcess> processes) {}
+
+    Found list(List<Problem> problems, Set<Part> missing) throws InterruptedException {
+        try {
+            var before = Libc.ticksSinceBoot();
+            var listing = gpus.list();
+            problems.addAll(listing.problems());
+            var processes = new ArrayList<GpuProcess>();
+            for (var entry : listing.usage().entrySet()) {
+                var seen = probe.see(entry.getKey());
+                // Whoever was started since then has only the pid of the one that was listed.
+                if (seen.isPresent() && seen.get().id().startTime() <= before) {
+                    var who = seen.get();
+                    processes.add(
+                            new GpuProcess(who.id(), who.uid(), who.command(), who.membership(), entry.getValue()));
+                }
+            }
+            return new Found(listing.devices(), processes);
+        } catch (ToolException e) {
+            return lost(new Problem("gpu_tool_failed", String.valueOf(e.getMessage())), problems, missing);
+        } catch (IOException e) {
+            return lost(new Problem("proc_unreadable", String.valueOf(e.getMessage())), problems, missing);
+        }
+    }
+
+    private static Found lost(Problem why, List<Problem> problems, Set<Part> missing) {
+        problems.add(why);
+        missing.add(Part.PROCESSES);
+        return new Found(Set.of(), List.of());
+    }
+}

@@ -1,0 +1,115 @@
+package dev.genv.enforcer.node;
+
+import dev.genv.enforcer.format.DevicesFile;
+import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.format.SnapshotJson;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** The state of the environments that are alive; what cannot be known is put among the problems and the missing parts. */
+final class LiveState {
+    private final List<Problem> problems;
+    private final Set<Part> missing;
+    private final EnvsFile envs;
+    private final DevicesFile file;
+    private final List<Environment> environments;
+
+    LiveState(State state, ProcFs proc, List<Problem> problems, Set<Part> missing) {
+        this.problems = problems;
+        this.missing = missing;
+        envs = content(state.envs(), Part.ENVIRONMENTS, EnvsFile.EMPTY);
+        file = content(state.devices(), Part.ATTACHMENTS, DevicesFile.EMPTY);
+        problems.addAll(envs.problems());
+        problems.addAll(file.problems());
+        environments = alive(proc);
+        if (state.devices() instanceof State.File.Absent && !environments.isEmpty()) {
+            lose(Part.ATTACHMENTS, "state_incomplete", "devices.json is missing although environments are active");
+        }
+        if (state.envs() instanceof State.File.Absent
+                && file.devices().stream()
+                        .anyMatch(device -> !device.attachments().isEmpty())) {
+            lose(Part.ENVIRONMENTS, "state_incomplete", "envs.json is missing although devices are attached");
+        }
+    }
+
+    List<Environment> environments() {
+        return environments;
+    }
+
+    /** The devices with the attachments of live environments. */
+    List<Device> devices(Set<Integer> listed) {
+        var described = file.devices().stream().map(Device::index).collect(Collectors.toSet());
+        if (!environments.isEmpty() && !missing.contains(Part.ATTACHMENTS) && !described.containsAll(listed)) {
+            var lacking = listed.stream()
+                    .filter(index -> !described.contains(index))
+                    .sorted()
+                    .toList();
+            problems.add(
+                    new Problem("device_undescribed", "devices.json lacks the device(s) " + lacking + ": not judged"));
+        }
+        return SnapshotJson.ofLiving(
+                file.devices(), environments.stream().map(Environment::eid).collect(Collectors.toSet()));
+    }
+
+    /** The process with what is to be thought of its membership, now that the environments are known. */
+    GpuProcess settle(GpuProcess process) {
+        return new GpuProcess(
+                process.id(), process.uid(), process.command(), settle(process.membership(), process), process.usage());
+    }
+
+    private Membership settle(Membership own, GpuProcess process) {
+        return switch (own) {
+            case Membership.InEnvironment(var eid)
+            when envs.unreadable().contains(eid) ->
+                new Membership.Unknown("names environment " + eid + ", whose entry in envs.json cannot be read");
+            case Membership.Outside()
+            when missing.contains(Part.ENVIRONMENTS) ->
+                new Membership.Unknown("names no environment, but which environments list its pid is not known");
+            default -> Membership.resolve(own, process.pid(), environments);
+        };
+    }
+
+    private List<Environment> alive(ProcFs proc) {
+        var liveness = new Liveness(proc);
+        var alive = new ArrayList<Environment>();
+        try {
+            for (var environment : envs.environments()) {
+                if (liveness.isAlive(environment)) {
+                    alive.add(environment);
+                }
+            }
+            return alive;
+        } catch (IOException e) {
+            lose(Part.ENVIRONMENTS, "proc_unreadable", "which environments are alive is not known: " + e.getMessage());
+            return List.of();
+        }
+    }
+
+    private <T> T content(State.File<T> file, Part part, T none) {
+        return switch (file) {
+            case State.File.Present<T>(var content) -> content;
+            case State.File.Absent<T>() -> none;
+            case State.File.Unreadable<T>(var problem) -> {
+                missing.add(part);
+                if (!problems.contains(problem)) {
+                    problems.add(problem);
+                }
+                yield none;
+            }
+        };
+    }
+
+    private void lose(Part part, String code, String why) {
+        missing.add(part);
+        problems.add(new Problem(code, why));
+    }
+}

@@ -1,0 +1,88 @@
+package dev.genv.enforcer.node;
+
+import dev.genv.enforcer.enforcement.Host;
+import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.Action;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.List;
+
+/** The machine that we run on. */
+public final class NodeHost implements Host {
+    private final String name;
+    private final ProcFs proc;
+    private final ProcessProbe probe;
+    private final NvidiaSmi gpus;
+    private final StateReader state;
+    private final Signaller signaller;
+    private final Detacher detacher;
+
+    /**
+     * Where things are on this machine, and how long to wait for them.
+     *
+     * @param proc {@code /proc}, or what a test takes for it
+     * @param nvidiaSmi a path, or a name that is looked for in the usual folders
+     */
+    public record Places(Path proc, Path stateDirectory, Duration lockTimeout, String nvidiaSmi, Duration gpuTimeout) {}
+
+    public NodeHost(String name, Places places) {
+        this.name = name;
+        proc = new ProcFs(places.proc());
+        probe = new ProcessProbe(proc);
+        gpus = new NvidiaSmi(places.nvidiaSmi(), places.gpuTimeout());
+        state = new StateReader(places.stateDirectory(), places.lockTimeout());
+        signaller = new Signaller(probe);
+        detacher = new Detacher(places.stateDirectory(), places.lockTimeout());
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public Look look() throws InterruptedException {
+        var problems = new ArrayList<Problem>();
+        var missing = EnumSet.noneOf(Part.class);
+        // The processes first and the state after: so a process that has just been started in a new environment is
+        // never taken for one whose environment is not there.
+        var seen = new GpuProcesses(gpus, probe).list(problems, missing);
+        var environments = new LiveState(state.read(), proc, problems, missing);
+        var snapshot = new Snapshot(
+                name,
+                seen.processes().stream().map(environments::settle).toList(),
+                environments.environments(),
+                environments.devices(seen.devices()),
+                seen.devices(),
+                missing,
+                problems);
+        return new Look(snapshot, "nvidia-smi", proc.driverVersion());
+    }
+
+    @Override
+    public List<Result> perform(List<Action> actions) throws InterruptedException {
+        var results = new HashMap<Action, Result>();
+        var detachments = new ArrayList<Action.Detach>();
+        for (var action : actions) {
+            switch (action) {
+                case Action.Terminate(var host, var process) -> results.put(action, signaller.terminate(process));
+                case Action.Detach detach -> detachments.add(detach);
+            }
+        }
+        if (!detachments.isEmpty()) {
+            var detached = detacher.detach(detachments);
+            for (var i = 0; i < detached.size(); i++) {
+                results.put(detachments.get(i), detached.get(i));
+            }
+        }
+        return actions.stream()
+                .map(action -> results.getOrDefault(action, Result.failed("nothing came of it")))
+                .toList();
+    }
+}

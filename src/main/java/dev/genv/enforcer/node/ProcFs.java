@@ -1,0 +1,111 @@
+package dev.genv.enforcer.node;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** The files of {@code /proc}, under any root. */
+final class ProcFs {
+    /** More than the kernel lets a process start with. */
+    static final int LARGEST_ENVIRON = 8 << 20;
+
+    private static final int LARGEST_OTHER = 1 << 20;
+    private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
+    private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s");
+    private final Path root;
+
+    ProcFs(Path root) {
+        this.root = root;
+    }
+
+    boolean exists(int pid) {
+        return pid > 0 && Files.exists(file(pid, "stat"));
+    }
+
+    /** Nothing where there is no such process. */
+    Optional<ProcStat> stat(int pid) throws IOException {
+        try {
+            return Optional.of(
+                    ProcStat.parse(new String(read(file(pid, "stat"), LARGEST_OTHER), StandardCharsets.UTF_8)));
+        } catch (IOException e) {
+            if (isGone(pid, e)) {
+                return Optional.empty();
+            }
+            throw e;
+        }
+    }
+
+    /** The real uid, or null where {@code status} does not tell. */
+    @Nullable
+    Long realUid(int pid) throws IOException {
+        var status = new String(read(file(pid, "status"), LARGEST_OTHER), StandardCharsets.UTF_8);
+        return status.lines()
+                .filter(line -> line.startsWith("Uid:"))
+                .map(line -> line.split("\\s+", -1)[1])
+                .map(Long::valueOf)
+                .findFirst()
+                .orElse(null);
+    }
+
+    byte[] environ(int pid) throws IOException {
+        return read(file(pid, "environ"), LARGEST_ENVIRON);
+    }
+
+    /** The arguments; none where they cannot be read. */
+    List<String> arguments(int pid) {
+        try {
+            var line = new String(read(file(pid, "cmdline"), LARGEST_OTHER), StandardCharsets.UTF_8);
+            return Arrays.asList(line.split("\0", -1));
+        } catch (IOException e) {
+            return List.of();
+        }
+    }
+
+    List<Integer> pids() throws IOException {
+        var pids = new ArrayList<Integer>();
+        try (var entries = Files.newDirectoryStream(root)) {
+            for (var entry : entries) {
+                var name = String.valueOf(entry.getFileName());
+                if (PID.matcher(name).matches()) {
+                    pids.add(Integer.valueOf(name));
+                }
+            }
+        }
+        return pids;
+    }
+
+    /** The version of the NVIDIA driver, where its kernel module is loaded. */
+    @Nullable
+    String driverVersion() {
+        try {
+            var version = root.resolve("driver/nvidia/version");
+            var match = DRIVER.matcher(new String(read(version, LARGEST_OTHER), StandardCharsets.UTF_8));
+            return match.find() ? match.group(1) : null;
+        } catch (IOException e) {
+            return null;
+        }
+    }
+
+    private boolean isGone(int pid, IOException why) {
+        // A process that ends while it is read gives ESRCH, which Java has no exception of its own for.
+        return why instanceof NoSuchFileException || !exists(pid);
+    }
+
+    private Path file(int pid, String name) {
+        return root.resolve(Integer.toString(pid)).resolve(name);
+    }
+
+    private static byte[] read(Path file, int limit) throws IOException {
+        try (var stream = Files.newInputStream(file)) {
+            return stream.readNBytes(limit);
+        }
+    }
+}

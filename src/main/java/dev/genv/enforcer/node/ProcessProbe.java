@@ -1,0 +1,75 @@
+package dev.genv.enforcer.node;
+
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Tells who a pid is. */
+final class ProcessProbe {
+    private final ProcFs proc;
+
+    ProcessProbe(ProcFs proc) {
+        this.proc = proc;
+    }
+
+    /**
+     * A process as it was seen.
+     *
+     * @param uid its real uid; null where it could not be read
+     * @param membership what the process says of itself
+     */
+    record Seen(ProcessId id, @Nullable Long uid, String command, Membership membership, boolean kernelThread) {}
+
+    /** Nothing where there is no such process any more; a zombie is gone. */
+    Optional<Seen> see(int pid) throws IOException {
+        var before = proc.stat(pid);
+        if (before.isEmpty() || before.get().isZombie()) {
+            return Optional.empty();
+        }
+        var membership = membership(pid);
+        var uid = uid(pid);
+        // Only if it is still the same process do the parts belong together.
+        var stat = proc.stat(pid);
+        if (stat.isEmpty()
+                || stat.get().isZombie()
+                || stat.get().startTime() != before.get().startTime()) {
+            return Optional.empty();
+        }
+        return Optional.of(new Seen(
+                new ProcessId(pid, stat.get().startTime()),
+                uid,
+                stat.get().command(),
+                membership,
+                stat.get().isKernelThread()));
+    }
+
+    private Membership membership(int pid) {
+        try {
+            var environ = proc.environ(pid);
+            if (environ.length == 0 && hasNoEnvironment(pid)) {
+                // The kernel shows an empty environment while a process ends or is being executed. That is no answer.
+                return new Membership.Unknown("its environment cannot be seen at this moment");
+            }
+            return Environ.membership(environ);
+        } catch (AccessDeniedException e) {
+            return new Membership.Unknown("not permitted to read its environment");
+        } catch (IOException e) {
+            return new Membership.Unknown("its environment cannot be read: " + e.getMessage());
+        }
+    }
+
+    private boolean hasNoEnvironment(int pid) throws IOException {
+        return proc.stat(pid).map(stat -> stat.environmentEnd() == 0).orElse(true);
+    }
+
+    private @Nullable Long uid(int pid) {
+        try {
+            return proc.realUid(pid);
+        } catch (IOException | NumberFormatException e) {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package dev.genv.enforcer.node;
+
+import dev.genv.enforcer.enforcement.Outcome;
+import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.model.GpuProcess;
+import java.io.IOException;
+import java.util.Objects;
+
+/** Asks processes to end, each only if it still is who it was. */
+final class Signaller {
+    private static final int INIT = 1;
+    private final ProcessProbe probe;
+
+    Signaller(ProcessProbe probe) {
+        this.probe = probe;
+    }
+
+    /** Sends SIGTERM through a process descriptor that was opened before the process was looked at again. */
+    Result terminate(GpuProcess process) {
+        if (process.pid() <= INIT || process.pid() == ProcessHandle.current().pid()) {
+            return new Result(Outcome.SKIPPED_PROTECTED, "this process is never ended");
+        }
+        try (var descriptor = new Descriptor(Libc.pidfdOpen(process.pid()))) {
+            var seen = probe.see(process.pid());
+            if (seen.isEmpty() || !seen.get().id().equals(process.id())) {
+                return Result.of(Outcome.ALREADY_GONE);
+            }
+            if (seen.get().kernelThread()) {
+                return new Result(Outcome.SKIPPED_PROTECTED, "a kernel thread is never ended");
+            }
+            if (!seen.get().membership().equals(process.membership())
+                    || !Objects.equals(seen.get().uid(), process.uid())) {
+                return Result.failed("it is no longer what it was when it was judged");
+            }
+            Libc.pidfdSendSignal(descriptor.number(), Libc.SIGTERM);
+            return Result.of(Outcome.SIGNALLED);
+        } catch (Errno e) {
+            return failed(e);
+        } catch (IOException e) {
+            return Result.failed(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private static Result failed(Errno e) {
+        if (e.is(Errno.ESRCH)) {
+            return Result.of(Outcome.ALREADY_GONE);
+        }
+        return e.is(Errno.EPERM)
+                ? new Result(Outcome.DENIED, "needs the capability CAP_KILL")
+                : Result.failed(String.valueOf(e.getMessage()));
+    }
+}

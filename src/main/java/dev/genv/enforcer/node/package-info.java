@@ -1,0 +1,5 @@
+/** This machine as a host: genv's state files, the GPUs, {@code /proc}, signals. */
+@NullMarked
+package dev.genv.enforcer.node;
+
+import org.jspecify.annotations.NullMarked;
