@@ -14,6 +14,9 @@ public sealed interface Membership {
     /** Nobody could tell, for this reason. */
     record Unknown(String reason) implements Membership {}
 
+    /** Unknown for want of a right: of SYS_PTRACE, of DAC_READ_SEARCH, or of both. */
+    Unknown NOT_PERMITTED = new Unknown("not permitted to read its environment");
+
     /**
      * What a process says of itself, seen beside the environments of its machine. A process without an id whose pid
      * stands in an environment is unknown: genv's Python SDK and Ray set the id inside a running process, where

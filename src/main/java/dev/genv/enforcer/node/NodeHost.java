@@ -6,16 +6,20 @@ import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Optional;
 
 /** The machine that we run on. */
 public final class NodeHost implements Host {
     private final String name;
+    private final Path stateDirectory;
     private final ProcFs proc;
     private final ProcessProbe probe;
     private final NvidiaSmi gpus;
@@ -33,12 +37,32 @@ public final class NodeHost implements Host {
 
     public NodeHost(String name, Places places) {
         this.name = name;
+        stateDirectory = places.stateDirectory();
         proc = new ProcFs(places.proc());
         probe = new ProcessProbe(proc);
         gpus = new NvidiaSmi(places.nvidiaSmi(), places.gpuTimeout());
         state = new StateReader(places.stateDirectory(), places.lockTimeout());
         signaller = new Signaller(probe);
         detacher = new Detacher(places.stateDirectory(), places.lockTimeout());
+    }
+
+    /**
+     * Opens an empty state directory of root's to everybody. Docker and Kubernetes make a missing mount so, and genv
+     * would fail in it for every user.
+     *
+     * @return what was done or could not be done; nothing where there was nothing to do
+     */
+    public Optional<String> openStateDirectoryToEverybody() {
+        try (var directory = StateDirectory.open(stateDirectory)) {
+            if (directory == null || !directory.isClosedToOthers() || !isEmpty(stateDirectory)) {
+                return Optional.empty();
+            }
+            directory.openToEverybody();
+            return Optional.of("%s was empty and root's alone; it is open to everybody now (0777), as genv needs it"
+                    .formatted(stateDirectory));
+        } catch (IOException e) {
+            return Optional.of("%s cannot be made ready for genv: %s".formatted(stateDirectory, e.getMessage()));
+        }
     }
 
     @Override
@@ -84,5 +108,11 @@ public final class NodeHost implements Host {
         return actions.stream()
                 .map(action -> results.getOrDefault(action, Result.failed("nothing came of it")))
                 .toList();
+    }
+
+    private static boolean isEmpty(Path directory) throws IOException {
+        try (var entries = Files.list(directory)) {
+            return entries.findAny().isEmpty();
+        }
     }
 }

@@ -55,7 +55,7 @@ final class ProcessProbe {
             }
             return Environ.membership(environ);
         } catch (AccessDeniedException e) {
-            return new Membership.Unknown("not permitted to read its environment");
+            return Membership.NOT_PERMITTED;
         } catch (IOException e) {
             return new Membership.Unknown("its environment cannot be read: " + e.getMessage());
         }

@@ -1,0 +1,41 @@
+package dev.genv.enforcer.api;
+
+import jakarta.ws.rs.NotFoundException;
+import jakarta.ws.rs.WebApplicationException;
+import jakarta.ws.rs.core.Response;
+import java.util.Objects;
+import org.jboss.logging.Logger;
+import org.jboss.resteasy.reactive.server.ServerExceptionMapper;
+
+/** Gives every error the same form. */
+class ErrorMappers {
+    private static final Logger LOG = Logger.getLogger(ErrorMappers.class);
+
+    @ServerExceptionMapper
+    Response ours(ApiException e) {
+        return problem(e.status(), String.valueOf(e.getMessage()));
+    }
+
+    @ServerExceptionMapper
+    Response framework(WebApplicationException e) {
+        // A parameter that cannot be converted arrives as "not found" with a cause.
+        var badParameter = e instanceof NotFoundException && e.getCause() != null;
+        var status = badParameter ? 400 : e.getResponse().getStatus();
+        return problem(status, Objects.requireNonNullElse(e.getMessage(), "no more is known"));
+    }
+
+    @ServerExceptionMapper
+    Response unexpected(Throwable e) {
+        LOG.error("A request failed", e);
+        return problem(500, "the request failed; the log says why");
+    }
+
+    static Response problem(int status, String detail) {
+        var known = Response.Status.fromStatusCode(status);
+        var title = known == null ? "Error" : known.getReasonPhrase();
+        return Response.status(status)
+                .type(ProblemDetail.MEDIA_TYPE)
+                .entity(new ProblemDetail(title, status, detail))
+                .build();
+    }
+}

@@ -1,0 +1,59 @@
+package dev.genv.enforcer.api;
+
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.HostReport;
+import dev.genv.enforcer.enforcement.Pace;
+import dev.genv.enforcer.model.Problem;
+import java.util.stream.Collectors;
+import org.eclipse.microprofile.health.HealthCheck;
+import org.eclipse.microprofile.health.HealthCheckResponse;
+import org.eclipse.microprofile.health.HealthCheckResponseBuilder;
+import org.eclipse.microprofile.health.Readiness;
+
+/** Ready if the last cycle saw everything, and not too long ago. */
+@Readiness
+public class Ready implements HealthCheck {
+    private final Enforcer enforcer;
+    private final Pace pace;
+
+    Ready(Enforcer enforcer, Pace pace) {
+        this.enforcer = enforcer;
+        this.pace = pace;
+    }
+
+    @Override
+    public HealthCheckResponse call() {
+        var answer = HealthCheckResponse.named("last cycle");
+        var latest = enforcer.latest();
+        if (latest.isEmpty()) {
+            return notReady(answer, "no cycle has ended yet");
+        }
+        var since = enforcer.sinceLatest();
+        if (pace.isStale(since)) {
+            return notReady(answer, "the last cycle ended %d seconds ago".formatted(since.toSeconds()));
+        }
+        var report = latest.get();
+        if (report.isComplete()) {
+            return answer.up().build();
+        }
+        report.hosts().stream()
+                .filter(host -> !host.isComplete())
+                .forEach(host -> answer.withData(host.host(), problems(host)));
+        return notReady(answer, reason(report));
+    }
+
+    private static String reason(CycleReport report) {
+        return report.error() == null
+                ? "the last cycle could not see everything"
+                : "the last cycle broke off: " + report.error();
+    }
+
+    private static String problems(HostReport host) {
+        return host.problems().stream().map(Problem::detail).collect(Collectors.joining("; "));
+    }
+
+    private static HealthCheckResponse notReady(HealthCheckResponseBuilder answer, String reason) {
+        return answer.withData("reason", reason).down().build();
+    }
+}

@@ -1,0 +1,72 @@
+package dev.genv.enforcer.config;
+
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.Pace;
+import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.scheduler.Scheduled.ConcurrentExecution;
+import io.quarkus.scheduler.Scheduler;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.event.Observes;
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import org.jboss.logging.Logger;
+
+/** Makes the cycles come, and lets the last one end. */
+@ApplicationScoped
+public class CycleLoop {
+    private static final Logger LOG = Logger.getLogger(CycleLoop.class);
+    private static final String JOB = "enforcement-cycle";
+    /** Within the ten seconds that whoever stops us grants. */
+    private static final Duration PATIENCE = Duration.ofSeconds(9);
+
+    private static final long PAUSE_MILLIS = 20;
+
+    private final Enforcer enforcer;
+    private final Pace pace;
+    private final Scheduler scheduler;
+
+    CycleLoop(Enforcer enforcer, Pace pace, Scheduler scheduler) {
+        this.enforcer = enforcer;
+        this.pace = pace;
+        this.scheduler = scheduler;
+    }
+
+    /** Runs one cycle, on a thread of its own: a signal that stops us would cut the main one. */
+    CycleReport once() throws InterruptedException {
+        var cycle = new FutureTask<>(() -> enforcer.runCycle().orElseThrow());
+        Thread.ofPlatform().name("cycle").start(cycle);
+        try {
+            return cycle.get();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("a cycle never throws", e);
+        }
+    }
+
+    /** Starts the first cycle at once and the others after it. */
+    void start() {
+        Thread.ofVirtual().name("first-cycle").start(enforcer::runCycle);
+        scheduler
+                .newJob(JOB)
+                .setInterval(pace.interval().toString())
+                .setDelayed(pace.interval().toString())
+                .setConcurrentExecution(ConcurrentExecution.SKIP)
+                .setTask(execution -> enforcer.runCycle(), true)
+                .schedule();
+        LOG.infof("Looking every %d seconds", pace.interval().toSeconds());
+    }
+
+    /** A cycle under way comes to its end; what has not begun by then never begins. */
+    void stop(@Observes ShutdownEvent event) throws InterruptedException {
+        scheduler.unscheduleJob(JOB);
+        var deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (enforcer.isRunning() && System.nanoTime() < deadline) {
+            Thread.sleep(PAUSE_MILLIS);
+        }
+        enforcer.stop();
+        if (enforcer.isRunning()) {
+            LOG.warn("Stopping in the middle of a cycle that did not come to its end; it begins nothing any more");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+package dev.genv.enforcer.config;
+
+import io.quarkus.runtime.Quarkus;
+import io.quarkus.runtime.annotations.QuarkusMain;
+
+/** Where the service starts: first the settings, for with bad ones nothing else is even tried. */
+@QuarkusMain
+public final class Main {
+    private static final int BAD_SETTINGS = 2;
+
+    private Main() {}
+
+    /** Runs the service; ends with 2 where a setting is bad. */
+    public static void main(String... arguments) {
+        try {
+            var settings = Settings.read(Variables.ofProcess());
+            if (arguments.length > 0) {
+                System.err.println("genv-enforcer takes no arguments; it is set by environment variables");
+                System.exit(BAD_SETTINGS);
+            }
+            if (settings.interval().isZero()) {
+                // A single cycle has nothing to serve, and standard output is for what it found.
+                System.setProperty("quarkus.http.host-enabled", "false");
+                System.setProperty("quarkus.banner.enabled", "false");
+                System.setProperty("quarkus.log.console.stderr", "true");
+            }
+            Quarkus.run(Service.class, arguments);
+        } catch (BadSettingsException e) {
+            e.lines().forEach(System.err::println);
+            System.exit(BAD_SETTINGS);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package dev.genv.enforcer.config;
+
+import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The settings. They are read from environment variables and from nowhere else: a framework's own reading would also take
+ * files of the working directory, and an empty variable for a value.
+ *
+ * @param interval from the beginning of one cycle to that of the next; zero for a single one
+ * @param signals genv's own switch: whether processes may be signalled at all
+ * @param nvidiaSmi a path, or a name that is looked for in the usual folders
+ * @param nodeName how this node is called in reports; null for the host's name
+ */
+record Settings(
+        Duration interval,
+        ServiceMode mode,
+        boolean signals,
+        Map<RuleName, RuleMode> rules,
+        DeviceLimits limits,
+        Path stateDir,
+        Duration lockTimeout,
+        GpuSource gpuSource,
+        String nvidiaSmi,
+        Duration gpuTimeout,
+        @Nullable String nodeName) {
+
+    /** What tells us about the GPUs. */
+    enum GpuSource {
+        /** The best there is. */
+        AUTO,
+        NVIDIA_SMI
+    }
+
+    Settings {
+        rules = Map.copyOf(rules);
+    }
+
+    /**
+     * Reads them all.
+     *
+     * @throws BadSettingsException naming every one that is bad
+     */
+    static Settings read(Variables variables) throws BadSettingsException {
+        var settings = new Settings(
+                variables.get("GENV_ENFORCER_INTERVAL", Duration.ofSeconds(10), Values::interval),
+                variables.get("GENV_ENFORCER_MODE", ServiceMode.ENFORCE, Values::mode),
+                variables.get("GENV_TERMINATE_PROCESSES", true, Values::genvSwitch),
+                rules(variables),
+                new DeviceLimits(
+                        variables.find("GENV_ENFORCER_MAX_DEVICES_PER_USER", Values::limit),
+                        variables.get("GENV_ENFORCER_MAX_DEVICES_FOR_USER", Map.of(), Values::userLimits)),
+                variables.get(
+                        "GENV_ENFORCER_STATE_DIR",
+                        variables.get("GENV_TMPDIR", Path.of("/var/tmp/genv"), Values::absolutePath),
+                        Values::absolutePath),
+                variables.get("GENV_ENFORCER_LOCK_TIMEOUT", Duration.ofSeconds(5), Values::timeout),
+                variables.get("GENV_ENFORCER_GPU_SOURCE", GpuSource.AUTO, Values::gpuSource),
+                variables.get("GENV_ENFORCER_NVIDIA_SMI", "nvidia-smi", program -> program),
+                variables.get("GENV_ENFORCER_GPU_TIMEOUT", Duration.ofSeconds(30), Values::timeout),
+                variables.find("GENV_ENFORCER_NODE_NAME", name -> name));
+        variables.check();
+        return settings;
+    }
+
+    private static Map<RuleName, RuleMode> rules(Variables variables) {
+        var rules = new EnumMap<RuleName, RuleMode>(RuleName.class);
+        for (var rule : RuleName.values()) {
+            var otherwise = switch (rule) {
+                case NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES -> RuleMode.OFF;
+                // Without a limit there is nothing that this one could enforce.
+                case ENV_DEVICES, ENV_MEMORY, MAX_DEVICES_PER_USER -> RuleMode.ENFORCE;
+            };
+            var name = Variables.PREFIX + rule.name() + (rule == RuleName.MAX_DEVICES_PER_USER ? "_MODE" : "");
+            rules.put(rule, variables.get(name, otherwise, Values::ruleMode));
+        }
+        return rules;
+    }
+}

@@ -1,0 +1,120 @@
+package dev.genv.enforcer.config;
+
+import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.policy.RuleMode;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Pattern;
+
+/** Reads the values of settings. Each complaint, an IllegalArgumentException, says what would be right. */
+final class Values {
+    private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})\\s*(ms|s|m|h|)");
+    private static final Duration LONGEST = Duration.ofDays(1);
+
+    private Values() {}
+
+    /** Zero, or what a scheduler that ticks once a second can keep. */
+    static Duration interval(String value) {
+        var expected = "expected 0 for a single cycle, or a time from 1s to 24h, such as 10s or 2m";
+        var interval = duration(value, Duration.ZERO, expected);
+        if (!interval.isZero() && interval.compareTo(Duration.ofSeconds(1)) < 0) {
+            throw new IllegalArgumentException(expected);
+        }
+        return interval;
+    }
+
+    static Duration timeout(String value) {
+        return duration(value, Duration.ofMillis(1), "expected a time from 1ms to 24h, such as 500ms or 5s");
+    }
+
+    static ServiceMode mode(String value) {
+        return switch (value.toLowerCase(Locale.ROOT)) {
+            case "enforce" -> ServiceMode.ENFORCE;
+            case "audit" -> ServiceMode.AUDIT;
+            default -> throw new IllegalArgumentException("expected enforce or audit");
+        };
+    }
+
+    /** Also in the yes and no of genv's flags. */
+    static RuleMode ruleMode(String value) {
+        return switch (value.toLowerCase(Locale.ROOT)) {
+            case "off", "false" -> RuleMode.OFF;
+            case "audit" -> RuleMode.AUDIT;
+            case "enforce", "true" -> RuleMode.ENFORCE;
+            default -> throw new IllegalArgumentException("expected off, audit or enforce");
+        };
+    }
+
+    static Settings.GpuSource gpuSource(String value) {
+        return switch (value.toLowerCase(Locale.ROOT)) {
+            case "auto" -> Settings.GpuSource.AUTO;
+            case "nvidia-smi" -> Settings.GpuSource.NVIDIA_SMI;
+            default -> throw new IllegalArgumentException("expected auto or nvidia-smi");
+        };
+    }
+
+    /** A number, of which 0 means no. */
+    static boolean genvSwitch(String value) {
+        if (!value.matches("[+-]?[0-9]{1,9}")) {
+            throw new IllegalArgumentException("expected 0 or 1");
+        }
+        return Integer.parseInt(value) != 0;
+    }
+
+    static int limit(String value) {
+        if (!value.matches("[0-9]{1,9}")) {
+            throw new IllegalArgumentException("expected a whole number from 0");
+        }
+        return Integer.parseInt(value);
+    }
+
+    /** {@code john=3,paul=2}, with commas or blanks between them. */
+    static Map<String, Integer> userLimits(String value) {
+        var limits = new LinkedHashMap<String, Integer>();
+        for (var entry : value.split("[,\\s]+", -1)) {
+            var equals = entry.lastIndexOf('=');
+            if (entry.isEmpty()) {
+                continue;
+            }
+            if (equals < 1 || limits.put(entry.substring(0, equals), limit(entry.substring(equals + 1))) != null) {
+                throw new IllegalArgumentException(
+                        "expected users with a limit each, each once, such as john=3,paul=2");
+            }
+        }
+        return limits;
+    }
+
+    static Path absolutePath(String value) {
+        try {
+            var path = Path.of(value);
+            if (path.isAbsolute()) {
+                return path.normalize();
+            }
+        } catch (InvalidPathException e) {
+            // The same complaint fits.
+        }
+        throw new IllegalArgumentException("expected an absolute path");
+    }
+
+    private static Duration duration(String value, Duration shortest, String expected) {
+        var match = DURATION.matcher(value.toLowerCase(Locale.ROOT));
+        if (!match.matches()) {
+            throw new IllegalArgumentException(expected);
+        }
+        var number = Long.parseLong(match.group(1));
+        var duration = switch (match.group(2)) {
+            case "ms" -> Duration.ofMillis(number);
+            case "m" -> Duration.ofMinutes(number);
+            case "h" -> Duration.ofHours(number);
+            default -> Duration.ofSeconds(number);
+        };
+        if (duration.compareTo(shortest) < 0 || duration.compareTo(LONGEST) > 0) {
+            throw new IllegalArgumentException(expected);
+        }
+        return duration;
+    }
+}

@@ -1,0 +1,113 @@
+package dev.genv.enforcer.config;
+
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.Host;
+import dev.genv.enforcer.enforcement.Journal;
+import dev.genv.enforcer.enforcement.Pace;
+import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.enforcement.Ticker;
+import dev.genv.enforcer.node.NodeHost;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.telemetry.CycleMetrics;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.config.MeterFilter;
+import jakarta.enterprise.inject.Produces;
+import jakarta.inject.Singleton;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import org.jboss.logging.Logger;
+
+/** Puts the service together. Nobody but this knows which hosts there are and where their things lie. */
+@Singleton
+class Wiring {
+    private static final Logger LOG = Logger.getLogger(Wiring.class);
+    private static final Path PROC = Path.of("/proc");
+    private static final Path HOST_NAME = PROC.resolve("sys/kernel/hostname");
+    private static final int RESOLVED_VIOLATIONS_KEPT = 10_000;
+    /** What a look needs beyond the lock and the two calls of nvidia-smi that it may make. */
+    private static final Duration SLACK = Duration.ofSeconds(10);
+
+    private static final Set<String> METHODS = Set.of("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH");
+
+    private final Settings settings;
+
+    Wiring() throws BadSettingsException {
+        settings = Settings.read(Variables.ofProcess());
+    }
+
+    @Produces
+    @Singleton
+    Pace pace() {
+        return new Pace(settings.interval(), lookTimeout().plus(actTimeout()));
+    }
+
+    @Produces
+    @Singleton
+    Journal journal() {
+        return new Journal(RESOLVED_VIOLATIONS_KEPT);
+    }
+
+    @Produces
+    @Singleton
+    Enforcer enforcer(Journal journal, MeterRegistry registry) {
+        var setup = new Enforcer.Setup(
+                List.of(node()),
+                false,
+                new Policy(settings.rules(), settings.limits()),
+                settings.mode(),
+                settings.signals(),
+                lookTimeout(),
+                actTimeout());
+        return new Enforcer(setup, journal, Ticker.ofSystem(), List.of(new CycleMetrics(registry)::record));
+    }
+
+    /** A client chooses its methods, and each would become a series of its own. */
+    @Produces
+    @Singleton
+    MeterFilter knownMethodsOnly() {
+        return MeterFilter.replaceTagValues("method", method -> METHODS.contains(method) ? method : "OTHER");
+    }
+
+    private Host node() {
+        var host = new NodeHost(
+                settings.nodeName() == null ? hostName() : settings.nodeName(),
+                new NodeHost.Places(
+                        PROC,
+                        settings.stateDir(),
+                        settings.lockTimeout(),
+                        settings.nvidiaSmi(),
+                        settings.gpuTimeout()));
+        if (settings.mode() == ServiceMode.ENFORCE) {
+            host.openStateDirectoryToEverybody().ifPresent(LOG::warn);
+        }
+        LOG.infof(
+                "Node %s, state in %s, mode %s",
+                host.name(), settings.stateDir(), settings.mode().name().toLowerCase(Locale.ROOT));
+        return host;
+    }
+
+    private Duration lookTimeout() {
+        return settings.gpuTimeout()
+                .multipliedBy(2)
+                .plus(settings.lockTimeout())
+                .plus(SLACK);
+    }
+
+    private Duration actTimeout() {
+        return settings.lockTimeout().plus(SLACK);
+    }
+
+    private static String hostName() {
+        try {
+            return Files.readString(HOST_NAME).strip();
+        } catch (IOException e) {
+            return InetAddress.getLoopbackAddress().getHostName();
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package dev.genv.enforcer.telemetry;
+
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.CycleResult;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** The metrics of the cycles. They only look; nothing depends on them. */
+public final class CycleMetrics {
+    private static final double MILLIS_PER_SECOND = 1000.0;
+
+    private final Timer duration;
+    private final Map<CycleResult, Counter> cycles = new EnumMap<>(CycleResult.class);
+    private final AtomicLong lastSuccessMillis = new AtomicLong();
+
+    /** Registers everything at once, so that a result that never came about is there as a zero. */
+    public CycleMetrics(MeterRegistry registry) {
+        duration = Timer.builder("genv.enforcer.cycle.duration")
+                .description("How long cycles take, from the first look to the last action")
+                .serviceLevelObjectives(
+                        Duration.ofMillis(10),
+                        Duration.ofMillis(50),
+                        Duration.ofMillis(100),
+                        Duration.ofMillis(500),
+                        Duration.ofSeconds(1),
+                        Duration.ofSeconds(5),
+                        Duration.ofSeconds(10),
+                        Duration.ofSeconds(30))
+                .register(registry);
+        for (var result : CycleResult.values()) {
+            cycles.put(
+                    result,
+                    Counter.builder("genv.enforcer.cycles")
+                            .description("Cycles by how they went")
+                            .tag("result", result.label())
+                            .register(registry));
+        }
+        Gauge.builder("genv.enforcer.last.success.timestamp", () -> lastSuccessMillis.get() / MILLIS_PER_SECOND)
+                .description("When the last complete cycle ended, in seconds since 1970; 0 if there was none")
+                .baseUnit("seconds")
+                .register(registry);
+    }
+
+    public void record(CycleReport report) {
+        duration.record(report.duration());
+        var counter = cycles.get(report.result());
+        if (counter != null) {
+            counter.increment();
+        }
+        if (report.isComplete()) {
+            lastSuccessMillis.set(report.startedAt().plus(report.duration()).toEpochMilli());
+        }
+    }
+}

@@ -1,0 +1,5 @@
+/** Metrics. */
+@NullMarked
+package dev.genv.enforcer.telemetry;
+
+import org.jspecify.annotations.NullMarked;
