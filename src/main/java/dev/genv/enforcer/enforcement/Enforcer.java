@@ -100,9 +100,10 @@ public final class Enforcer {
     private CycleReport cycle(Instant startedAt, long start) throws InterruptedException {
         var hosts = collector.collect();
         var fleet = new Fleet(hosts.stream().map(HostReport::snapshot).toList(), setup.remote());
+        var seenAt = ticker.now();
         var plan = setup.policy().check(fleet, executor.justAsked());
         var actions = executor.execute(plan.actions());
-        remember(fleet, hosts, plan, actions);
+        remember(fleet, hosts, plan, actions, seenAt);
         return new CycleReport(
                 startedAt,
                 ticker.since(start),
@@ -141,7 +142,7 @@ public final class Enforcer {
         return setup.remote();
     }
 
-    private void remember(Fleet fleet, List<HostReport> hosts, Plan plan, List<ActionRecord> actions) {
+    private void remember(Fleet fleet, List<HostReport> hosts, Plan plan, List<ActionRecord> actions, Instant seenAt) {
         for (var snapshot : fleet.snapshots()) {
             if (snapshot.knows(Part.PROCESSES)) {
                 executor.keepOnly(
@@ -155,8 +156,8 @@ public final class Enforcer {
                 .filter(HostReport::isComplete)
                 .map(HostReport::host)
                 .collect(Collectors.toSet());
-        var update = journal.update(
-                plan, actions, this::effectiveMode, complete, complete.size() == hosts.size(), ticker.now());
+        var update =
+                journal.update(plan, actions, this::effectiveMode, complete, complete.size() == hosts.size(), seenAt);
         ActionLog.tell(fleet, update);
     }
 
