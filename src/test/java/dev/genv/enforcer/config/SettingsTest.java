@@ -1,0 +1,156 @@
+package dev.genv.enforcer.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SettingsTest {
+    @Test
+    void hasTheDefaultsOfTheDocumentation() throws BadSettingsException {
+        var settings = read(Map.of());
+
+        assertThat(settings.interval()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(settings.mode()).isEqualTo(ServiceMode.ENFORCE);
+        assertThat(settings.signals()).isTrue();
+        assertThat(settings.rules())
+                .containsEntry(RuleName.NON_ENV_PROCESSES, RuleMode.OFF)
+                .containsEntry(RuleName.INACTIVE_ENV_PROCESSES, RuleMode.OFF)
+                .containsEntry(RuleName.ENV_DEVICES, RuleMode.ENFORCE)
+                .containsEntry(RuleName.ENV_MEMORY, RuleMode.ENFORCE)
+                .containsEntry(RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE);
+        assertThat(settings.limits().of("raz")).isEmpty();
+        assertThat(settings.stateDir()).isEqualTo(Path.of("/var/tmp/genv"));
+        assertThat(settings.lockTimeout()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(settings.gpuTimeout()).isEqualTo(Duration.ofSeconds(30));
+        assertThat(settings.nvidiaSmi()).isEqualTo("nvidia-smi");
+        assertThat(settings.nodeName()).isNull();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0,0", "10,10000", "10s,10000", " 2m ,120000", "1h,3600000", "1500ms,1500"})
+    void readsIntervals(String text, long millis) throws BadSettingsException {
+        assertThat(read(Map.of("GENV_ENFORCER_INTERVAL", text)).interval()).isEqualTo(Duration.ofMillis(millis));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"abc", "-1", "1x", "500ms", "25h", "10 s s", "PT10S", "99999999999"})
+    void refusesOtherIntervals(String text) {
+        assertThat(complaints(Map.of("GENV_ENFORCER_INTERVAL", text)))
+                .singleElement()
+                .asString()
+                .startsWith("GENV_ENFORCER_INTERVAL=" + text + ": expected 0 for a single cycle");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"off,OFF", "false,OFF", "Audit,AUDIT", "enforce,ENFORCE", "TRUE,ENFORCE"})
+    void readsModesOfRules(String text, RuleMode mode) throws BadSettingsException {
+        assertThat(read(Map.of("GENV_ENFORCER_NON_ENV_PROCESSES", text)).rules())
+                .containsEntry(RuleName.NON_ENV_PROCESSES, mode);
+        assertThat(read(Map.of("GENV_ENFORCER_MAX_DEVICES_PER_USER_MODE", text)).rules())
+                .containsEntry(RuleName.MAX_DEVICES_PER_USER, mode);
+    }
+
+    @Test
+    void readsLimits() throws BadSettingsException {
+        var limits = read(Map.of(
+                        "GENV_ENFORCER_MAX_DEVICES_PER_USER", "2",
+                        "GENV_ENFORCER_MAX_DEVICES_FOR_USER", "john=3, paul=0  a=b=4"))
+                .limits();
+
+        assertThat(limits.of("ringo")).hasValue(2);
+        assertThat(limits.of("john")).hasValue(3);
+        assertThat(limits.of("paul")).hasValue(0);
+        assertThat(limits.of("a=b")).hasValue(4);
+    }
+
+    @Test
+    void takesAnEmptyValueForNone() throws BadSettingsException {
+        var settings = read(Map.of("GENV_ENFORCER_MODE", "", "GENV_TMPDIR", " ", "GENV_ENFORCER_WHATEVER", ""));
+
+        assertThat(settings.mode()).isEqualTo(ServiceMode.ENFORCE);
+        assertThat(settings.stateDir()).isEqualTo(Path.of("/var/tmp/genv"));
+    }
+
+    @Test
+    void honoursGenvsOwnVariables() throws BadSettingsException {
+        assertThat(read(Map.of("GENV_TMPDIR", "/srv/genv")).stateDir()).isEqualTo(Path.of("/srv/genv"));
+        assertThat(read(Map.of("GENV_TMPDIR", "/srv/genv", "GENV_ENFORCER_STATE_DIR", "/x"))
+                        .stateDir())
+                .isEqualTo(Path.of("/x"));
+        assertThat(read(Map.of("GENV_TERMINATE_PROCESSES", "0")).signals()).isFalse();
+        assertThat(read(Map.of("GENV_TERMINATE_PROCESSES", "1")).signals()).isTrue();
+    }
+
+    @Test
+    void tellsAllThatIsBadAtOnce() {
+        var complaints = complaints(Map.of(
+                "GENV_ENFORCER_MODE", "enforec",
+                "GENV_ENFORCER_MAX_DEVICES_PER_USER", "-1",
+                "GENV_ENFORCER_MAX_DEVICES_FOR_USER", "john",
+                "GENV_ENFORCER_STATE_DIR", "relative",
+                "GENV_ENFORCER_GPU_SOURCE", "nvml",
+                "GENV_TERMINATE_PROCESSES", "no"));
+
+        assertThat(complaints)
+                .containsExactlyInAnyOrder(
+                        "GENV_ENFORCER_MODE=enforec: expected enforce or audit",
+                        "GENV_ENFORCER_MAX_DEVICES_PER_USER=-1: expected a whole number from 0",
+                        "GENV_ENFORCER_MAX_DEVICES_FOR_USER=john:"
+                                + " expected users with a limit each, each once, such as john=3,paul=2",
+                        "GENV_ENFORCER_STATE_DIR=relative: expected an absolute path",
+                        "GENV_ENFORCER_GPU_SOURCE=nvml: expected auto or nvidia-smi",
+                        "GENV_TERMINATE_PROCESSES=no: expected 0 or 1");
+    }
+
+    @Test
+    void refusesAVariableThatOnlyLooksLikeASetting() {
+        assertThat(complaints(Map.of("GENV_ENFORCER_MAX_DEVICES_PER_USR", "1", "GENV_ENFORCER_QQQQQQQQQQQQQQQ", "2")))
+                .containsExactly(
+                        "GENV_ENFORCER_MAX_DEVICES_PER_USR=1: there is no such setting;"
+                                + " did you mean GENV_ENFORCER_MAX_DEVICES_PER_USER?",
+                        "GENV_ENFORCER_QQQQQQQQQQQQQQQ=2: there is no such setting");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "GENV_ENFORCER_KILL_AFTER", "GENV_ENFORCER_GRACE_PERIOD", "GENV_ENFORCER_PROTECTED_EXECUTABLES",
+                "GENV_ENFORCER_EXEMPT_USERS", "GENV_ENFORCER_API_TOKEN_FILE", "GENV_ENFORCER_REMOTE_HOSTS",
+                "GENV_ENFORCER_NVML_LIBRARY", "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE"
+            })
+    void refusesWhatItCannotDoYet(String name) {
+        assertThat(complaints(Map.of(name, "1"))).hasSize(1);
+    }
+
+    @Test
+    void leavesAloneWhatKubernetesAdds() throws BadSettingsException {
+        read(Map.of(
+                "GENV_ENFORCER_PORT", "tcp://10.0.0.1:8080",
+                "GENV_ENFORCER_PORT_8080_TCP", "tcp://10.0.0.1:8080",
+                "GENV_ENFORCER_PORT_8080_TCP_ADDR", "10.0.0.1",
+                "GENV_ENFORCER_SERVICE_HOST", "10.0.0.1",
+                "GENV_ENFORCER_SERVICE_PORT", "8080",
+                "GENV_ENFORCER_SERVICE_PORT_HTTP", "8080"));
+        assertThat(complaints(Map.of("GENV_ENFORCER_PORT", "8080"))).hasSize(1);
+    }
+
+    private static Settings read(Map<String, String> environment) throws BadSettingsException {
+        return Settings.read(new Variables(environment));
+    }
+
+    private static List<String> complaints(Map<String, String> environment) {
+        return catchThrowableOfType(BadSettingsException.class, () -> read(environment))
+                .lines();
+    }
+}

@@ -1,0 +1,56 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.PlannedAction;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.Violation;
+import java.time.Instant;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class ActionLogTest {
+    private static final Action TERMINATE = new Action.Terminate(
+            "gpu-1", process(812).in("a\n\"b").uid(1003).uses(0, 1).build());
+    private static final Action DETACH =
+            new Action.Detach("gpu-1", env("a").uid(7).build(), 2, new Attachment("a", null, null));
+
+    @Test
+    void everyActionHasOneFixedForm() {
+        assertThat(ActionLog.fixedForm(done(TERMINATE, Result.of(Outcome.SIGNALLED))))
+                .isEqualTo("action=terminate rules=env-devices host=gpu-1 pid=812 start_time=991232 uid=1003"
+                        + " environment=\"a\\u000a'b\" devices=0,1 signal=TERM outcome=signalled detail=\"\"");
+        assertThat(ActionLog.fixedForm(done(DETACH, Result.failed("disk\nfull"))))
+                .isEqualTo("action=detach rules=env-devices host=gpu-1 pid=- start_time=- uid=7"
+                        + " environment=\"a\" devices=2 signal=- outcome=failed detail=\"disk\\u000afull\"");
+    }
+
+    @Test
+    void genvsWordsSayWhatWasDoneAndWhatWasNot() {
+        assertThat(lines(TERMINATE, Result.of(Outcome.ALREADY_GONE), false))
+                .containsExactly(
+                        "Terminating process 812 from environment a\\u000a\"b that is running on GPU(s) 0,1",
+                        "Process 812 already terminated");
+        assertThat(lines(TERMINATE, Result.of(Outcome.DENIED), true))
+                .last()
+                .isEqualTo("[gpu-1] Not enough permissions to terminate process 812");
+        assertThat(lines(DETACH, Result.of(Outcome.DETACHED), true))
+                .containsExactly("[gpu-1] Detaching environment a of user raz from device 2");
+        assertThat(lines(DETACH, Result.of(Outcome.ALREADY_DETACHED), false))
+                .containsExactly("Detaching environment a of user raz from device 2 (already_detached: nothing to do)");
+    }
+
+    private static List<String> lines(Action action, Result result, boolean remote) {
+        return ReportLines.of(new Fleet(List.of(), remote), done(action, result));
+    }
+
+    private static ActionRecord done(Action action, Result result) {
+        var cause = new Violation(RuleName.ENV_DEVICES, "gpu-1", "…", "…", null, null, List.of(), List.of());
+        return new ActionRecord(new PlannedAction(action, List.of(cause), true), result, Instant.EPOCH);
+    }
+}

@@ -1,0 +1,322 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.testsupport.FakeHost;
+import dev.genv.enforcer.testsupport.FakeTime;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+
+class EnforcerTest {
+    private final FakeTime time = new FakeTime();
+    private final Journal journal = new Journal(10);
+    private final List<CycleReport> told = new ArrayList<>();
+    private DeviceLimits limits = DeviceLimits.NONE;
+    private Duration lookTimeout = Duration.ofSeconds(20);
+
+    @Test
+    void looksDecidesActsAndRemembers() {
+        var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
+
+        var report = enforcer(ServiceMode.ENFORCE, node).runCycle().orElseThrow();
+
+        assertThat(report.result()).isEqualTo(CycleResult.SUCCESS);
+        assertThat(report.lines())
+                .containsExactly(
+                        "Process 1 is not running in a GPU environment",
+                        "Terminating process 1 from environment N/A that is running on GPU(s) 0");
+        assertThat(node.performed).hasSize(1);
+        assertThat(all()).singleElement().satisfies(entry -> {
+            assertThat(entry.active()).isTrue();
+            assertThat(entry.mode()).isEqualTo(RuleMode.ENFORCE);
+            assertThat(entry.actions()).singleElement().satisfies(note -> {
+                assertThat(note.outcome()).isEqualTo(Outcome.SIGNALLED);
+                assertThat(note.signal()).isEqualTo("TERM");
+            });
+        });
+        assertThat(told).containsExactly(report);
+    }
+
+    @Test
+    void asksAProcessOnlyOnce() {
+        var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
+        var enforcer = enforcer(ServiceMode.ENFORCE, node);
+
+        for (var cycle = 0; cycle < 20; cycle++) {
+            enforcer.runCycle();
+            time.pass(Duration.ofSeconds(10)); // also long after the time in which it counts as gone
+        }
+
+        assertThat(node.performed).hasSize(1);
+        assertThat(all()).singleElement().satisfies(entry -> {
+            assertThat(entry.cycles()).isEqualTo(20);
+            assertThat(entry.actions()).hasSize(1);
+        });
+    }
+
+    @Test
+    void asksTheNextOneWithTheSamePidAgain() {
+        var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
+        var enforcer = enforcer(ServiceMode.ENFORCE, node);
+        enforcer.runCycle();
+
+        node.shows(host().devices(1).with(process(1).later(5).uses(0)));
+        enforcer.runCycle();
+
+        assertThat(node.performed).hasSize(2);
+        assertThat(all()).extracting(JournalEntry::active).containsExactlyInAnyOrder(true, false);
+    }
+
+    @Test
+    void triesAgainWhereItWasNotPermitted() {
+        var node =
+                new FakeHost(host().devices(1).with(process(1).uses(0))).answers(action -> Result.of(Outcome.DENIED));
+        var enforcer = enforcer(ServiceMode.ENFORCE, node);
+        enforcer.runCycle();
+        var report = enforcer.runCycle().orElseThrow();
+
+        assertThat(node.performed).hasSize(2);
+        assertThat(report.result()).isEqualTo(CycleResult.ACTION_FAILED);
+        assertThat(report.lines()).endsWith("Not enough permissions to terminate process 1");
+        assertThat(all().getFirst().actions()).as("a repetition is no news").hasSize(1);
+    }
+
+    /** Two processes, one of which is enough: while the asked one still holds its memory, the other one is safe. */
+    @Test
+    void whatWasAskedShortlyBeforeCountsAsFreed() {
+        var full = host().devices(1)
+                .with(env("a").capacity("1000mi").attached(0))
+                .with(process(1).in("a").uses(0, "600mi"), process(2).in("a").uses(0, "700mi"));
+        var node = new FakeHost(full);
+        var enforcer = enforcer(ServiceMode.ENFORCE, node);
+        enforcer.runCycle();
+        time.pass(Duration.ofSeconds(59));
+        enforcer.runCycle();
+
+        assertThat(terminated(node)).containsExactly(1);
+    }
+
+    @Test
+    void touchesNothingInAuditMode() {
+        limits = new DeviceLimits(0, Map.of());
+        var node = new FakeHost(host().devices(1)
+                .with(env("a").attached(0))
+                .with(process(1).uses(0), process(2).in("a").uses(0)));
+
+        var report = enforcer(ServiceMode.AUDIT, node).runCycle().orElseThrow();
+
+        assertThat(node.performed).isEmpty();
+        assertThat(report.lines())
+                .containsExactly(
+                        "Process 1 is not running in a GPU environment",
+                        "User raz is using 1 devices which is 1 more than the maximum allowed",
+                        "Terminating process 1 from environment N/A that is running on GPU(s) 0"
+                                + " (skipped_audit: the service only audits)",
+                        "Terminating process 2 from environment a that is running on GPU(s) 0"
+                                + " (skipped_audit: the service only audits)",
+                        "Detaching environment a of user raz from device 0"
+                                + " (skipped_audit: the service only audits)");
+        assertThat(all()).allSatisfy(entry -> {
+            assertThat(entry.mode()).isEqualTo(RuleMode.AUDIT);
+            assertThat(entry.actions()).allSatisfy(note -> {
+                assertThat(note.outcome()).isEqualTo(Outcome.SKIPPED_AUDIT);
+                assertThat(note.signal()).isNull();
+            });
+        });
+    }
+
+    @Test
+    void genvsOwnSwitchKeepsSignalsBackButNotDetachments() {
+        limits = new DeviceLimits(0, Map.of());
+        var node = new FakeHost(host().devices(1)
+                .with(env("a").attached(0))
+                .with(process(2).in("a").uses(0)));
+
+        enforcer(ServiceMode.ENFORCE, false, node).runCycle();
+
+        assertThat(node.performed).singleElement().isInstanceOf(Action.Detach.class);
+    }
+
+    @Test
+    void oneHostThatFailsCostsOnlyItself() {
+        var broken = new FakeHost(host("broken")).looksLike(() -> {
+            throw new IllegalStateException("no");
+        });
+        var fine = new FakeHost(host("fine").devices(1).with(process(1).uses(0)));
+
+        var report = enforcer(ServiceMode.ENFORCE, broken, fine).runCycle().orElseThrow();
+
+        assertThat(report.result()).isEqualTo(CycleResult.INCOMPLETE);
+        assertThat(report.isComplete()).isFalse();
+        assertThat(fine.performed).hasSize(1);
+        assertThat(report.hosts().getFirst().reached()).isFalse();
+        assertThat(report.hosts().getFirst().problems().getFirst().detail()).contains("no");
+    }
+
+    @Test
+    void oneHostThatHangsIsGivenUpAndSkippedUntilItIsDone() {
+        lookTimeout = Duration.ofMillis(200);
+        var release = new CountDownLatch(1);
+        var hanging = new FakeHost(host("hanging"));
+        hanging.looksLike(() -> {
+            awaitUninterruptibly(release);
+            return host("hanging").snapshot();
+        });
+        var fine = new FakeHost(host("fine").devices(1).with(process(1).uses(0)));
+        var enforcer =
+                new Enforcer(setup(ServiceMode.ENFORCE, true, hanging, fine), journal, Ticker.ofSystem(), List.of());
+
+        assertThat(problem(enforcer)).isEqualTo("no answer in time");
+        assertThat(fine.performed).hasSize(1);
+        assertThat(problem(enforcer)).isEqualTo("still busy with an earlier cycle");
+
+        release.countDown();
+        hanging.shows(host("hanging"));
+        await().untilAsserted(() ->
+                assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS));
+    }
+
+    @Test
+    void neverRunsTwoCyclesAtATime() throws InterruptedException {
+        var looking = new CountDownLatch(1);
+        var release = new CountDownLatch(1);
+        var node = new FakeHost(host()).looksLike(() -> {
+            looking.countDown();
+            release.await();
+            return host().snapshot();
+        });
+        var enforcer = new Enforcer(setup(ServiceMode.ENFORCE, true, node), journal, Ticker.ofSystem(), List.of());
+        var first = Thread.ofVirtual().start(enforcer::runCycle);
+        looking.await();
+
+        assertThat(enforcer.isRunning()).isTrue();
+        assertThat(enforcer.runCycle()).isEmpty();
+
+        release.countDown();
+        first.join();
+        assertThat(enforcer.isRunning()).isFalse();
+        assertThat(enforcer.runCycle()).isPresent();
+    }
+
+    @Test
+    void beginsNothingOnceItIsStopped() {
+        var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
+        var enforcer = enforcer(ServiceMode.ENFORCE, node);
+        enforcer.stop();
+
+        var report = enforcer.runCycle().orElseThrow();
+
+        assertThat(node.performed).isEmpty();
+        assertThat(report.lines().getLast()).endsWith("(failed: the service is being stopped)");
+    }
+
+    @Test
+    void aListenerThatFailsCostsNothing() {
+        var node = new FakeHost(host());
+        var enforcer = new Enforcer(
+                setup(ServiceMode.ENFORCE, true, node),
+                journal,
+                time.ticker(),
+                List.of(
+                        report -> {
+                            throw new IllegalStateException("deaf");
+                        },
+                        told::add));
+
+        assertThat(enforcer.runCycle()).isPresent();
+        assertThat(told).hasSize(1);
+    }
+
+    @Test
+    void anIncompleteLookResolvesNothing() {
+        var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
+        var enforcer = enforcer(ServiceMode.AUDIT, node);
+        enforcer.runCycle();
+
+        node.shows(host().without(Part.PROCESSES));
+        enforcer.runCycle();
+        assertThat(all().getFirst().active()).isTrue();
+
+        node.shows(host());
+        enforcer.runCycle();
+        assertThat(all().getFirst().active()).isFalse();
+    }
+
+    @Test
+    void whatARuleCouldNotJudgeIsAProblemOfTheHost() {
+        var node = new FakeHost(host().devices(1).with(env("a").capacity("4x").attached(0)));
+
+        var report = enforcer(ServiceMode.ENFORCE, node).runCycle().orElseThrow();
+
+        assertThat(report.hosts().getFirst().problems())
+                .anySatisfy(problem -> assertThat(problem.detail()).contains("4x"));
+        assertThat(report.isComplete()).isTrue();
+    }
+
+    private List<JournalEntry> all() {
+        return journal.find(entry -> true, 100);
+    }
+
+    private static List<Integer> terminated(FakeHost node) {
+        return node.performed.stream()
+                .map(action -> ((Action.Terminate) action).process().pid())
+                .toList();
+    }
+
+    private static String problem(Enforcer enforcer) {
+        return enforcer.runCycle().orElseThrow().hosts().stream()
+                .filter(host -> !host.reached())
+                .findFirst()
+                .orElseThrow()
+                .problems()
+                .getFirst()
+                .detail();
+    }
+
+    private Enforcer enforcer(ServiceMode mode, FakeHost... hosts) {
+        return enforcer(mode, true, hosts);
+    }
+
+    private Enforcer enforcer(ServiceMode mode, boolean signals, FakeHost... hosts) {
+        return new Enforcer(setup(mode, signals, hosts), journal, time.ticker(), List.of(told::add));
+    }
+
+    private Enforcer.Setup setup(ServiceMode mode, boolean signals, FakeHost... hosts) {
+        var policy = new Policy(
+                Map.of(
+                        RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                        RuleName.ENV_MEMORY, RuleMode.ENFORCE,
+                        RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                limits);
+        return new Enforcer.Setup(List.of(hosts), false, policy, mode, signals, lookTimeout, Duration.ofSeconds(20));
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch latch) {
+        var interrupted = false;
+        while (true) {
+            try {
+                latch.await();
+                break;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,192 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.PlannedAction;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.Violation;
+import java.time.Instant;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class JournalTest {
+    private static final Instant START = Instant.parse("2026-11-20T09:22:28Z");
+    private final Journal journal = new Journal(3);
+    private Instant now = START;
+
+    @Test
+    void theSameTroubleIsTheSameViolation() {
+        see(strayOn("gpu-1", 1));
+        var id = all().getFirst().id();
+        now = now.plusSeconds(10);
+        var update = see(strayOn("gpu-1", 1));
+
+        assertThat(update.appeared()).isEmpty();
+        assertThat(all()).singleElement().satisfies(entry -> {
+            assertThat(entry.id()).isEqualTo(id);
+            assertThat(entry.cycles()).isEqualTo(2);
+            assertThat(entry.firstSeen()).isEqualTo(START);
+            assertThat(entry.lastSeen()).isEqualTo(now);
+        });
+        assertThat(journal.find(id)).isPresent();
+        assertThat(journal.find("another")).isEmpty();
+    }
+
+    @Test
+    void troubleThatComesBackIsANewOne() {
+        see(strayOn("gpu-1", 1));
+        see();
+        see(strayOn("gpu-1", 1));
+
+        assertThat(all()).extracting(JournalEntry::active).containsExactlyInAnyOrder(true, false);
+        assertThat(all()).extracting(JournalEntry::id).doesNotHaveDuplicates();
+    }
+
+    @Test
+    void onlyAHostThatWasSeenResolves() {
+        see(strayOn("gpu-1", 1), strayOn("gpu-2", 1));
+
+        var update = journal.update(Plan.EMPTY, List.of(), _ -> RuleMode.ENFORCE, Set.of("gpu-2"), false, now);
+
+        assertThat(update.resolved())
+                .singleElement()
+                .satisfies(entry -> assertThat(entry.violation().host()).isEqualTo("gpu-2"));
+    }
+
+    @Test
+    void aQuotaIsResolvedOnlyWhenAllHostsWereSeen() {
+        var quota = new Violation(
+                RuleName.MAX_DEVICES_PER_USER, "gpu-1", "user raz", "…", "raz", null, List.of(0), List.of());
+        see(quota);
+        journal.update(Plan.EMPTY, List.of(), _ -> RuleMode.ENFORCE, Set.of("gpu-1"), false, now);
+        assertThat(all().getFirst().active()).isTrue();
+
+        journal.update(Plan.EMPTY, List.of(), _ -> RuleMode.ENFORCE, Set.of("gpu-1"), true, now);
+        assertThat(all().getFirst().active()).isFalse();
+    }
+
+    @Test
+    void aQuotaThatMovesToAnotherHostIsTheSame() {
+        for (var host : List.of("gpu-1", "gpu-2")) {
+            see(new Violation(RuleName.MAX_DEVICES_PER_USER, host, "user raz", "…", "raz", null, List.of(), List.of()));
+        }
+        assertThat(all()).hasSize(1);
+    }
+
+    @Test
+    void keepsAllActiveOnesAndTheLatestResolvedOnes() {
+        for (var pid = 1; pid <= 5; pid++) {
+            see(strayOn("gpu-1", pid));
+            now = now.plusSeconds(1);
+        }
+        see();
+        assertThat(all()).extracting(JournalTest::pid).containsExactly(5, 4, 3);
+
+        see(strayOn("a", 1), strayOn("b", 1), strayOn("c", 1), strayOn("d", 1), strayOn("e", 1));
+        assertThat(journal.find(JournalEntry::active, 100)).hasSize(5);
+    }
+
+    @Test
+    void newestFirstAndNoMoreThanAsked() {
+        see(strayOn("gpu-1", 1));
+        now = now.plusSeconds(1);
+        see(strayOn("gpu-1", 1), strayOn("gpu-1", 2));
+
+        assertThat(all()).extracting(JournalTest::pid).containsExactly(2, 1);
+        assertThat(journal.find(entry -> true, 1)).extracting(JournalTest::pid).containsExactly(2);
+    }
+
+    @Test
+    void anActionOfTwoRulesStandsWithBoth() {
+        var stray = strayOn("gpu-1", 1);
+        var memory = new Violation(
+                RuleName.ENV_MEMORY, "gpu-1", "environment a", "…", "raz", "a", List.of(0), stray.processes());
+        var record = record(stray.processes().getFirst().pid(), Outcome.SIGNALLED, stray, memory);
+
+        journal.update(
+                new Plan(List.of(stray, memory), List.of(), List.of()),
+                List.of(record),
+                rule -> rule == RuleName.ENV_MEMORY ? RuleMode.AUDIT : RuleMode.ENFORCE,
+                Set.of("gpu-1"),
+                true,
+                now);
+
+        assertThat(outcome(RuleName.NON_ENV_PROCESSES)).isEqualTo(Outcome.SIGNALLED);
+        assertThat(outcome(RuleName.ENV_MEMORY))
+                .as("this rule alone would not have ended it")
+                .isEqualTo(Outcome.SKIPPED_AUDIT);
+    }
+
+    @Test
+    void whatRepeatsItselfIsWrittenOnceAndWhatChangesAgain() {
+        var stray = strayOn("gpu-1", 1);
+        for (var outcome : List.of(Outcome.DENIED, Outcome.DENIED, Outcome.FAILED, Outcome.DENIED)) {
+            now = now.plusSeconds(1);
+            update(List.of(record(1, outcome, stray)), stray);
+        }
+        assertThat(all().getFirst().actions())
+                .extracting(JournalEntry.ActionNote::outcome)
+                .containsExactly(Outcome.DENIED, Outcome.FAILED, Outcome.DENIED);
+    }
+
+    @Test
+    void neverKeepsMoreThanSoManyActions() {
+        var stray = strayOn("gpu-1", 1);
+        for (var i = 0; i < 3 * Journal.MOST_ACTIONS; i++) {
+            update(List.of(record(1, i % 2 == 0 ? Outcome.DENIED : Outcome.FAILED, stray)), stray);
+        }
+        assertThat(all().getFirst().actions()).hasSize(Journal.MOST_ACTIONS);
+    }
+
+    private Outcome outcome(RuleName rule) {
+        return journal.find(entry -> entry.violation().rule() == rule, 1)
+                .getFirst()
+                .actions()
+                .getFirst()
+                .outcome();
+    }
+
+    private List<JournalEntry> all() {
+        return journal.find(entry -> true, 100);
+    }
+
+    private static int pid(JournalEntry entry) {
+        return entry.violation().processes().getFirst().pid();
+    }
+
+    private Journal.Update see(Violation... violations) {
+        return update(List.of(), violations);
+    }
+
+    private Journal.Update update(List<ActionRecord> records, Violation... violations) {
+        return journal.update(
+                new Plan(List.of(violations), List.of(), List.of()),
+                records,
+                _ -> RuleMode.ENFORCE,
+                Set.of("gpu-1", "a", "b", "c", "d", "e"),
+                true,
+                now);
+    }
+
+    private ActionRecord record(int pid, Outcome outcome, Violation... causes) {
+        var action = new Action.Terminate("gpu-1", process(pid).uses(0).build());
+        return new ActionRecord(new PlannedAction(action, List.of(causes), true), Result.of(outcome), now);
+    }
+
+    private static Violation strayOn(String host, int pid) {
+        return new Violation(
+                RuleName.NON_ENV_PROCESSES,
+                host,
+                "process " + pid,
+                "Process %d is not running in a GPU environment".formatted(pid),
+                null,
+                null,
+                List.of(0),
+                List.of(process(pid).uses(0).build()));
+    }
+}
