@@ -8,8 +8,6 @@ import io.quarkus.runtime.annotations.QuarkusMain;
 public final class Main {
     private static final int BAD_SETTINGS = 2;
 
-    private Main() {}
-
     /** Runs the service; ends with 2 where a setting is bad. */
     public static void main(String... arguments) {
         try {

@@ -1,0 +1,144 @@
+package dev.genv.enforcer.api;
+
+import static io.restassured.RestAssured.given;
+import static io.restassured.RestAssured.when;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.hamcrest.Matchers.containsString;
+import static org.hamcrest.Matchers.equalTo;
+import static org.hamcrest.Matchers.hasItem;
+import static org.hamcrest.Matchers.hasSize;
+import static org.hamcrest.Matchers.not;
+import static org.hamcrest.Matchers.notNullValue;
+
+import dev.genv.enforcer.enforcement.CycleResult;
+import dev.genv.enforcer.enforcement.Enforcer;
+import io.quarkus.test.junit.QuarkusTest;
+import jakarta.inject.Inject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+
+/** The HTTP face of the real node: first without a GPU tool, then with the fake one, as it recovers by itself. */
+@QuarkusTest
+@TestMethodOrder(OrderAnnotation.class)
+class NodeFaceTest {
+    private static final Path TOOL = Path.of(System.getProperty("genv.enforcer.nvidia-smi"));
+
+    @Inject
+    Enforcer enforcer;
+
+    @Test
+    @Order(1)
+    void noTestStartsTheLoop() throws IOException {
+        Files.deleteIfExists(TOOL);
+        assertThat(enforcer.latest()).isEmpty();
+
+        when().get("/q/health/started").then().statusCode(503);
+        when().get("/q/health/ready")
+                .then()
+                .statusCode(503)
+                .body("checks[0].data.reason", equalTo("no cycle has ended yet"));
+        when().get("/q/health/live").then().statusCode(200);
+        when().get("/hosts").then().statusCode(200).body("$", hasSize(0));
+        when().get("/snapshot").then().statusCode(200).body("size()", equalTo(0));
+        given().contentType("application/json")
+                .post("/plan")
+                .then()
+                .statusCode(503)
+                .body("detail", containsString("no cycle"));
+    }
+
+    @Test
+    @Order(2)
+    void anIncompleteLookIsSaidEverywhere() {
+        assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.INCOMPLETE);
+
+        when().get("/q/health/started").then().statusCode(200);
+        when().get("/q/health/ready")
+                .then()
+                .statusCode(503)
+                .body("checks[0].data.reason", equalTo("the last cycle could not see everything"))
+                .body("checks[0].data.values()", hasItem(containsString("nvidia-smi is not a program")));
+        when().get("/hosts")
+                .then()
+                .body("[0].status", equalTo("degraded"))
+                .body("[0].problems[0].code", equalTo("gpu_tool_failed"));
+        when().get("/q/metrics")
+                .then()
+                .body(containsString("genv_enforcer_cycles_total{result=\"incomplete\"} 1.0"))
+                .body(containsString("genv_enforcer_last_success_timestamp_seconds 0.0"));
+    }
+
+    @Test
+    @Order(3)
+    void recoversByItself() throws IOException {
+        Files.createDirectories(
+                TOOL.getParent(), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x")));
+        Files.copy(Path.of("docker/demo/nvidia-smi"), TOOL, StandardCopyOption.COPY_ATTRIBUTES);
+        Files.writeString(TOOL.resolveSibling("nvidia-smi.gpus"), "0, GPU-0, 15258\n");
+        assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS);
+
+        when().get("/q/health/ready").then().statusCode(200);
+        when().get("/hosts")
+                .then()
+                .body("[0].host", notNullValue())
+                .body("[0].status", equalTo("ok"))
+                .body("[0].gpu_source", equalTo("nvidia-smi"))
+                .body("[0].devices", equalTo(1))
+                .body("[0].last_look", notNullValue())
+                .body("[0].look_ms", notNullValue())
+                .body("[0].problems", hasSize(0))
+                .body("[0].missing_rights", hasSize(0));
+        var host = enforcer.latest().orElseThrow().hosts().getFirst().host();
+        when().get("/snapshot")
+                .then()
+                .body("'%s'.envs.envs".formatted(host), hasSize(0))
+                .body("'%s'.devices.devices".formatted(host), hasSize(0))
+                .body("'%s'.processes.processes".formatted(host), hasSize(0));
+        given().contentType("application/json")
+                .body("{}")
+                .post("/plan")
+                .then()
+                .statusCode(200)
+                .body("violations", hasSize(0));
+        when().get("/q/metrics")
+                .then()
+                .body(containsString("genv_enforcer_cycles_total{result=\"success\"} 1.0"))
+                .body(containsString("genv_enforcer_cycle_duration_seconds_count 2"))
+                .body(containsString("jvm_memory_used_bytes"));
+    }
+
+    @Test
+    @Order(4)
+    void everyErrorHasTheSameForm() {
+        when().get("/no/such/path")
+                .then()
+                .statusCode(404)
+                .contentType("application/problem+json")
+                .body("status", equalTo(404));
+        when().delete("/violations").then().statusCode(405).contentType("application/problem+json");
+    }
+
+    @Test
+    @Order(5)
+    void aMethodThatAClientMadeUpBecomesNoSeries() {
+        given().request("BREW", "/hosts");
+        when().get("/q/metrics").then().body(not(containsString("BREW")));
+    }
+
+    @Test
+    @Order(6)
+    void isDescribed() {
+        when().get("/q/openapi?format=json")
+                .then()
+                .statusCode(200)
+                .body("paths.keySet()", hasItem("/plan"))
+                .body("components.schemas.ViolationView.properties.keySet()", hasItem("first_seen"));
+    }
+}

@@ -1,0 +1,175 @@
+package dev.genv.enforcer.api;
+
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static io.restassured.RestAssured.given;
+import static io.restassured.RestAssured.when;
+import static org.hamcrest.Matchers.contains;
+import static org.hamcrest.Matchers.containsString;
+import static org.hamcrest.Matchers.equalTo;
+import static org.hamcrest.Matchers.hasSize;
+import static org.hamcrest.Matchers.nullValue;
+
+import dev.genv.enforcer.enforcement.ActionRecord;
+import dev.genv.enforcer.enforcement.Journal;
+import dev.genv.enforcer.enforcement.Outcome;
+import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.PlannedAction;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.Violation;
+import io.quarkus.test.junit.QuarkusTest;
+import jakarta.inject.Inject;
+import java.time.Instant;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@QuarkusTest
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ViolationsResourceTest {
+    private static final Instant EARLY = Instant.parse("2026-11-20T09:00:00Z");
+    private static final Instant LATE = Instant.parse("2026-11-20T10:00:00Z");
+
+    @Inject
+    Journal journal;
+
+    /** A memory violation that goes on since ten, and a stray process that was over at nine. */
+    @BeforeAll
+    void remember() {
+        var stray = new Violation(
+                RuleName.NON_ENV_PROCESSES,
+                "gpu-2",
+                "process 7 1",
+                "Process 7 is not running in a GPU environment",
+                null,
+                null,
+                List.of(1),
+                List.of(process(7).uses(1).uidUnknown().build()));
+        var memory = new Violation(
+                RuleName.ENV_MEMORY,
+                "gpu-1",
+                "environment a device 0 uid 1003",
+                "Environment a is using 1153m on device 0 which is 104m over its capacity of 1000mi",
+                "raz",
+                "a",
+                List.of(0),
+                List.of(process(812).in("a").uid(1003).uses(0).build()));
+        see(EARLY, List.of(), stray);
+        see(LATE, List.of(signalled(memory)), memory);
+    }
+
+    @Test
+    void showsTheNewestFirstInTheDocumentedShape() {
+        when().get("/violations")
+                .then()
+                .statusCode(200)
+                .contentType("application/json")
+                .body("[0].rule", equalTo("env-memory"))
+                .body("[0].host", equalTo("gpu-1"))
+                .body("[0].status", equalTo("active"))
+                .body("[0].mode", equalTo("enforce"))
+                .body("[0].message", containsString("1153m"))
+                .body("[0].user", equalTo("raz"))
+                .body("[0].environment", equalTo("a"))
+                .body("[0].devices", contains(0))
+                .body("[0].processes[0].pid", equalTo(812))
+                .body("[0].processes[0].start_time", equalTo(991232))
+                .body("[0].processes[0].command", equalTo("python"))
+                .body("[0].processes[0].uid", equalTo(1003))
+                .body("[0].first_seen", equalTo("2026-11-20T10:00:00Z"))
+                .body("[0].last_seen", equalTo("2026-11-20T10:00:00Z"))
+                .body("[0].cycles", equalTo(1))
+                .body("[0].actions[0].type", equalTo("terminate"))
+                .body("[0].actions[0].pid", equalTo(812))
+                .body("[0].actions[0].signal", equalTo("TERM"))
+                .body("[0].actions[0].at", equalTo("2026-11-20T10:00:00Z"))
+                .body("[0].actions[0].outcome", equalTo("signalled"))
+                .body("[0].actions[0].detail", nullValue())
+                .body("[1].rule", equalTo("non-env-processes"))
+                .body("[1].processes[0].uid", nullValue());
+    }
+
+    @Test
+    void showsOneByItsId() {
+        String id = when().get("/violations?status=active").path("[0].id");
+        when().get("/violations/" + id).then().statusCode(200).body("id", equalTo(id));
+        when().get("/violations/4711")
+                .then()
+                .statusCode(404)
+                .contentType("application/problem+json")
+                .body("detail", containsString("4711"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "status,active,env-memory",
+        "status,resolved,non-env-processes",
+        "rule,env-memory,env-memory",
+        "user,raz,env-memory",
+        "host,gpu-2,non-env-processes",
+        "since,2026-11-20T09:30:00Z,env-memory",
+        "since,2026-11-20T10:30:00+01:00,env-memory",
+        "limit,1,env-memory"
+    })
+    void filters(String parameter, String value, String rule) {
+        given().queryParam(parameter, value)
+                .queryParam(
+                        parameter.equals("limit") ? "since" : "limit",
+                        parameter.equals("limit") ? "2020-01-01T00:00:00Z" : "1")
+                .when()
+                .get("/violations")
+                .then()
+                .statusCode(200)
+                .body("rule", contains(rule));
+    }
+
+    @Test
+    void anEmptyAnswerIsAnEmptyList() {
+        when().get("/violations?user=nobody").then().statusCode(200).body("$", hasSize(0));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "status,over",
+        "rule,env_memory",
+        "since,yesterday",
+        "since,2026-11-20T09:30:00",
+        "limit,0",
+        "limit,1001",
+        "limit,many",
+        "statu,active"
+    })
+    void refusesWhatItCannotReadAndNamesIt(String parameter, String value) {
+        given().queryParam(parameter, value)
+                .when()
+                .get("/violations")
+                .then()
+                .statusCode(400)
+                .contentType("application/problem+json")
+                .body("status", equalTo(400))
+                .body("title", equalTo("Bad Request"))
+                .body("detail", containsString("parameter " + parameter));
+    }
+
+    private void see(Instant now, List<ActionRecord> records, Violation... violations) {
+        journal.update(
+                new Plan(List.of(violations), List.of(), List.of()),
+                records,
+                _ -> RuleMode.ENFORCE,
+                Set.of("gpu-1", "gpu-2"),
+                true,
+                now);
+    }
+
+    private static ActionRecord signalled(Violation violation) {
+        var action = new Action.Terminate("gpu-1", violation.processes().getFirst());
+        return new ActionRecord(
+                new PlannedAction(action, List.of(violation), true), Result.of(Outcome.SIGNALLED), LATE);
+    }
+}
