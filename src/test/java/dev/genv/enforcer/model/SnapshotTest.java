@@ -34,6 +34,8 @@ class SnapshotTest {
     void anAttachmentCountsOnce() {
         var device = new Device(0, null, List.of(attachment("b", "0"), attachment("a", "1"), attachment("b", "0")));
         assertThat(device.attachments()).containsExactly(attachment("a", "1"), attachment("b", "0"));
+        assertThat(new Device(0, null, List.of(attachment("a", "0"), attachment("a", "1"))))
+                .isEqualTo(new Device(0, null, List.of(attachment("a", "1"), attachment("a", "0"))));
         assertThat(device.isAttachedTo("b")).isTrue();
         assertThat(device.isAttachedTo("c")).isFalse();
     }

@@ -70,7 +70,7 @@ class HoldingTest {
     @Test
     void whatAnEarlierRuleEndsKeepsNothingBusy() {
         var fleet = host().devices(3)
-                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1))
+                .with(env("a").attachedAt(NEW, 0), env("b").attachedAt(OLD, 1))
                 .with(process(1).in("b").uses(1, 2), process(2).in("a").uses(0))
                 .fleet();
         var policy = enforcing(new DeviceLimits(1, Map.of()), RuleName.ENV_DEVICES, RuleName.MAX_DEVICES_PER_USER);

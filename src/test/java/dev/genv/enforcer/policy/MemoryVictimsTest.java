@@ -96,11 +96,11 @@ class MemoryVictimsTest {
 
     @Test
     void whatAnotherRuleEndsCountsAsFreed() {
-        var fleet = gpu(using(1, "600mi"), using(2, "600mi").uses(1));
+        var fleet = gpu(using(1, "500mi"), using(2, "600mi").uses(1));
         var plan = enforce(fleet, RuleName.ENV_DEVICES, RuleName.ENV_MEMORY);
         assertThat(ended(plan)).containsExactly(2);
         assertThat(plan.actions().getFirst().rules()).containsExactly(RuleName.ENV_DEVICES, RuleName.ENV_MEMORY);
-        assertThat(ended(enforce(fleet, RuleName.ENV_MEMORY))).containsExactly(2);
+        assertThat(ended(enforce(fleet, RuleName.ENV_MEMORY))).containsExactly(1);
     }
 
     @Test
