@@ -29,6 +29,7 @@ public final class Enforcer {
     private final Collector collector;
     private final ActionExecutor executor;
     private final List<Consumer<CycleReport>> listeners;
+    private final ProblemLog problems = new ProblemLog();
     private final AtomicBoolean running = new AtomicBoolean();
     private final long createdAt;
     private volatile @Nullable Latest latest;
@@ -103,16 +104,11 @@ public final class Enforcer {
         var seenAt = ticker.now();
         var plan = setup.policy().check(fleet, executor.justAsked());
         var actions = executor.execute(plan.actions());
+        var reports = hosts.stream().map(host -> withJudgement(host, plan)).toList();
+        problems.tell(reports);
         remember(fleet, hosts, plan, actions, seenAt);
         return new CycleReport(
-                startedAt,
-                ticker.since(start),
-                resultOf(hosts, actions),
-                fleet,
-                hosts.stream().map(host -> withJudgement(host, plan)).toList(),
-                plan,
-                actions,
-                null);
+                startedAt, ticker.since(start), resultOf(hosts, actions), fleet, reports, plan, actions, null);
     }
 
     /** Nothing new is begun from now on; a cycle under way comes to its end. */

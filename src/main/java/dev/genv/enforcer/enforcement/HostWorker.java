@@ -6,11 +6,13 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /** Does the work of one host, one piece at a time, on a thread of its own, so that nobody waits for it for ever. */
 final class HostWorker {
     private final Host host;
-    private volatile boolean busy;
+    private final AtomicReference<@Nullable Object> busyWith = new AtomicReference<>();
 
     HostWorker(Host host) {
         this.host = host;
@@ -25,18 +27,22 @@ final class HostWorker {
      *
      * @throws HostException where an earlier one still goes on
      */
-    synchronized <T> Pending<T> start(Callable<T> work) throws HostException {
-        if (busy) {
+    <T> Pending<T> start(Callable<T> work) throws HostException {
+        var turn = new Object();
+        if (!busyWith.compareAndSet(null, turn)) {
             throw new HostException("still busy with an earlier cycle");
         }
-        busy = true;
-        var task = new FutureTask<>(work);
-        Thread.ofVirtual().name("host-" + host.name()).start(() -> {
+        var task = new FutureTask<>(() -> {
             try {
-                task.run();
+                return work.call();
             } finally {
-                busy = false; // here, and not in the task: one that is cancelled before it begins is never called
+                // Before anybody can have the answer: whoever has it may begin the next piece at once.
+                busyWith.compareAndSet(turn, null);
             }
+        });
+        Thread.ofVirtual().name("host-" + host.name()).start(() -> {
+            task.run();
+            busyWith.compareAndSet(turn, null); // a task that is cancelled before it begins is never called
         });
         return new Pending<>(task);
     }

@@ -41,8 +41,13 @@ public final class Words {
 
     /** Text of strangers for a terminal or a log: one line, without control characters, of bounded length. */
     public static String safe(String text) {
+        return safe(text, LONGEST);
+    }
+
+    /** The same, of another length. */
+    public static String safe(String text, int longest) {
         var safe = new StringBuilder();
-        text.codePoints().limit(LONGEST).forEach(point -> {
+        text.codePoints().limit(longest).forEach(point -> {
             if (isHarmless(point)) {
                 safe.appendCodePoint(point);
             } else {

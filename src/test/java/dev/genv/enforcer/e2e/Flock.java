@@ -1,0 +1,66 @@
+package dev.genv.enforcer.e2e;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/** Another program that holds flock(2) on a file, as genv does: util-linux's own flock. */
+final class Flock implements AutoCloseable {
+    private static final Path PROGRAM = Path.of("/usr/bin/flock");
+    private final Process process;
+
+    private Flock(Process process) {
+        this.process = process;
+    }
+
+    static Flock hold(Path lock) throws IOException {
+        assumeTrue(Files.isExecutable(PROGRAM), "there is no flock program on this machine");
+        // It prints a word once it has the lock, and holds it until its standard input is closed.
+        var process =
+                new ProcessBuilder(PROGRAM.toString(), "-x", lock.toString(), "sh", "-c", "echo held; cat").start();
+        var said = new byte[4];
+        process.getInputStream().readNBytes(said, 0, said.length);
+        return new Flock(process);
+    }
+
+    boolean isHeld() {
+        return process.isAlive();
+    }
+
+    /** Waits until a process has opened the lock file, which is what it does before it waits for it. */
+    static void awaitAnotherOpening(long pid, Path lock) {
+        await().atMost(Duration.ofSeconds(30)).until(() -> {
+            try (var descriptors = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {
+                return descriptors.anyMatch(descriptor -> leadsTo(descriptor, lock));
+            } catch (IOException e) {
+                return false;
+            }
+        });
+    }
+
+    private static boolean leadsTo(Path descriptor, Path file) {
+        try {
+            return Files.readSymbolicLink(descriptor).equals(file);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    @Override
+    public void close() {
+        giveBack();
+    }
+
+    void giveBack() {
+        try {
+            process.getOutputStream().close();
+        } catch (IOException e) {
+            process.destroyForcibly();
+        }
+        await().until(() -> !process.isAlive());
+    }
+}

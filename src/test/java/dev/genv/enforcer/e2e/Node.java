@@ -1,0 +1,122 @@
+package dev.genv.enforcer.e2e;
+
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+
+/** A make-believe node for the packaged program: a state directory, a fake nvidia-smi, and the settings for both. */
+final class Node implements AutoCloseable {
+    private static final Path JAR = Path.of(System.getProperty("packaged.jar")).toAbsolutePath();
+    private static final Pattern LISTENING = Pattern.compile("Listening on: http://127\\.0\\.0\\.1:([0-9]+)");
+
+    final Path directory;
+    final Path stateDirectory;
+    final StateFiles state;
+    final FakeNvidiaSmi gpus;
+    private final Map<String, String> settings = new TreeMap<>();
+    private final List<Process> started = new ArrayList<>();
+    private int runs;
+
+    /** What the program said, and how it ended. */
+    record Output(int exitCode, List<String> out, List<String> log) {}
+
+    Node(Path directory) throws IOException {
+        this.directory = directory;
+        stateDirectory = Files.createDirectory(directory.resolve("genv"));
+        state = new StateFiles(stateDirectory);
+        gpus = new FakeNvidiaSmi(directory.resolve("bin"));
+        set("STATE_DIR", stateDirectory);
+        set("NVIDIA_SMI", gpus.path());
+        set("NODE_NAME", "gpu-1");
+    }
+
+    /** A setting, without the prefix that all have. */
+    Node set(String name, Object value) {
+        return variable("GENV_ENFORCER_" + name, value.toString());
+    }
+
+    Node variable(String name, String value) {
+        settings.put(name, value);
+        return this;
+    }
+
+    Path devicesJson() {
+        return stateDirectory.resolve("devices.json");
+    }
+
+    /** Runs a single cycle to its end. */
+    Output once() throws IOException {
+        set("INTERVAL", 0);
+        return run();
+    }
+
+    /** Runs the program until it ends by itself. */
+    Output run() throws IOException {
+        var service = start();
+        await().atMost(Duration.ofSeconds(60)).until(() -> !service.process.isAlive());
+        return new Output(
+                service.process.exitValue(), Files.readAllLines(service.out), Files.readAllLines(service.log));
+    }
+
+    /** Starts the service and waits for its port. */
+    Service serve() throws IOException {
+        set("INTERVAL", "1s");
+        variable("QUARKUS_HTTP_PORT", "0");
+        var service = start();
+        await().atMost(Duration.ofSeconds(60)).until(() -> service.port() > 0 || !service.process.isAlive());
+        return service;
+    }
+
+    Service start() throws IOException {
+        runs++;
+        var out = directory.resolve("out-" + runs);
+        var log = directory.resolve("log-" + runs);
+        var builder = new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Djava.io.tmpdir=" + directory,
+                "-jar",
+                JAR.toString());
+        builder.directory(directory.toFile()).redirectOutput(out.toFile()).redirectError(log.toFile());
+        builder.environment().keySet().removeIf(name -> name.startsWith("GENV_") || name.startsWith("QUARKUS_"));
+        builder.environment().putAll(settings);
+        var process = builder.start();
+        started.add(process);
+        return new Service(process, out, log);
+    }
+
+    @Override
+    public void close() {
+        started.forEach(Process::destroyForcibly);
+        await().until(() -> started.stream().noneMatch(Process::isAlive));
+    }
+
+    /** The program as it runs. */
+    record Service(Process process, Path out, Path log) {
+
+        /** The port that it listens on; 0 as long as it does not. */
+        int port() throws IOException {
+            var match = LISTENING.matcher(Files.readString(out));
+            return match.find() ? Integer.parseInt(match.group(1)) : 0;
+        }
+
+        /** Ends it as a container engine would, and tells how long that took. */
+        Duration stop() {
+            var start = System.nanoTime();
+            process.destroy();
+            await().atMost(Duration.ofSeconds(30)).until(() -> !process.isAlive());
+            return Duration.ofNanos(System.nanoTime() - start);
+        }
+    }
+}

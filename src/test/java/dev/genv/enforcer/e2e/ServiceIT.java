@@ -1,0 +1,179 @@
+package dev.genv.enforcer.e2e;
+
+import static io.restassured.RestAssured.given;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.Child;
+import io.restassured.path.json.JsonPath;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The packaged program as a service, cycle after cycle. */
+class ServiceIT {
+    private static final Duration SOON = Duration.ofSeconds(20);
+
+    @TempDir
+    Path directory;
+
+    private Node node;
+
+    @BeforeEach
+    void makeNode() throws IOException {
+        node = new Node(directory);
+        node.gpus.gpus(2);
+    }
+
+    @AfterEach
+    void closeNode() {
+        node.close();
+    }
+
+    @Test
+    void endsWhatComesAndShowsItUntilItIsOver() throws IOException {
+        node.set("NON_ENV_PROCESSES", "enforce");
+        var service = node.serve();
+        await().atMost(SOON).until(() -> status(service, "/q/health/ready") == 200);
+
+        try (var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+            stray.awaitEnd();
+
+            await().atMost(SOON)
+                    .until(() -> "resolved".equals(get(service, "/violations").getString("[0].status")));
+            var violations = get(service, "/violations");
+            assertThat(violations.getList("$")).hasSize(1);
+            assertThat(violations.getString("[0].rule")).isEqualTo("non-env-processes");
+            assertThat(violations.getInt("[0].processes[0].pid")).isEqualTo(stray.pid());
+            assertThat(violations.getString("[0].processes[0].command")).isEqualTo("sleep");
+            assertThat(violations.getString("[0].actions[0].outcome")).isEqualTo("signalled");
+        }
+        assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+    }
+
+    /** Many trainers take a first SIGTERM for "save, then end", and a second one for "at once". */
+    @Test
+    void aProcessThatTakesItsTimeGetsOneSignalAndNoMore() throws IOException {
+        var signals = directory.resolve("signals");
+        var script = "trap 'echo term >>%s' TERM; while :; do sleep 0.05; done".formatted(signals);
+        var builder = new ProcessBuilder("sh", "-c", script);
+        builder.environment().remove("GENV_ENVIRONMENT_ID");
+        var stubborn = builder.start();
+        try {
+            node.set("NON_ENV_PROCESSES", "enforce").gpus.process(0, stubborn.pid(), "10");
+            var service = node.serve();
+
+            await().atMost(SOON).until(() -> get(service, "/violations").getInt("[0].cycles") >= 4);
+            assertThat(signals).hasContent("term");
+            var violations = get(service, "/violations");
+            assertThat(violations.getList("$")).hasSize(1);
+            assertThat(violations.getList("[0].actions")).hasSize(1);
+            assertThat(violations.getString("[0].status")).isEqualTo("active");
+        } finally {
+            stubborn.destroyForcibly();
+        }
+    }
+
+    @Test
+    void livesThroughBadLooksAndRecovers() throws IOException {
+        try (var shell = Child.withEnvironment(Map.of());
+                var member = Child.inEnvironment("a");
+                var stray = Child.withEnvironment(Map.of())) {
+            node.state
+                    .env("a", 1000, "raz", null, shell.pid())
+                    .device(0, "a")
+                    .device(1)
+                    .write();
+            node.gpus.process(0, member.pid(), "10");
+            node.set("NON_ENV_PROCESSES", "enforce")
+                    .set("GPU_TIMEOUT", "300ms")
+                    .set("INACTIVE_ENV_PROCESSES", "enforce");
+            var service = node.serve();
+            await().atMost(SOON).until(() -> status(service, "/q/health/ready") == 200);
+
+            for (var fault :
+                    List.of("sleep 600", "exit 9", "echo garbage; exit 3", "echo 'No devices were found'; exit 9")) {
+                node.gpus.fault(fault);
+                awaitNotReady(service, "gpu_tool_failed");
+            }
+            node.gpus.noFault();
+            await().atMost(SOON).until(() -> status(service, "/q/health/ready") == 200);
+
+            Files.writeString(node.stateDirectory.resolve("envs.json"), "{\"envs\": [");
+            awaitNotReady(service, "state_unreadable");
+            node.state.writeEnvs();
+            Files.delete(node.devicesJson());
+            awaitNotReady(service, "state_incomplete");
+            node.state.writeDevices();
+
+            await().atMost(SOON).until(() -> status(service, "/q/health/ready") == 200);
+            node.gpus.process(1, stray.pid(), "10");
+            stray.awaitEnd();
+            assertThat(member.isAlive()).isTrue();
+            assertThat(status(service, "/q/health/live")).isEqualTo(200);
+            assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+        }
+    }
+
+    @Test
+    void finishesTheCycleUnderWayBeforeItStops() throws IOException {
+        try (var stray = Child.withEnvironment(Map.of())) {
+            var looking = directory.resolve("looking");
+            node.gpus.process(0, stray.pid(), "10").fault("touch %s; sleep 2".formatted(looking));
+            node.set("NON_ENV_PROCESSES", "enforce");
+            var service = node.serve();
+            await().atMost(SOON).until(() -> Files.exists(looking));
+
+            assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+
+            stray.awaitEnd();
+            assertThat(Files.readString(service.out())).contains("outcome=signalled");
+        }
+    }
+
+    @Test
+    void stopsInTimeAlsoWhileALookHangs() throws IOException {
+        var looking = directory.resolve("looking");
+        node.gpus.fault("touch %s; exec sleep 60".formatted(looking));
+        var service = node.serve();
+        await().atMost(SOON).until(() -> Files.exists(looking));
+
+        assertThat(service.stop()).isLessThan(Duration.ofSeconds(12));
+    }
+
+    @Test
+    void aPortInUseEndsTheStartBeforeAnythingIsDone() throws IOException {
+        try (var stray = Child.withEnvironment(Map.of())) {
+            var first = node.set("NON_ENV_PROCESSES", "audit").serve();
+            node.gpus.process(0, stray.pid(), "10");
+            node.set("NON_ENV_PROCESSES", "enforce").variable("QUARKUS_HTTP_PORT", Integer.toString(first.port()));
+
+            var output = node.run();
+
+            assertThat(output.exitCode()).isNotZero();
+            assertThat(stray.isAlive()).isTrue();
+        }
+    }
+
+    private void awaitNotReady(Node.Service service, String code) {
+        await().atMost(SOON)
+                .until(() -> status(service, "/q/health/ready") == 503
+                        && get(service, "/hosts").getList("[0].problems.code").contains(code));
+    }
+
+    private static int status(Node.Service service, String path) throws IOException {
+        return given().port(service.port()).get(path).statusCode();
+    }
+
+    private static JsonPath get(Node.Service service, String path) throws IOException {
+        return given().port(service.port()).get(path).jsonPath();
+    }
+}

@@ -1,0 +1,130 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.testsupport.Child;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The scenarios of genv's own tutorial on enforcement, with the packaged program. */
+class TutorialIT {
+    private static final int SIGTERM_EXIT = 143;
+
+    @TempDir
+    Path directory;
+
+    private Node node;
+
+    @BeforeEach
+    void makeNode() throws IOException {
+        node = new Node(directory);
+        node.gpus.gpus(2);
+    }
+
+    @AfterEach
+    void closeNode() {
+        node.close();
+    }
+
+    @Test
+    void aStrayProcessIsEnded() throws IOException {
+        try (var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "139");
+
+            var output = node.set("NON_ENV_PROCESSES", "true").once();
+
+            assertThat(stray.awaitEnd()).isEqualTo(SIGTERM_EXIT);
+            assertThat(output.exitCode()).isZero();
+            assertThat(output.out())
+                    .containsExactly(
+                            "Process %d is not running in a GPU environment".formatted(stray.pid()),
+                            "Terminating process %d from environment N/A that is running on GPU(s) 0"
+                                    .formatted(stray.pid()));
+        }
+    }
+
+    @Test
+    void theSameProcessInAnEnvironmentWithADeviceIsNot() throws IOException {
+        try (var shell = Child.withEnvironment(Map.of());
+                var member = Child.inEnvironment("67609")) {
+            environmentWithADevice(shell, member);
+
+            var output = node.set("NON_ENV_PROCESSES", "true").once();
+
+            assertThat(output.exitCode()).isZero();
+            assertThat(output.out()).isEmpty();
+            assertThat(member.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void onADeviceThatItWasNotGivenItIsEnded() throws IOException {
+        try (var shell = Child.withEnvironment(Map.of());
+                var member = Child.inEnvironment("67609")) {
+            environmentWithADevice(shell, member);
+            node.gpus.process(1, member.pid(), "139");
+
+            var output = node.once();
+
+            assertThat(member.awaitEnd()).isEqualTo(SIGTERM_EXIT);
+            assertThat(output.out())
+                    .containsExactly(
+                            "Process %d from environment 67609 is using non-attached GPU(s) 1".formatted(member.pid()),
+                            "Terminating process %d from environment 67609 that is running on GPU(s) 0,1"
+                                    .formatted(member.pid()));
+        }
+    }
+
+    @Test
+    void oneDeviceIsNotMoreThanOne() throws IOException {
+        try (var shell = Child.withEnvironment(Map.of());
+                var member = Child.inEnvironment("67609")) {
+            environmentWithADevice(shell, member);
+
+            var output = node.set("MAX_DEVICES_PER_USER", 1).once();
+
+            assertThat(output.out()).isEmpty();
+            assertThat(member.isAlive()).isTrue();
+            assertThat(node.devicesJson()).hasContent(node.state.devicesJson());
+        }
+    }
+
+    @Test
+    void oneDeviceIsMoreThanNone() throws IOException {
+        try (var shell = Child.withEnvironment(Map.of());
+                var member = Child.inEnvironment("67609")) {
+            environmentWithADevice(shell, member);
+
+            var output = node.set("MAX_DEVICES_PER_USER", 0).once();
+
+            assertThat(member.awaitEnd()).isEqualTo(SIGTERM_EXIT);
+            assertThat(output.out())
+                    .containsExactly(
+                            "User raz is using 1 devices which is 1 more than the maximum allowed",
+                            "Terminating process %d from environment 67609 that is running on GPU(s) 0"
+                                    .formatted(member.pid()),
+                            "Detaching environment 67609 of user raz from device 0");
+            var detached = node.state.device(0).devicesJson();
+            assertThat(Files.readString(node.devicesJson()))
+                    .as("byte for byte in genv's form")
+                    .isEqualTo(detached);
+            assertThat(Files.getPosixFilePermissions(node.devicesJson())).hasSize(6);
+            assertThat(shell.isAlive()).isTrue();
+        }
+    }
+
+    private void environmentWithADevice(Child shell, Child member) throws IOException {
+        node.state
+                .env("67609", 1000, "raz", null, shell.pid())
+                .device(0, "67609")
+                .device(1)
+                .write();
+        node.gpus.process(0, member.pid(), "139");
+    }
+}

@@ -1,0 +1,52 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.FakeHost;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+
+class HostWorkerTest {
+    private static final Duration LONG = Duration.ofSeconds(20);
+    private final HostWorker worker = new HostWorker(new FakeHost(host("gpu-1")));
+
+    /** A cycle acts as soon as it has looked. */
+    @RepeatedTest(20)
+    void isFreeAtTheVeryMomentThatItsAnswerIsThere() throws Exception {
+        for (var i = 0; i < 500; i++) {
+            assertThat(worker.start(() -> 1).await(LONG)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void doesOnePieceAtATime() throws Exception {
+        var release = new CountDownLatch(1);
+        var first = worker.start(() -> {
+            release.await();
+            return 1;
+        });
+        assertThatThrownBy(() -> worker.start(() -> 2)).hasMessage("still busy with an earlier cycle");
+        release.countDown();
+        assertThat(first.await(LONG)).isEqualTo(1);
+        assertThat(worker.start(() -> 2).await(LONG)).isEqualTo(2);
+    }
+
+    @Test
+    void isFreeAgainAfterWorkThatWasGivenUpOrFailed() {
+        await().untilAsserted(() -> assertThatThrownBy(
+                        () -> worker.start(() -> 1).await(Duration.ZERO.minusSeconds(1)))
+                .isInstanceOfAny(HostException.class));
+        assertThatThrownBy(() -> worker.start(() -> {
+                            throw new IllegalStateException("no");
+                        })
+                        .await(LONG))
+                .hasMessageContaining("no");
+        await().untilAsserted(
+                        () -> assertThat(worker.start(() -> 3).await(LONG)).isEqualTo(3));
+    }
+}

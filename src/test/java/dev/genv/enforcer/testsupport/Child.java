@@ -1,0 +1,77 @@
+package dev.genv.enforcer.testsupport;
+
+import static org.awaitility.Awaitility.await;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/** A real process that does nothing, and that is gone when the test is. */
+public final class Child implements AutoCloseable {
+    private final Process process;
+
+    private Child(Process process) {
+        this.process = process;
+    }
+
+    /** A {@code sleep} with exactly these variables. */
+    public static Child withEnvironment(Map<String, String> variables) throws IOException {
+        return start(List.of("sleep", "600"), variables);
+    }
+
+    /** A {@code sleep} that says it is in this environment of genv's. */
+    public static Child inEnvironment(String eid) throws IOException {
+        return withEnvironment(Map.of("GENV_ENVIRONMENT_ID", eid));
+    }
+
+    /** A {@code sleep} of another user; only root can start one. */
+    public static Child ofUser(long uid) throws IOException {
+        return ofUser(uid, Map.of());
+    }
+
+    public static Child ofUser(long uid, Map<String, String> variables) throws IOException {
+        var child = start(
+                List.of("setpriv", "--reuid=" + uid, "--regid=" + uid, "--clear-groups", "sleep", "600"), variables);
+        await().until(() -> Files.readString(child.file("comm")).equals("sleep\n"));
+        return child;
+    }
+
+    public int pid() {
+        return (int) process.pid();
+    }
+
+    public boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /** Its end, as the shell would put it: 143 after a SIGTERM. */
+    public int awaitEnd() {
+        await().until(() -> !process.isAlive());
+        return process.exitValue();
+    }
+
+    /** Clock ticks since boot. */
+    public long startTime() throws IOException {
+        var stat = Files.readString(file("stat"));
+        return Long.parseLong(stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1)[22 - 3]);
+    }
+
+    @Override
+    public void close() {
+        process.destroyForcibly();
+        await().until(() -> !process.isAlive());
+    }
+
+    private Path file(String name) {
+        return Path.of("/proc", Long.toString(process.pid()), name);
+    }
+
+    private static Child start(List<String> command, Map<String, String> variables) throws IOException {
+        var builder = new ProcessBuilder(command);
+        builder.environment().clear();
+        builder.environment().putAll(variables);
+        return new Child(builder.start());
+    }
+}
