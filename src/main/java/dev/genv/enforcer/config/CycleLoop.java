@@ -19,7 +19,10 @@ public class CycleLoop {
     private static final Logger LOG = Logger.getLogger(CycleLoop.class);
     private static final String JOB = "enforcement-cycle";
     /** Within the ten seconds that whoever stops us grants. */
-    private static final Duration PATIENCE = Duration.ofSeconds(9);
+    private static final Duration PATIENCE = Duration.ofMillis(8500);
+
+    /** For what is given up to end its child. */
+    private static final Duration LAST_MOMENT = Duration.ofMillis(500);
 
     private static final long PAUSE_MILLIS = 20;
 
@@ -57,16 +60,21 @@ public class CycleLoop {
         LOG.infof("Looking every %d seconds", pace.interval().toSeconds());
     }
 
-    /** A cycle under way comes to its end; what has not begun by then never begins. */
+    /** A cycle under way comes to its end if it can; what has not begun by then never begins. */
     void stop(@Observes ShutdownEvent event) throws InterruptedException {
         scheduler.unscheduleJob(JOB);
-        var deadline = System.nanoTime() + PATIENCE.toNanos();
-        while (enforcer.isRunning() && System.nanoTime() < deadline) {
-            Thread.sleep(PAUSE_MILLIS);
+        awaitEnd(PATIENCE);
+        if (enforcer.isRunning()) {
+            LOG.warn("The cycle under way does not come to its end: it is given up and begins nothing any more");
         }
         enforcer.stop();
-        if (enforcer.isRunning()) {
-            LOG.warn("Stopping in the middle of a cycle that did not come to its end; it begins nothing any more");
+        awaitEnd(LAST_MOMENT);
+    }
+
+    private void awaitEnd(Duration patience) throws InterruptedException {
+        var deadline = System.nanoTime() + patience.toNanos();
+        while (enforcer.isRunning() && System.nanoTime() < deadline) {
+            Thread.sleep(PAUSE_MILLIS);
         }
     }
 }

@@ -26,6 +26,7 @@ public final class Enforcer {
     private final Setup setup;
     private final Ticker ticker;
     private final Journal journal;
+    private final List<HostWorker> workers;
     private final Collector collector;
     private final ActionExecutor executor;
     private final List<Consumer<CycleReport>> listeners;
@@ -61,7 +62,7 @@ public final class Enforcer {
         this.ticker = ticker;
         this.journal = journal;
         this.listeners = List.copyOf(listeners);
-        var workers = setup.hosts().stream().map(HostWorker::new).toList();
+        workers = setup.hosts().stream().map(HostWorker::new).toList();
         collector = new Collector(workers, setup.lookTimeout(), ticker);
         executor = new ActionExecutor(
                 workers, new ActionExecutor.Limits(setup.mode(), setup.signals(), setup.actTimeout()), ticker);
@@ -111,9 +112,10 @@ public final class Enforcer {
                 startedAt, ticker.since(start), resultOf(hosts, actions), fleet, reports, plan, actions, null);
     }
 
-    /** Nothing new is begun from now on; a cycle under way comes to its end. */
+    /** Nothing new is begun from now on, and what a cycle under way still waits for is given up. */
     public void stop() {
         executor.stop();
+        workers.forEach(HostWorker::abandon);
     }
 
     public boolean isRunning() {

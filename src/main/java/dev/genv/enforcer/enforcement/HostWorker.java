@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement;
 
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -13,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 final class HostWorker {
     private final Host host;
     private final AtomicReference<@Nullable Object> busyWith = new AtomicReference<>();
+
+    private volatile @Nullable FutureTask<?> current;
 
     HostWorker(Host host) {
         this.host = host;
@@ -40,11 +43,20 @@ final class HostWorker {
                 busyWith.compareAndSet(turn, null);
             }
         });
+        current = task;
         Thread.ofVirtual().name("host-" + host.name()).start(() -> {
             task.run();
             busyWith.compareAndSet(turn, null); // a task that is cancelled before it begins is never called
         });
         return new Pending<>(task);
+    }
+
+    /** Asks the piece of work under way, if there is one, to stop: nobody will wait for it. */
+    void abandon() {
+        var task = current;
+        if (task != null) {
+            task.cancel(true);
+        }
     }
 
     /** A piece of work that was started. */
@@ -61,6 +73,8 @@ final class HostWorker {
             } catch (TimeoutException e) {
                 task.cancel(true);
                 throw new HostException("no answer in time");
+            } catch (CancellationException e) {
+                throw new HostException("given up", e);
             } catch (ExecutionException e) {
                 throw new HostException(String.valueOf(e.getCause()), e);
             }

@@ -99,8 +99,8 @@ class ServiceIT {
             var service = node.serve();
             await().atMost(SOON).until(() -> status(service, "/q/health/ready") == 200);
 
-            for (var fault :
-                    List.of("sleep 600", "exit 9", "echo garbage; exit 3", "echo 'No devices were found'; exit 9")) {
+            for (var fault : List.of(
+                    "exec sleep 600", "exit 9", "echo garbage; exit 3", "echo 'No devices were found'; exit 9")) {
                 node.gpus.fault(fault);
                 awaitNotReady(service, "gpu_tool_failed");
             }
@@ -142,11 +142,13 @@ class ServiceIT {
     @Test
     void stopsInTimeAlsoWhileALookHangs() throws IOException {
         var looking = directory.resolve("looking");
-        node.gpus.fault("touch %s; exec sleep 60".formatted(looking));
+        node.gpus.fault("echo $$ >%s; exec sleep 60".formatted(looking));
         var service = node.serve();
-        await().atMost(SOON).until(() -> Files.exists(looking));
+        await().atMost(SOON).until(() -> Files.exists(looking) && Files.size(looking) > 0);
 
-        assertThat(service.stop()).isLessThan(Duration.ofSeconds(12));
+        assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+        var tool = Path.of("/proc", Files.readString(looking).strip());
+        await().atMost(SOON).until(() -> !Files.exists(tool));
     }
 
     @Test
