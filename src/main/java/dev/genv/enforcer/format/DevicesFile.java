@@ -100,9 +100,10 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
     }
 
     private static boolean isSame(JsonNode node, Attachment attachment) {
-        return node.path("eid").isTextual()
-                && node.path("eid").textValue().equals(attachment.eid())
-                && Objects.equals(node.path("time").textValue(), attachment.time());
+        var time = node.path("time");
+        return attachment.eid().equals(node.path("eid").textValue())
+                && (time.isTextual() || time.isNull() || time.isMissingNode())
+                && Objects.equals(time.textValue(), attachment.time());
     }
 
     private static boolean isOld(JsonNode root) {
