@@ -28,12 +28,8 @@ public final class Child implements AutoCloseable {
 
     /** A {@code sleep} of another user; only root can start one. */
     public static Child ofUser(long uid) throws IOException {
-        return ofUser(uid, Map.of());
-    }
-
-    public static Child ofUser(long uid, Map<String, String> variables) throws IOException {
         var child = start(
-                List.of("setpriv", "--reuid=" + uid, "--regid=" + uid, "--clear-groups", "sleep", "600"), variables);
+                List.of("setpriv", "--reuid=" + uid, "--regid=" + uid, "--clear-groups", "sleep", "600"), Map.of());
         await().until(() -> Files.readString(child.file("comm")).equals("sleep\n"));
         return child;
     }

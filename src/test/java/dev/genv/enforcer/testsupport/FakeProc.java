@@ -1,0 +1,127 @@
+package dev.genv.enforcer.testsupport;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
+/** A make-believe {@code /proc}, in which any process can be put. */
+public final class FakeProc {
+    private final Path root;
+
+    public FakeProc(Path root) {
+        this.root = root;
+    }
+
+    public Path root() {
+        return root;
+    }
+
+    /** A sleeping {@code python} of user 1000, started at tick 1000, with neither arguments nor variables. */
+    public FakeProcess process(int pid) throws IOException {
+        var process = new FakeProcess(Files.createDirectories(root.resolve(Integer.toString(pid))), pid);
+        process.writeStat();
+        return process.uid(1000).arguments().environ();
+    }
+
+    /** The text of {@code /proc/driver/nvidia/version}. */
+    public void driver(String version) throws IOException {
+        Files.writeString(Files.createDirectories(root.resolve("driver/nvidia")).resolve("version"), version);
+    }
+
+    /** One process of it. Whatever is changed can be read at once. */
+    public static final class FakeProcess {
+        private static final long KERNEL_THREAD = 0x0020_0000;
+        private final Path folder;
+        private final long[] numbers = new long[53];
+        private String command = "python";
+        private char state = 'S';
+
+        private FakeProcess(Path folder, int pid) {
+            this.folder = folder;
+            numbers[1] = pid;
+            numbers[4] = 1; // parent
+            numbers[20] = 1; // threads
+            numbers[22] = 1000; // start time
+            numbers[50] = 140727971764963L; // the environment's begin and end
+            numbers[51] = 140727971766249L;
+        }
+
+        public Path file(String name) {
+            return folder.resolve(name);
+        }
+
+        public FakeProcess command(String name) throws IOException {
+            command = name;
+            return writeStat();
+        }
+
+        public FakeProcess state(char letter) throws IOException {
+            state = letter;
+            return writeStat();
+        }
+
+        public FakeProcess startTime(long ticks) throws IOException {
+            numbers[22] = ticks;
+            return writeStat();
+        }
+
+        public FakeProcess kernelThread() throws IOException {
+            numbers[9] |= KERNEL_THREAD;
+            return withoutEnvironment();
+        }
+
+        /** As it is while a process ends or is just being executed. */
+        public FakeProcess withoutEnvironment() throws IOException {
+            numbers[50] = 0;
+            numbers[51] = 0;
+            return environ().writeStat();
+        }
+
+        /** Its real uid; the effective and the others differ from it. */
+        public FakeProcess uid(long uid) throws IOException {
+            var name = command.replace("\\", "\\\\").replace("\n", "\\n");
+            Files.writeString(
+                    file("status"), """
+                    Name:\t%s
+                    Umask:\t0022
+                    State:\t%s
+                    Tgid:\t%d
+                    Pid:\t%d
+                    Uid:\t%d\t%d\t%d\t%d
+                    Gid:\t100\t100\t100\t100
+                    """.formatted(name, state, numbers[1], numbers[1], uid, uid + 1, uid + 1, uid + 1));
+            return this;
+        }
+
+        public FakeProcess arguments(String... arguments) throws IOException {
+            Files.writeString(file("cmdline"), terminated(arguments));
+            return this;
+        }
+
+        public FakeProcess environ(String... entries) throws IOException {
+            return environ(terminated(entries).getBytes(StandardCharsets.UTF_8));
+        }
+
+        public FakeProcess environ(byte[] bytes) throws IOException {
+            Files.write(file("environ"), bytes);
+            return this;
+        }
+
+        private FakeProcess writeStat() throws IOException {
+            // proc_pid_stat(5): 52 fields, of which the second is the name and the third the state.
+            var rest = Arrays.stream(numbers, 4, numbers.length)
+                    .mapToObj(Long::toUnsignedString)
+                    .collect(Collectors.joining(" "));
+            Files.writeString(file("stat"), "%d (%s) %s %s\n".formatted(numbers[1], command, state, rest));
+            Files.writeString(file("comm"), command + "\n");
+            return this;
+        }
+
+        private static String terminated(String... texts) {
+            return Arrays.stream(texts).map(text -> text + "\0").collect(Collectors.joining());
+        }
+    }
+}
