@@ -1,0 +1,128 @@
+package dev.genv.enforcer.format;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class DevicesFileTest {
+    private static final String TODAYS = """
+            {
+              "devices": [
+                {
+                  "index": 0,
+                  "total_memory": "15258mi",
+                  "attachments": [
+                    {
+                      "eid": "15971",
+                      "gpu_memory": null,
+                      "time": "20/11/2026 09:22:28"
+                    }
+                  ]
+                }
+              ]
+            }""";
+    private static final Device DEVICE =
+            new Device(0, "15258mi", List.of(new Attachment("15971", null, "20/11/2026 09:22:28")));
+
+    @Test
+    void readsTheFormOfToday() throws UnreadableException {
+        var file = read(TODAYS);
+        assertThat(file.devices()).containsExactly(DEVICE);
+        assertThat(file.problems()).isEmpty();
+    }
+
+    @Test
+    void writesTheFormOfTodayByteForByte() throws UnreadableException {
+        assertThat(written(List.of(DEVICE))).isEqualTo(TODAYS);
+        var files = new StateFiles(Path.of("unused"))
+                .device(0)
+                .device(1, new Attachment("a", "4g", null), new Attachment("ü", null, StateFiles.TIME));
+        assertThat(written(read(files.devicesJson()).devices())).isEqualTo(files.devicesJson());
+    }
+
+    @Test
+    void readsTheFormFromBefore090() throws UnreadableException {
+        var file = read("""
+                {"devices": {"0": {"total_memory": "15258mi", "eids": {"15971":
+                 {"eid": "15971", "attached": "20/11/2026 09:22:28", "gpu_memory": null}}},
+                 "1": {"total_memory": "15258mi", "eids": {}}}}""");
+        assertThat(file.devices()).containsExactly(DEVICE, new Device(1, "15258mi", List.of()));
+        assertThat(file.problems()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "7                                            | device ? is not an object",
+                "{'attachments': []}                          | device ? has an index that is not a number from 0",
+                "{'index': -1, 'attachments': []}             | device -1 has an index that is not a number from 0",
+                "{'index': 1.0, 'attachments': []}            | device 1.0 has an index that is not a number from 0",
+                "{'index': '1', 'attachments': []}            | device 1 has an index that is not a number from 0",
+                "{'index': 4294967296, 'attachments': []}     | device 4294967296 has an index that is not a number from 0",
+                "{'index': 1}                                 | device 1 has no array of attachments",
+                "{'index': 1, 'attachments': {}}              | device 1 has no array of attachments",
+                "{'index': 1, 'attachments': [], 'total_memory': 5}  | device 1 has a total_memory that is not text",
+            })
+    void aBadEntryCostsOnlyItselfAndIsNamed(String entry, String problem) throws UnreadableException {
+        var file = read("{\"devices\": [%s, {\"index\": 8, \"attachments\": []}]}".formatted(entry.replace('\'', '"')));
+        assertThat(file.devices()).containsExactly(new Device(8, null, List.of()));
+        assertThat(file.problems()).containsExactly(new Problem("entry_unreadable", problem));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "7",
+                "{}",
+                "{'eid': ''}",
+                "{'eid': 5}",
+                "{'eid': 'b', 'time': 1}",
+                "{'eid': 'b', 'gpu_memory': 1}"
+            })
+    void aBadAttachmentCostsOnlyItself(String entry) throws UnreadableException {
+        var file = read("{\"devices\": [{\"index\": 3, \"attachments\": [%s, {\"eid\": \"a\"}]}]}"
+                .formatted(entry.replace('\'', '"')));
+        assertThat(file.devices()).containsExactly(new Device(3, null, List.of(new Attachment("a", null, null))));
+        assertThat(file.problems())
+                .singleElement()
+                .satisfies(problem -> assertThat(problem.detail()).startsWith("an attachment of device 3 "));
+    }
+
+    @Test
+    void aDeviceThatIsThereTwiceIsNotDescribed() throws UnreadableException {
+        var file = read("""
+                {"devices": [{"index": 1, "attachments": []}, {"index": 0, "attachments": []},
+                             {"index": 1, "attachments": [{"eid": "a"}]}]}""");
+        assertThat(file.devices()).extracting(Device::index).containsExactly(0);
+        assertThat(file.problems())
+                .containsExactly(new Problem("entry_unreadable", "device 1 is there more than once"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"{}", "[]", "null", "{\"devices\": null}", "{\"devices\": \"x\"}", "{\"envs\": []}"})
+    void refusesWhatGenvNeverWrote(String text) {
+        assertThatThrownBy(() -> read(text))
+                .isInstanceOf(UnreadableException.class)
+                .hasMessage("has no \"devices\"");
+    }
+
+    private static DevicesFile read(String text) throws UnreadableException {
+        return DevicesFile.of(GenvJson.read(text.getBytes(UTF_8)));
+    }
+
+    private static String written(List<Device> devices) {
+        return new String(GenvJson.write(DevicesFile.write(devices)), UTF_8);
+    }
+}

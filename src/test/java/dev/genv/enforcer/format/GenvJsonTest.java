@@ -1,0 +1,126 @@
+package dev.genv.enforcer.format;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import java.util.HexFormat;
+import java.util.Random;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class GenvJsonTest {
+
+    /** Each of these is what Python 3 prints for {@code json.dumps(json.loads(text), indent=2)}. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{}",
+                "[]",
+                "null",
+                "true",
+                "-12",
+                "1.5",
+                "1.0",
+                "\"\"",
+                "[\n  1,\n  2\n]",
+                "{\n  \"a\": {},\n  \"b\": [],\n  \"a b\": null\n}",
+                "[\n  [\n    []\n  ],\n  {\n    \"x\": [\n      {}\n    ]\n  }\n]",
+                "123456789012345678901234567890123456789012345678901234567890",
+                "\"\\\"\\\\/ \\b\\f\\n\\r\\t\\u0000\\u001f\\u007f\"",
+                "\"\\u00e9\\u0080\\u20ac\\u2028\\uffff\\ud83d\\ude00\"",
+                "\"\\ud83d\"", // half a pair, which Python reads and writes
+                "{\n  \"\\u00fc\\u007f\": \"\\u00fc\"\n}",
+            })
+    void writesAsPythonDoes(String text) throws UnreadableException {
+        assertThat(written(text)).isEqualTo(text);
+    }
+
+    @Test
+    void writesWhatWasReadAsUtf8InAscii() throws UnreadableException {
+        assertThat(written("{\"näme\":[\"€ 😀\",\"\u007f\"]}")).isEqualTo("""
+                {
+                  "n\\u00e4me": [
+                    "\\u20ac \\ud83d\\ude00",
+                    "\\u007f"
+                  ]
+                }""");
+    }
+
+    @Test
+    void escapesAnyTextOfAnyLength() {
+        var random = new Random(1);
+        for (var round = 0; round < 300; round++) {
+            var text = random.ints(random.nextInt(3000), 0, 0x10000)
+                    .map(code -> random.nextBoolean() ? code % 0x80 : code)
+                    .collect(StringBuilder::new, (to, code) -> to.append((char) code), StringBuilder::append)
+                    .toString();
+            assertThat(new String(GenvJson.write(JsonNodeFactory.instance.textNode(text)), US_ASCII))
+                    .isEqualTo(asPython(text));
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "'', is empty",
+        "' \n', is empty",
+        "{, is not JSON",
+        "'{\"envs\": [', is not JSON",
+        "{} {}, is not JSON",
+        "{}x, is not JSON",
+        "[1] ], is not JSON",
+        "{'a': 1}, is not JSON",
+        "NaN, is not JSON",
+        "'[1,]', is not JSON",
+    })
+    void refusesWhatIsNotJson(String text, String why) {
+        assertThatThrownBy(() -> GenvJson.read(text.getBytes(UTF_8)))
+                .isInstanceOf(UnreadableException.class)
+                .hasMessageStartingWith(why);
+    }
+
+    /** A stray byte, a half letter, a zero that is too long, half a pair, and more than Unicode has. */
+    @ParameterizedTest
+    @ValueSource(strings = {"ff", "c3", "c080", "eda080", "f4908080"})
+    void refusesWhatIsNotUtf8(String letter) {
+        var bytes = HexFormat.of().parseHex("22" + letter + "22");
+        assertThatThrownBy(() -> GenvJson.read(bytes))
+                .isInstanceOf(UnreadableException.class)
+                .hasMessage("is not UTF-8");
+    }
+
+    @Test
+    void readsToABoundedDepth() throws UnreadableException {
+        assertThat(GenvJson.read(nested(64)).isArray()).isTrue();
+        for (var depth : new int[] {65, 1_000_000}) {
+            assertThatThrownBy(() -> GenvJson.read(nested(depth)))
+                    .isInstanceOf(UnreadableException.class)
+                    .hasMessageContaining("depth");
+        }
+    }
+
+    private static byte[] nested(int depth) {
+        return ("[".repeat(depth) + "]".repeat(depth)).getBytes(US_ASCII);
+    }
+
+    private static String written(String text) throws UnreadableException {
+        return new String(GenvJson.write(GenvJson.read(text.getBytes(UTF_8))), US_ASCII);
+    }
+
+    private static String asPython(String text) {
+        return text.chars().mapToObj(GenvJsonTest::asPython).collect(Collectors.joining("", "\"", "\""));
+    }
+
+    private static String asPython(int letter) {
+        var known = "\"\\\b\f\n\r\t".indexOf(letter);
+        if (known >= 0) {
+            return "\\" + "\"\\bfnrt".charAt(known);
+        }
+        return letter >= ' ' && letter <= '~' ? Character.toString(letter) : "\\u%04x".formatted(letter);
+    }
+}

@@ -1,0 +1,149 @@
+package dev.genv.enforcer.format;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.DeviceUsage;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Snapshot;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SnapshotJsonTest {
+    private static final Environment ALICES = new Environment(
+            "a", 1000, "alice", "20/11/2026 09:22:28", new Environment.Config(null, "1g", 1), List.of(40), List.of());
+
+    @Test
+    void whatIsWrittenIsReadAgain() throws UnreadableException {
+        var snapshot = new Snapshot(
+                "gpu-1",
+                List.of(
+                        process(41, new Membership.InEnvironment("a"), new DeviceUsage(0, Memory.ofMebibytes(777))),
+                        process(
+                                42,
+                                new Membership.Outside(),
+                                new DeviceUsage(0, null),
+                                new DeviceUsage(1, Memory.ZERO))),
+                List.of(ALICES),
+                List.of(
+                        new Device(0, "15258mi", List.of(new Attachment("a", null, "20/11/2026 09:22:28"))),
+                        new Device(1, null, List.of())),
+                Set.of(0, 1),
+                Set.of(),
+                List.of());
+        assertThat(SnapshotJson.read("gpu-1", SnapshotJson.write(snapshot))).isEqualTo(snapshot);
+    }
+
+    @Test
+    void readsTheExampleOfTheInterface() throws UnreadableException {
+        var snapshot = read("""
+                {"processes": {"processes": [
+                   {"pid": 5434, "used_gpu_memory": [{"index": 1, "gpu_memory": "777mi"}], "eid": null}]},
+                 "envs": {"envs": []}, "devices": {"devices": []}}""");
+        assertThat(snapshot.host()).isEqualTo("gpu-1");
+        assertThat(snapshot.isComplete()).isTrue();
+        assertThat(snapshot.processes())
+                .containsExactly(process(5434, new Membership.Outside(), new DeviceUsage(1, Memory.ofMebibytes(777))));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"null", "\"[N/A]mi\"", "\"[GPU is lost]mi\""})
+    void memoryThatTheDriverDoesNotTellIsUnknown(String text) throws UnreadableException {
+        var snapshot =
+                read(processes("{\"pid\": 1, \"eid\": \"x\", \"used_gpu_memory\": [{\"index\": 0, \"gpu_memory\": %s}]}"
+                        .formatted(text)));
+        assertThat(snapshot.processes().getFirst().memoryOn(0)).isNull();
+    }
+
+    @Test
+    void aProcessWithoutAnIdWhosePidAnEnvironmentListsIsUnknown() throws UnreadableException {
+        var json = SnapshotJson.write(new Snapshot(
+                "gpu-1",
+                List.of(process(40, new Membership.Outside()), process(50, new Membership.Outside())),
+                List.of(ALICES),
+                List.of(),
+                Set.of(),
+                Set.of(),
+                List.of()));
+        assertThat(SnapshotJson.read("gpu-1", json).processes())
+                .extracting(GpuProcess::membership)
+                .satisfiesExactly(
+                        listed -> assertThat(listed).isInstanceOf(Membership.Unknown.class),
+                        other -> assertThat(other).isInstanceOf(Membership.Outside.class));
+    }
+
+    @Test
+    void anEmptyIdIsNone() throws UnreadableException {
+        assertThat(read(processes("{\"pid\": 1, \"eid\": \"\", \"used_gpu_memory\": []}"))
+                        .processes())
+                .extracting(GpuProcess::membership)
+                .containsExactly(new Membership.Outside());
+    }
+
+    @Test
+    void attachmentsOfEnvironmentsThatAreNotThereCountAsFree() throws UnreadableException {
+        var snapshot = read("""
+                {"processes": {"processes": []}, "envs": {"envs": []},
+                 "devices": {"devices": [{"index": 4, "total_memory": "1mi", "attachments": [{"eid": "dead"}]}]}}""");
+        assertThat(snapshot.devices()).containsExactly(new Device(4, "1mi", List.of()));
+        assertThat(snapshot.listedDevices()).containsExactly(4);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "[]                                                       | is not an object",
+                "{'processes': {'processes': []}}                         | has no \"envs\"",
+                "{'envs': {'envs': []}, 'devices': {'devices': []}}       | is not an object",
+                "{'envs': {'envs': [1]}, 'devices': {'devices': []}}      | an environment is not an object",
+                "{'envs': {'envs': []}, 'devices': {'devices': [1]}}      | device ? is not an object",
+            })
+    void refusesWhatCannotBeRead(String json, String why) {
+        assertThatThrownBy(() -> read(json.replace('\'', '"')))
+                .isInstanceOf(UnreadableException.class)
+                .hasMessageContaining(why);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "{'pid': -1, 'used_gpu_memory': []}                            | pid",
+                "{'pid': 1}                                                    | used_gpu_memory",
+                "{'pid': 1, 'eid': 5, 'used_gpu_memory': []}                   | eid",
+                "{'pid': 1, 'used_gpu_memory': [{'gpu_memory': '1mi'}]}        | index",
+                "{'pid': 1, 'used_gpu_memory': [{'index': 0, 'gpu_memory': 5}]}     | gpu_memory",
+                "{'pid': 1, 'used_gpu_memory': [{'index': 0, 'gpu_memory': 'x'}]}   | cannot be read: x",
+                "{'pid': 1, 'used_gpu_memory': [{'index': 0}, {'index': 0}]}        | names device 0 twice",
+            })
+    void refusesAProcessThatCannotBeRead(String process, String why) {
+        assertThatThrownBy(() -> read(processes(process.replace('\'', '"'))))
+                .isInstanceOf(UnreadableException.class)
+                .hasMessageContaining(why);
+    }
+
+    private static GpuProcess process(int pid, Membership membership, DeviceUsage... usage) {
+        return new GpuProcess(new ProcessId(pid, 0), null, "", membership, List.of(usage));
+    }
+
+    private static String processes(String process) {
+        return "{\"processes\": {\"processes\": [%s]}, \"envs\": {\"envs\": []}, \"devices\": {\"devices\": []}}"
+                .formatted(process);
+    }
+
+    private static Snapshot read(String text) throws UnreadableException {
+        return SnapshotJson.read("gpu-1", GenvJson.read(text.getBytes(UTF_8)));
+    }
+}
