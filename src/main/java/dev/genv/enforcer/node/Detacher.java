@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Takes attachments out of {@code devices.json}, under genv's lock, and touches nothing else in it. */
 final class Detacher {
@@ -42,7 +43,7 @@ final class Detacher {
 
     private static List<Result> detach(StateDirectory directory, List<Action.Detach> detachments)
             throws IOException, UnreadableException {
-        var bytes = directory.read(StateReader.DEVICES);
+        var bytes = read(directory);
         if (bytes == null) {
             return all(detachments, Result.of(Outcome.ALREADY_DETACHED));
         }
@@ -58,6 +59,14 @@ final class Detacher {
             directory.replace(StateReader.DEVICES, GenvJson.write(after));
         }
         return results;
+    }
+
+    private static byte @Nullable [] read(StateDirectory directory) throws IOException {
+        try {
+            return directory.read(StateReader.DEVICES);
+        } catch (IOException e) {
+            throw new IOException(StateReader.DEVICES + ": " + e.getMessage(), e);
+        }
     }
 
     private static List<Result> all(List<Action.Detach> detachments, Result result) {
