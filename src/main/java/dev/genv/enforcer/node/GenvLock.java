@@ -20,9 +20,6 @@ final class GenvLock implements AutoCloseable {
             throws IOException, InterruptedException {
         var start = System.nanoTime();
         while (true) {
-            if (System.nanoTime() - start > timeout.toNanos() * 2) {
-                throw new IOException(NAME + " is replaced again and again");
-            }
             var file = open(directory, create);
             if (file == null) {
                 return null;
@@ -37,6 +34,9 @@ final class GenvLock implements AutoCloseable {
                 if (!locked) {
                     file.close();
                 }
+            }
+            if (System.nanoTime() - start > timeout.toNanos() * 2) {
+                throw new IOException(NAME + " is replaced again and again");
             }
         }
     }
