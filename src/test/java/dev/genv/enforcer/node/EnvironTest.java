@@ -1,0 +1,81 @@
+package dev.genv.enforcer.node;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Membership;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class EnvironTest {
+
+    /** A {@code |} stands for the zero byte. */
+    @ParameterizedTest
+    @CsvSource({
+        "GENV_ENVIRONMENT_ID=15971|, 15971",
+        "GENV_ENVIRONMENT_ID=15971, 15971",
+        "HOME=/|GENV_ENVIRONMENT_ID=15971|LANG=C|, 15971",
+        "|||GENV_ENVIRONMENT_ID=15971|||, 15971",
+        "GENV_ENVIRONMENT_ID=1|GENV_ENVIRONMENT_ID=2|, 2",
+        "GENV_ENVIRONMENT_ID=|GENV_ENVIRONMENT_ID=2|, 2",
+        "GENV_ENVIRONMENT_ID=a=b, a=b",
+        "GENV_ENVIRONMENT_ID==, =",
+        "'GENV_ENVIRONMENT_ID= 1 |', ' 1 '",
+        "GENV_ENVIRONMENT_ID=1|GENV_ENVIRONMENT_ID|, 1",
+        "GENV_ENVIRONMENT_ID=1|XGENV_ENVIRONMENT_ID=2|, 1",
+        "GENV_ENVIRONMENT_ID=1|GENV_ENVIRONMENT_IDX=2|, 1",
+        "GENV_ENVIRONMENT_ID=1|genv_environment_id=2|, 1",
+        "GENV_ENVIRONMENT_ID=1|A=GENV_ENVIRONMENT_ID=2|, 1",
+        "'GENV_ENVIRONMENT_ID=1| GENV_ENVIRONMENT_ID=2|', 1",
+    })
+    void theLastOneCounts(String environ, String eid) {
+        assertThat(membership(environ)).isEqualTo(new Membership.InEnvironment(eid));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "|",
+                "HOME=/|LANG=C|",
+                "GENV_ENVIRONMENT_ID|",
+                "GENV_ENVIRONMENT_ID=",
+                "GENV_ENVIRONMENT_ID=|",
+                "GENV_ENVIRONMENT_ID=1|GENV_ENVIRONMENT_ID=|",
+                "XGENV_ENVIRONMENT_ID=1|",
+                "GENV_ENVIRONMENT_IDX=1|",
+                "GENV_ENVIRONMENT_I",
+                "GENV_BYPASS=1|no entry at all|=|==|",
+            })
+    void withoutAnIdItIsOutside(String environ) {
+        assertThat(membership(environ)).isEqualTo(new Membership.Outside());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"\u00ff", "\u00c3", "\u00ed\u00a0\u0080", "1\u0080"})
+    void anIdThatIsNotUtf8IsThatOfSomeEnvironmentThatDoesNotExist(String id) {
+        assertThat(membership("GENV_ENVIRONMENT_ID=" + id + "|"))
+                .isInstanceOfSatisfying(
+                        Membership.InEnvironment.class,
+                        in -> assertThat(in.eid()).startsWith("not-utf-8:").hasSizeGreaterThan("not-utf-8:".length()));
+    }
+
+    @Test
+    void idsThatAreNotUtf8AreToldApart() {
+        assertThat(membership("GENV_ENVIRONMENT_ID=\u00ff"))
+                .isEqualTo(new Membership.InEnvironment("not-utf-8:ff"))
+                .isNotEqualTo(membership("GENV_ENVIRONMENT_ID=\u00fe"));
+    }
+
+    @Test
+    void otherEntriesNeedNotBeUtf8() {
+        assertThat(membership("A=\u00ff|\u00c3|GENV_ENVIRONMENT_ID=\u00c3\u00bc|\u00ed=1|"))
+                .isEqualTo(new Membership.InEnvironment("ü"));
+    }
+
+    private static Membership membership(String environ) {
+        return Environ.membership(environ.replace('|', '\0').getBytes(ISO_8859_1));
+    }
+}

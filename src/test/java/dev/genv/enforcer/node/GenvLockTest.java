@@ -1,0 +1,180 @@
+package dev.genv.enforcer.node;
+
+import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.Fifo;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class GenvLockTest {
+    private static final Duration SHORT = Duration.ofMillis(200);
+    private static final Duration LONG = Duration.ofSeconds(30);
+    private final Path file;
+    private final StateDirectory directory;
+
+    GenvLockTest(@TempDir Path folder) throws IOException {
+        file = folder.resolve("genv.lock");
+        directory = requireNonNull(StateDirectory.open(folder));
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        directory.close();
+    }
+
+    @Test
+    void whereThereIsNoLockFileThereIsNobodyToWaitFor() throws Exception {
+        assertThat(directory.hasLock()).isFalse();
+        assertThat(directory.lock(SHORT, false)).isNull();
+        assertThat(file).doesNotExist();
+    }
+
+    @Test
+    void makesTheLockFileForEverybody() throws Exception {
+        try (var lock = directory.lock(SHORT, true)) {
+            assertThat(lock).isNotNull();
+            assertThat((int) Files.getAttribute(file, "unix:mode") & 07777).isEqualTo(0666);
+        }
+        assertThat(directory.hasLock()).isTrue();
+    }
+
+    @Test
+    void leavesWhatIsInTheLockFile() throws Exception {
+        Files.writeString(file, "4711");
+        requireNonNull(directory.lock(SHORT, true)).close();
+        assertThat(file).hasContent("4711");
+    }
+
+    @Test
+    void waitsNoLongerThanItShould() throws Exception {
+        try (var lock = directory.lock(SHORT, true)) {
+            assertThat(lock).isNotNull();
+            var start = System.nanoTime();
+            for (var create : new boolean[] {true, false}) {
+                assertThatThrownBy(() -> directory.lock(SHORT, create))
+                        .isInstanceOf(LockTimeoutException.class)
+                        .hasMessageContaining("for longer than 200 ms");
+            }
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(SHORT.multipliedBy(2), LONG);
+        }
+        requireNonNull(directory.lock(SHORT, false)).close();
+    }
+
+    /** What genv and flock(1) use, which Java's own locks do not exclude. */
+    @Test
+    void isTheLockOfFlock() throws Exception {
+        assumeThat(Path.of("/usr/bin/flock")).as("flock(1), to try it with").exists();
+        try (var lock = directory.lock(SHORT, true)) {
+            assertThat(lock).isNotNull();
+            assertThat(flock()).isNotZero();
+        }
+        assertThat(flock()).isZero();
+    }
+
+    @Test
+    void getsTheLockWhenItIsGivenBack() throws Exception {
+        var held = requireNonNull(directory.lock(SHORT, true));
+        try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
+            var waiting = executor.submit(() -> directory.lock(LONG, true));
+            await().until(() -> timesOpen() == 2);
+            assertThat(waiting.isDone()).isFalse();
+            held.close();
+            closed(waiting);
+        }
+    }
+
+    /** A lock on a file that is no longer there excludes nobody. */
+    @Test
+    void aLockFileThatIsReplacedMeanwhileIsWaitedForAnew() throws Exception {
+        var held = requireNonNull(directory.lock(SHORT, true));
+        try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
+            var waiting = executor.submit(() -> directory.lock(LONG, true));
+            await().until(() -> timesOpen() == 2);
+            Files.move(Files.createFile(file.resolveSibling("new")), file, ATOMIC_MOVE);
+            held.close();
+            try (var lock = waiting.get()) {
+                assertThat(lock).isNotNull();
+                assertThatThrownBy(() -> directory.lock(SHORT, true)).isInstanceOf(LockTimeoutException.class);
+            }
+        }
+    }
+
+    @Test
+    void aLockFileThatIsRemovedMeanwhileIsMadeAnew() throws Exception {
+        var held = requireNonNull(directory.lock(SHORT, true));
+        try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
+            var waiting = executor.submit(() -> directory.lock(LONG, true));
+            await().until(() -> timesOpen() == 2);
+            Files.delete(file);
+            held.close();
+            closed(waiting);
+            assertThat(file).isRegularFile();
+        }
+    }
+
+    @Test
+    void isNothingButARegularFile() throws Exception {
+        Fifo.at(file);
+        assertRefused("is not a regular file");
+        Files.delete(file);
+        Files.createDirectory(file);
+        assertRefused("is not a regular file");
+        Files.delete(file);
+        Files.createSymbolicLink(file, Files.createFile(file.resolveSibling("elsewhere")));
+        assertRefused("is a symbolic link");
+        Files.delete(file);
+        Files.createSymbolicLink(file, file.resolveSibling("absent"));
+        assertRefused("is a symbolic link");
+        assertThat(file.resolveSibling("absent")).doesNotExist();
+    }
+
+    private void assertRefused(String why) {
+        for (var create : new boolean[] {true, false}) {
+            assertThatThrownBy(() -> directory.lock(LONG, create))
+                    .isInstanceOf(IOException.class)
+                    .isNotInstanceOf(LockTimeoutException.class)
+                    .hasMessageContainingAll("genv.lock", why);
+        }
+    }
+
+    private static void closed(Future<@Nullable GenvLock> waiting) throws Exception {
+        requireNonNull(waiting.get()).close();
+    }
+
+    private int flock() throws IOException, InterruptedException {
+        return new ProcessBuilder("/usr/bin/flock", "--nonblock", file.toString(), "true")
+                .start()
+                .waitFor();
+    }
+
+    /** How many descriptors of ours are the lock file. */
+    private long timesOpen() {
+        return Arrays.stream(requireNonNull(Path.of("/proc/self/fd").toFile().listFiles()))
+                .filter(descriptor -> isLockFile(descriptor.toPath()))
+                .count();
+    }
+
+    private boolean isLockFile(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).equals(file.toRealPath());
+        } catch (IOException closedMeanwhile) {
+            return false;
+        }
+    }
+}

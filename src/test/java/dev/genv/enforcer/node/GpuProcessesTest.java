@@ -1,0 +1,84 @@
+package dev.genv.enforcer.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.FakeProc;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class GpuProcessesTest {
+    private final List<Problem> problems = new ArrayList<>();
+    private final Set<Part> missing = EnumSet.noneOf(Part.class);
+    private final FakeNvidiaSmi smi;
+    private final FakeProc proc;
+    private final GpuProcesses processes;
+
+    GpuProcessesTest(@TempDir Path folder) throws IOException {
+        smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(1);
+        proc = new FakeProc(folder.resolve("proc"));
+        processes = new GpuProcesses(
+                new NvidiaSmi(smi.path().toString(), Duration.ofSeconds(20)),
+                new ProcessProbe(new ProcFs(proc.root())));
+    }
+
+    /** Real processes, so that nvidia-smi lists them, with a make-believe past. */
+    @Test
+    void whoWasStartedAfterTheListingBeganIsSomebodyElse() throws Exception {
+        try (var earlier = Child.withEnvironment(Map.of());
+                var later = Child.withEnvironment(Map.of());
+                var gone = Child.withEnvironment(Map.of())) {
+            for (var child : List.of(earlier, later, gone)) {
+                smi.process(0, child.pid(), "5");
+            }
+            var now = Libc.ticksSinceBoot();
+            proc.process(earlier.pid()).startTime(now);
+            proc.process(later.pid()).startTime(now + 1_000_000);
+            var found = processes.list(problems, missing);
+            assertThat(found.devices()).containsExactly(0);
+            assertThat(found.processes()).extracting(GpuProcess::pid).containsExactly(earlier.pid());
+            assertThat(problems).isEmpty();
+            assertThat(missing).isEmpty();
+        }
+    }
+
+    @Test
+    void aToolThatFailsIsAProblemAndNothingIsKnown() throws Exception {
+        smi.fault("echo 'Failed to initialize NVML: Unknown Error'; exit 255");
+        assertThat(processes.list(problems, missing)).isEqualTo(new GpuProcesses.Found(Set.of(), List.of()));
+        assertThat(missing).containsExactly(Part.PROCESSES);
+        assertThat(problems)
+                .containsExactly(new Problem(
+                        "gpu_tool_failed", "nvidia-smi ended with 255: Failed to initialize NVML: Unknown Error"));
+    }
+
+    @Test
+    void aLineThatCannotBeReadIsAProblemAndTheRestIsKnown() throws Exception {
+        smi.process(FakeNvidiaSmi.uuid(0), "[Insufficient Permissions]", "[Insufficient Permissions]");
+        assertThat(processes.list(problems, missing).devices()).containsExactly(0);
+        assertThat(missing).isEmpty();
+        assertThat(problems).extracting(Problem::code).containsExactly("gpu_line_unreadable");
+    }
+
+    @Test
+    void theClockIsThatOfTheStartTimes() throws IOException {
+        var before = Libc.ticksSinceBoot();
+        try (var child = Child.withEnvironment(Map.of())) {
+            assertThat(child.startTime()).isBetween(before - 1, Libc.ticksSinceBoot() + 1);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+package dev.genv.enforcer.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.format.DevicesFile;
+import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.testsupport.FakeProc;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class LiveStateTest {
+    private static final Environment ALIVE = environment("alive", 40);
+    private static final Environment DEAD = environment("dead", 41);
+    private static final Device BOTH =
+            new Device(0, "1mi", List.of(new Attachment("alive", null, null), new Attachment("dead", null, null)));
+    private static final Problem WHY = new Problem("lock_timeout", "somebody holds it");
+    private final List<Problem> problems = new ArrayList<>();
+    private final Set<Part> missing = EnumSet.noneOf(Part.class);
+    private final ProcFs proc;
+
+    LiveStateTest(@TempDir Path folder) throws IOException {
+        proc = new ProcFs(folder);
+        new FakeProc(folder).process(40);
+    }
+
+    @Test
+    void environmentsThatAreDeadAreLeftOutAndTheirDevicesAreFree() {
+        var live = live(envs(ALIVE, DEAD), devices(BOTH));
+        assertThat(live.environments()).containsExactly(ALIVE);
+        assertThat(live.devices(Set.of(0)))
+                .containsExactly(new Device(0, "1mi", List.of(new Attachment("alive", null, null))));
+        assertNothingMissing();
+    }
+
+    @Test
+    void aFreshMachineLacksNothing() {
+        var live = live(new State.File.Absent<>(), new State.File.Absent<>());
+        assertThat(live.environments()).isEmpty();
+        assertThat(live.devices(Set.of(0, 1))).isEmpty();
+        assertNothingMissing();
+    }
+
+    @Test
+    void liveEnvironmentsWithoutDevicesAreIncomplete() {
+        live(envs(ALIVE), new State.File.Absent<>());
+        assertThat(missing).containsExactly(Part.ATTACHMENTS);
+        assertThat(problems).extracting(Problem::code).containsExactly("state_incomplete");
+    }
+
+    @Test
+    void deadEnvironmentsWithoutDevicesAreFine() {
+        live(envs(DEAD), new State.File.Absent<>());
+        assertNothingMissing();
+    }
+
+    @Test
+    void attachmentsWithoutEnvironmentsAreIncomplete() {
+        var live = live(new State.File.Absent<>(), devices(BOTH));
+        assertThat(missing).containsExactly(Part.ENVIRONMENTS);
+        assertThat(problems).extracting(Problem::code).containsExactly("state_incomplete");
+        assertThat(live.settle(process(7, new Membership.Outside())).membership())
+                .isInstanceOf(Membership.Unknown.class);
+    }
+
+    @Test
+    void devicesWithoutAttachmentsAndWithoutEnvironmentsAreFine() {
+        live(new State.File.Absent<>(), devices(new Device(0, "1mi", List.of())));
+        assertNothingMissing();
+    }
+
+    @Test
+    void whatCannotBeReadIsMissingAndSaidOnce() {
+        live(new State.File.Unreadable<>(WHY), new State.File.Unreadable<>(WHY));
+        assertThat(missing).containsExactlyInAnyOrder(Part.ENVIRONMENTS, Part.ATTACHMENTS);
+        assertThat(problems).containsExactly(WHY);
+    }
+
+    @Test
+    void theOneThatCannotBeReadDoesNotHideTheOther() {
+        var live = live(envs(ALIVE), new State.File.Unreadable<>(WHY));
+        assertThat(live.environments()).containsExactly(ALIVE);
+        assertThat(missing).containsExactly(Part.ATTACHMENTS);
+    }
+
+    @Test
+    void theProblemsOfTheEntriesAreToldToo() {
+        var bad = new Problem("entry_unreadable", "environment x has no array of pids");
+        live(new State.File.Present<>(new EnvsFile(List.of(), Set.of("x"), List.of(bad))), devices());
+        assertThat(problems).containsExactly(bad);
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void aListedDeviceThatIsNotDescribedIsTold() {
+        live(envs(ALIVE), devices(BOTH)).devices(Set.of(2, 0, 1));
+        assertThat(problems)
+                .containsExactly(
+                        new Problem("device_undescribed", "devices.json lacks the device(s) [1, 2]: not judged"));
+    }
+
+    @Test
+    void whoNamesAnEnvironmentWhoseEntryCannotBeReadIsUnknown() {
+        var live = live(new State.File.Present<>(new EnvsFile(List.of(ALIVE), Set.of("x"), List.of())), devices());
+        assertThat(settled(live, 7, new Membership.InEnvironment("x"))).isInstanceOf(Membership.Unknown.class);
+        assertThat(settled(live, 7, new Membership.InEnvironment("y"))).isEqualTo(new Membership.InEnvironment("y"));
+    }
+
+    @Test
+    void whoNamesNoneButIsListedIsUnknown() {
+        var live = live(envs(ALIVE, DEAD), devices());
+        assertThat(settled(live, 40, new Membership.Outside())).isInstanceOf(Membership.Unknown.class);
+        assertThat(settled(live, 41, new Membership.Outside())).isEqualTo(new Membership.Outside());
+        assertThat(settled(live, 7, new Membership.Outside())).isEqualTo(new Membership.Outside());
+        assertThat(settled(live, 40, new Membership.InEnvironment("y"))).isEqualTo(new Membership.InEnvironment("y"));
+        assertThat(settled(live, 7, Membership.NOT_PERMITTED)).isEqualTo(Membership.NOT_PERMITTED);
+    }
+
+    private void assertNothingMissing() {
+        assertThat(missing).isEmpty();
+        assertThat(problems).isEmpty();
+    }
+
+    private LiveState live(State.File<EnvsFile> envs, State.File<DevicesFile> devices) {
+        return new LiveState(new State(envs, devices), proc, problems, missing);
+    }
+
+    private static Membership settled(LiveState live, int pid, Membership own) {
+        return live.settle(process(pid, own)).membership();
+    }
+
+    private static GpuProcess process(int pid, Membership own) {
+        return new GpuProcess(new ProcessId(pid, 1), 1000L, "python", own, List.of());
+    }
+
+    private static State.File<EnvsFile> envs(Environment... environments) {
+        return new State.File.Present<>(new EnvsFile(List.of(environments), Set.of(), List.of()));
+    }
+
+    private static State.File<DevicesFile> devices(Device... devices) {
+        return new State.File.Present<>(new DevicesFile(List.of(devices), List.of()));
+    }
+
+    private static Environment environment(String eid, int pid) {
+        return new Environment(
+                eid, 1000, "alice", "", new Environment.Config(null, null, null), List.of(pid), List.of());
+    }
+}

@@ -1,0 +1,94 @@
+package dev.genv.enforcer.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.testsupport.FakeProc;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class LivenessTest {
+    private static final String KERNEL = "0b5eb0d4-6f2c-4f0e-8a5b-2f5f3c0a7d11";
+    private final FakeProc proc;
+
+    LivenessTest(@TempDir Path folder) {
+        proc = new FakeProc(folder);
+    }
+
+    @Test
+    void livesAsLongAsOneOfItsPids() throws IOException {
+        proc.process(41);
+        assertThat(isAlive(List.of(40, 41), List.of())).isTrue();
+        assertThat(isAlive(List.of(40, 42), List.of())).isFalse();
+        assertThat(isAlive(List.of(), List.of())).isFalse();
+    }
+
+    @Test
+    void aZombieCountsAsAlive() throws IOException {
+        proc.process(41).state('Z');
+        assertThat(isAlive(List.of(41), List.of())).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, -1, -41, Integer.MIN_VALUE})
+    void whatIsNoPidIsNotAlive(int pid) throws IOException {
+        proc.process(41);
+        assertThat(isAlive(List.of(pid), List.of())).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "/home/u/.local/share/jupyter/runtime/kernel-%s.json",
+                "--f=/home/u/.local/share/jupyter/runtime/kernel-%s.json",
+                "--f=kernel-%s.json",
+                "kernel-%s.json",
+                "/home/ü ü/kernel-%s.json",
+            })
+    void livesAsLongAsOneOfItsKernels(String argument) throws IOException {
+        proc.process(50).arguments("/sbin/init");
+        proc.process(51).arguments("python", "-m", "ipykernel_launcher", "-f", argument.formatted(KERNEL), "--debug");
+        assertThat(isAlive(List.of(40), List.of("another", KERNEL))).isTrue();
+        assertThat(isAlive(List.of(40), List.of("another"))).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "%s",
+                "kernel-%s",
+                "kernel-%s.json.bak",
+                "kernel-%s.json/x",
+                "mykernel-%s.json",
+                "/x/kernel-1%s.json",
+                "KERNEL-%s.json",
+            })
+    void anythingElseIsNoKernel(String argument) throws IOException {
+        proc.process(51).arguments("python", "-f", argument.formatted(KERNEL));
+        assertThat(isAlive(List.of(), List.of(KERNEL))).isFalse();
+    }
+
+    /** genv hands these to a shell. */
+    @Test
+    void anIdIsNotCode(@TempDir Path elsewhere) throws IOException {
+        var trace = elsewhere.resolve("trace");
+        proc.process(51).arguments("python", "-f", "/run/kernel-" + KERNEL + ".json");
+        for (var id :
+                List.of("*", ".*", "$(touch " + trace + ")", "x; touch " + trace, "`touch " + trace + "`", "", "/")) {
+            assertThat(isAlive(List.of(), List.of(id))).isFalse();
+        }
+        assertThat(Files.exists(trace)).isFalse();
+    }
+
+    private boolean isAlive(List<Integer> pids, List<String> kernels) throws IOException {
+        var config = new Environment.Config(null, null, null);
+        return new Liveness(new ProcFs(proc.root()))
+                .isAlive(new Environment("15971", 1000, "alice", "", config, pids, kernels));
+    }
+}

@@ -1,0 +1,89 @@
+package dev.genv.enforcer.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The state directory that Docker and Kubernetes make where there is none. */
+class OpenStateDirectoryTest {
+    private final Path state;
+    private final NodeHost host;
+
+    OpenStateDirectoryTest(@TempDir Path folder) {
+        state = folder.resolve("genv");
+        host = new NodeHost(
+                "gpu-1",
+                new NodeHost.Places(
+                        Path.of("/proc"), state, Duration.ofSeconds(1), "nvidia-smi", Duration.ofSeconds(1)));
+    }
+
+    @BeforeEach
+    void make() throws IOException {
+        Files.createDirectory(state);
+        Files.setAttribute(state, "unix:mode", 0755);
+    }
+
+    @Test
+    void anEmptyOneOfRootsIsOpenedToEverybody() throws IOException {
+        assumeThat(Libc.effectiveUid())
+                .as("only root has a directory of root's")
+                .isZero();
+        assertThat(host.openStateDirectoryToEverybody())
+                .hasValueSatisfying(said -> assertThat(said).contains(state.toString(), "0777"));
+        assertThat(mode()).isEqualTo(0777);
+        assertThat(host.openStateDirectoryToEverybody()).isEmpty();
+    }
+
+    @Test
+    void oneWithAnythingInItIsLeftAlone() throws IOException {
+        Files.createFile(state.resolve("envs.json"));
+        assertThat(host.openStateDirectoryToEverybody()).isEmpty();
+        assertThat(mode()).isEqualTo(0755);
+    }
+
+    @Test
+    void oneOfAnotherUserIsLeftAlone() throws IOException {
+        if (Libc.effectiveUid() == 0) {
+            Files.setAttribute(state, "unix:uid", 65534);
+        }
+        assertThat(host.openStateDirectoryToEverybody()).isEmpty();
+        assertThat(mode()).isEqualTo(0755);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0777, 01777})
+    void oneThatIsOpenAlreadyIsLeftAlone(int mode) throws IOException {
+        Files.setAttribute(state, "unix:mode", mode);
+        assertThat(host.openStateDirectoryToEverybody()).isEmpty();
+        assertThat(mode()).isEqualTo(mode);
+    }
+
+    @Test
+    void oneThatIsNotThereIsNotMade() throws IOException {
+        Files.delete(state);
+        assertThat(host.openStateDirectoryToEverybody()).isEmpty();
+        assertThat(state).doesNotExist();
+    }
+
+    @Test
+    void oneBehindALinkIsLeftAloneAndSaid() throws IOException {
+        var real = Files.move(state, state.resolveSibling("real"));
+        Files.createSymbolicLink(state, real);
+        assertThat(host.openStateDirectoryToEverybody())
+                .hasValueSatisfying(said -> assertThat(said).contains("cannot be made ready"));
+        assertThat(mode()).isEqualTo(0755);
+    }
+
+    private int mode() throws IOException {
+        return (int) Files.getAttribute(state, "unix:mode") & 07777;
+    }
+}

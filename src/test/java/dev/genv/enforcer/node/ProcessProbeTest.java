@@ -1,0 +1,168 @@
+package dev.genv.enforcer.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.Fifo;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(60)
+class ProcessProbeTest {
+    private static final Path PROC = Path.of("/proc");
+    private final FakeProc proc;
+    private final ProcessProbe probe;
+
+    ProcessProbeTest(@TempDir Path folder) {
+        proc = new FakeProc(folder);
+        probe = new ProcessProbe(new ProcFs(folder));
+    }
+
+    @Test
+    void tellsWhoAPidIs() throws IOException {
+        proc.process(812).command("a) S (b").startTime(991232).uid(1003).environ("A=1", "GENV_ENVIRONMENT_ID=15971");
+        assertThat(probe.see(812))
+                .contains(new ProcessProbe.Seen(
+                        new ProcessId(812, 991232), 1003L, "a) S (b", new Membership.InEnvironment("15971"), false));
+    }
+
+    @Test
+    void whoIsNotThereIsGone() throws IOException {
+        assertThat(probe.see(812)).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(chars = {'Z', 'X'})
+    void aZombieIsGone(char state) throws IOException {
+        proc.process(812).state(state);
+        assertThat(probe.see(812)).isEmpty();
+    }
+
+    @Test
+    void aKernelThreadIsKnown() throws IOException {
+        proc.process(2).kernelThread();
+        assertThat(probe.see(2))
+                .hasValueSatisfying(seen -> assertThat(seen.kernelThread()).isTrue());
+    }
+
+    /** The pid went to somebody else after the first look: nothing that was read is of one and the same process. */
+    @Test
+    void aPidThatChangesHandsWhileItIsReadIsGone() throws Exception {
+        assertThat(seenWhileItIsReadAnd(process -> process.startTime(2000))).isFalse();
+    }
+
+    @Test
+    void whoBecomesAZombieWhileItIsReadIsGone() throws Exception {
+        assertThat(seenWhileItIsReadAnd(process -> process.state('Z'))).isFalse();
+    }
+
+    @Test
+    void whoOnlyChangesItsNameIsStillThere() throws Exception {
+        assertThat(seenWhileItIsReadAnd(process -> process.command("other"))).isTrue();
+    }
+
+    @Test
+    void anEmptyEnvironmentIsNoAnswerWhileTheKernelHasNone() throws IOException {
+        proc.process(812).withoutEnvironment();
+        assertThat(membership(812)).isInstanceOf(Membership.Unknown.class);
+    }
+
+    @Test
+    void anEnvironmentThatIsTrulyEmptyIsOutside() throws IOException {
+        proc.process(812).environ();
+        assertThat(membership(812)).isEqualTo(new Membership.Outside());
+    }
+
+    @Test
+    void anEnvironmentThatCannotBeReadIsUnknown() throws IOException {
+        var environ = proc.process(812).file("environ");
+        Files.delete(environ);
+        assertThat(membership(812)).isInstanceOf(Membership.Unknown.class);
+        Files.createDirectory(environ); // opened well, and every read of it fails
+        assertThat(membership(812)).isInstanceOf(Membership.Unknown.class);
+    }
+
+    @Test
+    void aUidThatCannotBeReadIsUnknown() throws IOException {
+        Files.writeString(proc.process(812).file("status"), "Name:\tpython\nUid:\tnobody\n");
+        assertThat(probe.see(812))
+                .hasValueSatisfying(seen -> assertThat(seen.uid()).isNull());
+    }
+
+    @Test
+    void aStatThatCannotBeReadIsAnError() throws IOException {
+        Files.writeString(proc.process(812).file("stat"), "nonsense");
+        assertThatThrownBy(() -> probe.see(812)).isInstanceOf(IOException.class);
+    }
+
+    @Test
+    void seesRealProcesses() throws IOException {
+        var real = new ProcessProbe(new ProcFs(PROC));
+        try (var inside = Child.inEnvironment("15971");
+                var outside = Child.withEnvironment(Map.of("HOME", "/"));
+                var empty = Child.withEnvironment(Map.of())) {
+            assertThat(real.see(inside.pid()))
+                    .contains(new ProcessProbe.Seen(
+                            new ProcessId(inside.pid(), inside.startTime()),
+                            Libc.effectiveUid(),
+                            "sleep",
+                            new Membership.InEnvironment("15971"),
+                            false));
+            assertThat(real.see(outside.pid()))
+                    .map(ProcessProbe.Seen::membership)
+                    .contains(new Membership.Outside());
+            assertThat(real.see(empty.pid())).map(ProcessProbe.Seen::membership).contains(new Membership.Outside());
+        }
+    }
+
+    @Test
+    void whatWeMayNotReadIsNotPermitted() throws IOException {
+        assumeThat(Libc.effectiveUid()).as("root may read everything").isNotZero();
+        assumeThat(Files.getAttribute(PROC.resolve("1"), "unix:uid"))
+                .as("owner of process 1")
+                .isEqualTo(0);
+        assertThat(new ProcessProbe(new ProcFs(PROC)).see(1))
+                .map(ProcessProbe.Seen::membership)
+                .contains(Membership.NOT_PERMITTED);
+    }
+
+    private Membership membership(int pid) throws IOException {
+        return probe.see(pid).orElseThrow().membership();
+    }
+
+    /** Its environment is a pipe, which somebody opens just when it is read: after the first look at {@code stat}. */
+    private boolean seenWhileItIsReadAnd(Change change) throws Exception {
+        var process = proc.process(812);
+        Files.delete(process.file("environ"));
+        var pipe = Fifo.at(process.file("environ"));
+        var writing = CompletableFuture.runAsync(() -> {
+            try (var stream = Files.newOutputStream(pipe)) {
+                change.make(process);
+                stream.write("GENV_ENVIRONMENT_ID=15971\0".getBytes(StandardCharsets.US_ASCII));
+            } catch (IOException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        var seen = probe.see(812);
+        writing.get();
+        return seen.isPresent();
+    }
+
+    private interface Change {
+        Object make(FakeProc.FakeProcess process) throws IOException;
+    }
+}

@@ -1,0 +1,148 @@
+package dev.genv.enforcer.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import dev.genv.enforcer.enforcement.Outcome;
+import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.FakeProc;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Nothing here is ever signalled but children of the test's own. */
+@Timeout(60)
+class SignallerTest {
+    private static final int SIGTERM = 15;
+    private static final Membership MINE = new Membership.InEnvironment("15971");
+    private final Signaller signaller = new Signaller(new ProcessProbe(new ProcFs(Path.of("/proc"))));
+
+    @Test
+    void asksAProcessToEnd() throws IOException {
+        try (var child = Child.inEnvironment("15971")) {
+            assertThat(signaller.terminate(process(child, MINE))).isEqualTo(Result.of(Outcome.SIGNALLED));
+            assertThat(child.awaitEnd()).isEqualTo(128 + SIGTERM);
+        }
+    }
+
+    @Test
+    void asksAProcessOutsideToEnd() throws IOException {
+        try (var child = Child.withEnvironment(Map.of())) {
+            assertThat(signaller.terminate(process(child, new Membership.Outside())))
+                    .isEqualTo(Result.of(Outcome.SIGNALLED));
+            assertThat(child.awaitEnd()).isEqualTo(128 + SIGTERM);
+        }
+    }
+
+    @Test
+    void whoHasThePidNowIsNotWhoWasJudged() throws IOException {
+        try (var child = Child.inEnvironment("15971")) {
+            var earlier = new ProcessId(child.pid(), child.startTime() - 1);
+            assertThat(signaller.terminate(process(earlier, Libc.effectiveUid(), MINE)))
+                    .isEqualTo(Result.of(Outcome.ALREADY_GONE));
+            assertThat(child.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void whoHasEndedIsGone() throws IOException {
+        GpuProcess process;
+        try (var child = Child.inEnvironment("15971")) {
+            process = process(child, MINE);
+        }
+        assertThat(signaller.terminate(process)).isEqualTo(Result.of(Outcome.ALREADY_GONE));
+    }
+
+    @Test
+    void whoIsInAnotherEnvironmentNowIsLeftAlone() throws IOException {
+        try (var child = Child.inEnvironment("15971")) {
+            for (var judged : List.of(
+                    new Membership.InEnvironment("15972"), new Membership.Outside(), new Membership.Unknown("why"))) {
+                assertLeftAlone(child, process(child, judged));
+            }
+        }
+    }
+
+    @Test
+    void whoHasAnotherUidNowIsLeftAlone() throws IOException {
+        try (var child = Child.inEnvironment("15971")) {
+            var id = new ProcessId(child.pid(), child.startTime());
+            assertLeftAlone(child, process(id, Libc.effectiveUid() + 1, MINE));
+            assertLeftAlone(child, process(id, null, MINE));
+        }
+    }
+
+    @Test
+    void neitherInitNorNoneNorItselfIsEverEnded() {
+        for (var pid :
+                new long[] {1, 0, -1, Integer.MIN_VALUE, ProcessHandle.current().pid()}) {
+            var process = process(new ProcessId((int) pid, 0), 0L, MINE);
+            assertThat(signaller.terminate(process).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
+        }
+    }
+
+    /** The kernel's threads are told by what /proc says of them; this one is a child of ours in truth. */
+    @Test
+    void aKernelThreadIsNeverEnded(@TempDir Path folder) throws IOException {
+        try (var child = Child.withEnvironment(Map.of())) {
+            var proc = new FakeProc(folder);
+            proc.process(child.pid()).kernelThread().uid(0);
+            var process = process(new ProcessId(child.pid(), 1000), 0L, new Membership.Unknown("any"));
+            assertThat(new Signaller(new ProcessProbe(new ProcFs(folder)))
+                            .terminate(process)
+                            .outcome())
+                    .isEqualTo(Outcome.SKIPPED_PROTECTED);
+            assertThat(child.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void aStatThatCannotBeReadIsAFailure(@TempDir Path folder) throws IOException {
+        try (var child = Child.inEnvironment("15971")) {
+            Files.writeString(new FakeProc(folder).process(child.pid()).file("stat"), "nonsense");
+            var result = new Signaller(new ProcessProbe(new ProcFs(folder))).terminate(process(child, MINE));
+            assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
+            assertThat(child.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void rootEndsTheProcessOfAnother() throws IOException {
+        assumeThat(Libc.effectiveUid())
+                .as("only root can start a process of another user")
+                .isZero();
+        assumeThat(Path.of("/usr/bin/setpriv")).as("setpriv, to start one with").exists();
+        try (var child = Child.ofUser(65534)) {
+            var id = new ProcessId(child.pid(), child.startTime());
+            assertLeftAlone(child, process(id, 0L, new Membership.Outside()));
+            assertThat(signaller.terminate(process(id, 65534L, new Membership.Outside())))
+                    .isEqualTo(Result.of(Outcome.SIGNALLED));
+            assertThat(child.awaitEnd()).isEqualTo(128 + SIGTERM);
+        }
+    }
+
+    private void assertLeftAlone(Child child, GpuProcess process) {
+        var result = signaller.terminate(process);
+        assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
+        assertThat(result.detail()).isNotBlank();
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    private static GpuProcess process(Child child, Membership membership) throws IOException {
+        return process(new ProcessId(child.pid(), child.startTime()), Libc.effectiveUid(), membership);
+    }
+
+    private static GpuProcess process(ProcessId id, @Nullable Long uid, Membership membership) {
+        return new GpuProcess(id, uid, "sleep", membership, List.of());
+    }
+}

@@ -1,0 +1,169 @@
+package dev.genv.enforcer.node;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import dev.genv.enforcer.testsupport.Fifo;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class StateDirectoryTest {
+    private final Path path;
+    private final Path file;
+    private final StateDirectory directory;
+
+    StateDirectoryTest(@TempDir Path folder) throws IOException {
+        path = Files.createDirectory(folder.resolve("genv"));
+        file = path.resolve("envs.json");
+        directory = requireNonNull(StateDirectory.open(path));
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        directory.close();
+    }
+
+    @Test
+    void isOnlyOpenedWhereItIsOne() throws IOException {
+        assertThat(StateDirectory.open(path.resolve("absent"))).isNull();
+        assertThatThrownBy(() -> StateDirectory.open(Files.writeString(path.resolveSibling("file"), "")))
+                .isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> StateDirectory.open(Files.createSymbolicLink(path.resolveSibling("link"), path)))
+                .isInstanceOf(IOException.class);
+    }
+
+    @Test
+    void readsAFile() throws IOException {
+        Files.writeString(file, "{ü}");
+        assertThat(directory.read("envs.json")).isEqualTo("{ü}".getBytes(UTF_8));
+        assertThat(directory.has("envs.json")).isTrue();
+        assertThat(directory.read("devices.json")).isNull();
+        assertThat(directory.has("devices.json")).isFalse();
+    }
+
+    @Test
+    void readsAnEmptyFile() throws IOException {
+        Files.createFile(file);
+        assertThat(directory.read("envs.json")).isEmpty();
+    }
+
+    @Test
+    void followsNoLink() throws IOException {
+        var elsewhere = Files.writeString(path.resolveSibling("elsewhere"), "{}");
+        Files.createSymbolicLink(file, elsewhere);
+        assertThatThrownBy(() -> directory.read("envs.json")).hasMessageContaining("is a symbolic link");
+        Files.delete(elsewhere);
+        assertThatThrownBy(() -> directory.read("envs.json")).hasMessageContaining("is a symbolic link");
+        assertThat(directory.has("envs.json")).isTrue();
+    }
+
+    @Test
+    void readsNothingButRegularFiles() throws Exception {
+        Fifo.at(file); // nobody ever opens its other end
+        assertThatThrownBy(() -> directory.read("envs.json")).hasMessageContaining("is not a regular file");
+        Files.delete(file);
+        Files.createDirectory(file);
+        assertThatThrownBy(() -> directory.read("envs.json")).hasMessageContaining("is not a regular file");
+        Files.delete(file);
+        try (var socket = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            socket.bind(UnixDomainSocketAddress.of(file));
+            assertThatThrownBy(() -> directory.read("envs.json")).isInstanceOf(IOException.class);
+        }
+    }
+
+    @Test
+    void readsNothingHuge() throws IOException {
+        sized(StateDirectory.LARGEST_FILE);
+        assertThat(directory.read("envs.json")).hasSize(16 << 20);
+        sized(StateDirectory.LARGEST_FILE + 1);
+        assertThatThrownBy(() -> directory.read("envs.json")).hasMessage("is larger than 16777216 bytes");
+        sized(1L << 40);
+        assertThatThrownBy(() -> directory.read("envs.json")).hasMessage("is larger than 16777216 bytes");
+    }
+
+    @Test
+    void aFileThatMayNotBeReadIsNotAbsent() throws IOException {
+        assumeThat(Libc.effectiveUid()).as("root may read everything").isNotZero();
+        Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("-w-------")));
+        assertThatThrownBy(() -> directory.read("envs.json")).hasMessageContaining("permission denied");
+    }
+
+    @Test
+    void replacesAFileAsAWholeAndLeavesNothingBehind() throws IOException {
+        Files.writeString(file, "old and long");
+        try (var old = Files.newInputStream(file)) {
+            directory.replace("envs.json", "new".getBytes(UTF_8));
+            assertThat(old.readAllBytes()).asString(UTF_8).isEqualTo("old and long"); // never written in place
+        }
+        assertThat(file).hasContent("new");
+        assertThat(path).isDirectoryNotContaining("glob:**genv-enforcer*");
+        assertThat(path.toFile().list()).containsExactly("envs.json");
+    }
+
+    @Test
+    void whatItWritesIsEverybodysWhateverTheUmask() throws IOException {
+        directory.replace("envs.json", new byte[0]);
+        assertThat(mode(file)).isEqualTo(0666);
+    }
+
+    @Test
+    void replacesALinkAndNotWhatItLeadsTo() throws IOException {
+        var elsewhere = Files.writeString(path.resolveSibling("elsewhere"), "precious");
+        Files.createSymbolicLink(file, elsewhere);
+        directory.replace("envs.json", "new".getBytes(UTF_8));
+        assertThat(elsewhere).hasContent("precious");
+        assertThat(Files.isSymbolicLink(file)).isFalse();
+    }
+
+    @Test
+    void aFailureLeavesWhatWasThere() throws IOException {
+        Files.writeString(Files.createDirectory(file).resolve("inside"), "x");
+        assertThatThrownBy(() -> directory.replace("envs.json", new byte[5])).isInstanceOf(IOException.class);
+        assertThat(path.toFile().list()).containsExactly("envs.json");
+        assertThat(file.resolve("inside")).hasContent("x");
+    }
+
+    @Test
+    void aDirectoryThatMayNotBeWrittenKeepsItsFile() throws IOException {
+        assumeThat(Libc.effectiveUid()).as("root may write everywhere").isNotZero();
+        Files.writeString(file, "old");
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("r-x------"));
+        assertThatThrownBy(() -> directory.replace("envs.json", new byte[5])).hasMessageContaining("permission denied");
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rwx------"));
+        assertThat(path.toFile().list()).containsExactly("envs.json");
+        assertThat(file).hasContent("old");
+    }
+
+    /** It stays the directory that was opened, wherever its path leads meanwhile. */
+    @Test
+    void isTheOneThatWasOpened() throws IOException {
+        Files.writeString(file, "mine");
+        Files.move(path, path.resolveSibling("moved"));
+        Files.writeString(Files.createDirectory(path).resolve("envs.json"), "a stranger's");
+        assertThat(directory.read("envs.json")).asString(UTF_8).isEqualTo("mine");
+    }
+
+    private void sized(long size) throws IOException {
+        try (var sparse = new RandomAccessFile(file.toFile(), "rw")) {
+            sparse.setLength(size);
+        }
+    }
+
+    private static int mode(Path file) throws IOException {
+        return (int) Files.getAttribute(file, "unix:mode") & 07777;
+    }
+}

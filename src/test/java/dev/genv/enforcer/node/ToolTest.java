@@ -1,0 +1,117 @@
+package dev.genv.enforcer.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(60)
+class ToolTest {
+    private static final Duration LONG = Duration.ofSeconds(20);
+    private static final Duration SHORT = Duration.ofMillis(300);
+    private final Path folder;
+
+    ToolTest(@TempDir Path folder) {
+        this.folder = folder;
+    }
+
+    @Test
+    void hasACleanEnvironment() throws Exception {
+        assertThat(new Tool(Path.of("/usr/bin/env"), LONG).run().stdout().lines())
+                .containsExactlyInAnyOrder("PATH=" + Tool.PATH, "LC_ALL=C", "GENV_BYPASS=1");
+    }
+
+    @Test
+    void getsItsArgumentsWithoutAShell() throws Exception {
+        var output = new Tool(script("printf '%s\\n' \"$@\""), LONG).run("a b", "$HOME; *", "");
+        assertThat(output.stdout()).isEqualTo("a b\n$HOME; *\n\n");
+    }
+
+    @Test
+    void hasNothingToReadAndIsAtTheRoot() throws Exception {
+        assertThat(new Tool(script("cat; pwd"), LONG).run().stdout()).isEqualTo("/\n");
+    }
+
+    @Test
+    void tellsHowItEndedAndWhatItSaid() throws Exception {
+        assertThat(new Tool(script("echo out; echo err >&2; exit 9"), LONG).run())
+                .isEqualTo(new Tool.Output(9, "out\n", "err\n"));
+    }
+
+    @Test
+    void endsWhatDoesNotEnd() throws IOException {
+        var tool = new Tool(script("echo $$ >\"$0.pid\"; exec sleep 600"), SHORT);
+        assertThatThrownBy(tool::run)
+                .isInstanceOf(ToolException.class)
+                .hasMessageContaining("did not end within 300 ms");
+        if (Files.exists(folder.resolve("tool.pid"))) {
+            await().until(() ->
+                    !ProcessHandle.of(pid()).map(ProcessHandle::isAlive).orElse(false));
+        }
+    }
+
+    @Test
+    void runsAgainAfterOneThatWasEnded() throws Exception {
+        var tool = new Tool(script("[ -e \"$0.well\" ] || exec sleep 600; echo well"), SHORT);
+        assertThatThrownBy(tool::run).isInstanceOf(ToolException.class);
+        Files.createFile(folder.resolve("tool.well"));
+        await().ignoreExceptions().until(() -> tool.run().stdout().equals("well\n"));
+    }
+
+    /** Its own end is not the end of its output: a child of its own may hold that open for ever. */
+    @Test
+    void doesNotWaitForWhoeverKeepsItsOutputOpen() throws Exception {
+        var tool = new Tool(script("sleep 600 & echo $! >\"$0.pid\"; echo done"), Duration.ofSeconds(2));
+        var start = System.nanoTime();
+        try {
+            assertThat(tool.run().stdout()).isEqualTo("done\n");
+        } catch (ToolException late) {
+            assertThat(late).hasMessageContaining("did not end within 2000 ms");
+        } finally {
+            ProcessHandle.of(pid()).ifPresent(ProcessHandle::destroyForcibly);
+        }
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(20));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"exec head -c 20000000 /dev/zero", "exec cat /dev/zero", "exec cat /dev/zero >&2"})
+    void refusesToReadMegabytes(String command) throws IOException {
+        var tool = new Tool(script(command), LONG);
+        assertThatThrownBy(tool::run)
+                .isInstanceOf(ToolException.class)
+                .hasMessageContaining("says more than 16777216 bytes");
+    }
+
+    @Test
+    void readsMoreThanAPipeHolds() throws Exception {
+        var output = new Tool(script("head -c 1000000 /dev/zero >&2; head -c 1000000 /dev/zero"), LONG).run();
+        assertThat(output.stdout()).hasSize(1_000_000);
+        assertThat(output.stderr()).hasSize(1_000_000);
+    }
+
+    @Test
+    void aMissingProgramIsNamed() {
+        assertThatThrownBy(() -> new Tool(folder.resolve("absent"), LONG).run())
+                .isInstanceOf(ToolException.class)
+                .hasMessageContainingAll(folder.resolve("absent").toString(), "cannot be run");
+    }
+
+    private long pid() throws IOException {
+        return Long.parseLong(Files.readString(folder.resolve("tool.pid")).strip());
+    }
+
+    private Path script(String commands) throws IOException {
+        var script = Files.writeString(folder.resolve("tool"), "#!/bin/sh\n" + commands + "\n");
+        return Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+}
