@@ -28,8 +28,13 @@ public final class Child implements AutoCloseable {
 
     /** A {@code sleep} of another user; only root can start one. */
     public static Child ofUser(long uid) throws IOException {
+        return ofUser(uid, Map.of());
+    }
+
+    /** The same, with exactly these variables. */
+    public static Child ofUser(long uid, Map<String, String> variables) throws IOException {
         var child = start(
-                List.of("setpriv", "--reuid=" + uid, "--regid=" + uid, "--clear-groups", "sleep", "600"), Map.of());
+                List.of("setpriv", "--reuid=" + uid, "--regid=" + uid, "--clear-groups", "sleep", "600"), variables);
         await().until(() -> Files.readString(child.file("comm")).equals("sleep\n"));
         return child;
     }
