@@ -89,7 +89,8 @@ public class CycleBenchmark {
                 directory.resolve("genv"),
                 Duration.ofSeconds(5),
                 gpus.path().toString(),
-                Duration.ofSeconds(30));
+                Duration.ofSeconds(30),
+                false);
         return new Enforcer.Setup(
                 List.of(new NodeHost("bench", places)),
                 false,

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param interval from the beginning of one cycle to that of the next; zero for a single one
  * @param signals genv's own switch: whether processes may be signalled at all
  * @param nvidiaSmi a path, or a name that is looked for in the usual folders
+ * @param requireHostPid whether to act only in the host's PID namespace
  * @param nodeName how this node is called in reports; null for the host's name
  */
 record Settings(
@@ -30,6 +31,7 @@ record Settings(
         GpuSource gpuSource,
         String nvidiaSmi,
         Duration gpuTimeout,
+        boolean requireHostPid,
         @Nullable String nodeName) {
 
     /** What tells us about the GPUs. */
@@ -65,6 +67,7 @@ record Settings(
                 variables.get("GENV_ENFORCER_GPU_SOURCE", GpuSource.AUTO, Values::gpuSource),
                 variables.get("GENV_ENFORCER_NVIDIA_SMI", "nvidia-smi", program -> program),
                 variables.get("GENV_ENFORCER_GPU_TIMEOUT", Duration.ofSeconds(30), Values::timeout),
+                variables.get("GENV_ENFORCER_REQUIRE_HOST_PID", true, Values::yesOrNo),
                 variables.find("GENV_ENFORCER_NODE_NAME", name -> name));
         variables.check();
         return settings;

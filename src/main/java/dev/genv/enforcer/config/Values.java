@@ -57,6 +57,14 @@ final class Values {
         };
     }
 
+    static boolean yesOrNo(String value) {
+        return switch (value.toLowerCase(Locale.ROOT)) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw new IllegalArgumentException("expected true or false");
+        };
+    }
+
     /** A number, of which 0 means no. */
     static boolean genvSwitch(String value) {
         if (!value.matches("[+-]?[0-9]{1,9}")) {

@@ -82,7 +82,8 @@ class Wiring {
                         settings.stateDir(),
                         settings.lockTimeout(),
                         settings.nvidiaSmi(),
-                        settings.gpuTimeout()));
+                        settings.gpuTimeout(),
+                        settings.requireHostPid()));
         if (settings.mode() == ServiceMode.ENFORCE) {
             host.openStateDirectoryToEverybody().ifPresent(LOG::warn);
         }

@@ -19,7 +19,9 @@ final class GpuProcesses {
     }
 
     /** What was found, with what each process says of itself as its membership. */
-    record Found(Set<Integer> devices, List<GpuProcess> processes) {}
+    record Found(Set<Integer> devices, List<GpuProcess> processes) {
+        static final Found NONE = new Found(Set.of(), List.of());
+    }
 
     Found list(List<Problem> problems, Set<Part> missing) throws InterruptedException {
         try {
@@ -47,6 +49,6 @@ final class GpuProcesses {
     private static Found lost(Problem why, List<Problem> problems, Set<Part> missing) {
         problems.add(why);
         missing.add(Part.PROCESSES);
-        return new Found(Set.of(), List.of());
+        return Found.NONE;
     }
 }

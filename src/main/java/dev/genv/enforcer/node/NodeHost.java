@@ -15,11 +15,13 @@ import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** The machine that we run on. */
 public final class NodeHost implements Host {
     private final String name;
     private final Path stateDirectory;
+    private final boolean requireHostPid;
     private final ProcFs proc;
     private final ProcessProbe probe;
     private final NvidiaSmi gpus;
@@ -32,12 +34,21 @@ public final class NodeHost implements Host {
      *
      * @param proc {@code /proc}, or what a test takes for it
      * @param nvidiaSmi a path, or a name that is looked for in the usual folders
+     * @param requireHostPid whether to believe the GPU tool's pids only in the first PID namespace, which is where they
+     *     are from
      */
-    public record Places(Path proc, Path stateDirectory, Duration lockTimeout, String nvidiaSmi, Duration gpuTimeout) {}
+    public record Places(
+            Path proc,
+            Path stateDirectory,
+            Duration lockTimeout,
+            String nvidiaSmi,
+            Duration gpuTimeout,
+            boolean requireHostPid) {}
 
     public NodeHost(String name, Places places) {
         this.name = name;
         stateDirectory = places.stateDirectory();
+        requireHostPid = places.requireHostPid();
         proc = new ProcFs(places.proc());
         probe = new ProcessProbe(proc);
         gpus = new NvidiaSmi(places.nvidiaSmi(), places.gpuTimeout());
@@ -76,7 +87,7 @@ public final class NodeHost implements Host {
         var missing = EnumSet.noneOf(Part.class);
         // The processes first and the state after: so a process that has just been started in a new environment is
         // never taken for one whose environment is not there.
-        var seen = new GpuProcesses(gpus, probe).list(problems, missing);
+        var seen = processes(problems, missing);
         var environments = new LiveState(state.read(), proc, problems, missing);
         var snapshot = new Snapshot(
                 name,
@@ -87,6 +98,19 @@ public final class NodeHost implements Host {
                 missing,
                 problems);
         return new Look(snapshot, "nvidia-smi", proc.driverVersion());
+    }
+
+    /** In another PID namespace the driver's pids are those of other processes, and the wrong ones would be ended. */
+    private GpuProcesses.Found processes(List<Problem> problems, Set<Part> missing) throws InterruptedException {
+        if (requireHostPid && !proc.isFirstPidNamespace()) {
+            problems.add(
+                    new Problem(
+                            "not_host_pid_namespace",
+                            "this is not the host's PID namespace, so the pids of GPU processes mean others here: run with --pid=host"));
+            missing.add(Part.PROCESSES);
+            return GpuProcesses.Found.NONE;
+        }
+        return new GpuProcesses(gpus, probe).list(problems, missing);
     }
 
     @Override

@@ -17,6 +17,9 @@ final class ProcFs {
     /** More than the kernel lets a process start with. */
     static final int LARGEST_ENVIRON = 8 << 20;
 
+    /** PROC_PID_INIT_INO of linux/proc_ns.h: the inode of the first PID namespace, fixed in the kernel. */
+    private static final String FIRST_PID_NAMESPACE = "pid:[4026531836]";
+
     private static final int LARGEST_OTHER = 1 << 20;
     private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
     private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s");
@@ -91,6 +94,17 @@ final class ProcFs {
             return match.find() ? match.group(1) : null;
         } catch (IOException e) {
             return null;
+        }
+    }
+
+    /** Whether pids mean here what they mean to the kernel and its drivers. */
+    boolean isFirstPidNamespace() {
+        try {
+            return Files.readSymbolicLink(root.resolve("self/ns/pid"))
+                    .toString()
+                    .equals(FIRST_PID_NAMESPACE);
+        } catch (IOException e) {
+            return false;
         }
     }
 

@@ -34,6 +34,7 @@ class SettingsTest {
         assertThat(settings.lockTimeout()).isEqualTo(Duration.ofSeconds(5));
         assertThat(settings.gpuTimeout()).isEqualTo(Duration.ofSeconds(30));
         assertThat(settings.nvidiaSmi()).isEqualTo("nvidia-smi");
+        assertThat(settings.requireHostPid()).isTrue();
         assertThat(settings.nodeName()).isNull();
     }
 
@@ -100,6 +101,7 @@ class SettingsTest {
                 "GENV_ENFORCER_MAX_DEVICES_FOR_USER", "john",
                 "GENV_ENFORCER_STATE_DIR", "relative",
                 "GENV_ENFORCER_GPU_SOURCE", "nvml",
+                "GENV_ENFORCER_REQUIRE_HOST_PID", "maybe",
                 "GENV_TERMINATE_PROCESSES", "no"));
 
         assertThat(complaints)
@@ -110,6 +112,7 @@ class SettingsTest {
                                 + " expected users with a limit each, each once, such as john=3,paul=2",
                         "GENV_ENFORCER_STATE_DIR=relative: expected an absolute path",
                         "GENV_ENFORCER_GPU_SOURCE=nvml: expected auto or nvidia-smi",
+                        "GENV_ENFORCER_REQUIRE_HOST_PID=maybe: expected true or false",
                         "GENV_TERMINATE_PROCESSES=no: expected 0 or 1");
     }
 

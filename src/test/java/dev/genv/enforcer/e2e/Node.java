@@ -38,6 +38,8 @@ final class Node implements AutoCloseable {
         set("STATE_DIR", stateDirectory);
         set("NVIDIA_SMI", gpus.path());
         set("NODE_NAME", "gpu-1");
+        // The fake nvidia-smi tells pids of the namespace that the tests run in, which may be a container's.
+        set("REQUIRE_HOST_PID", false);
     }
 
     /** A setting, without the prefix that all have. */

@@ -46,7 +46,8 @@ class NodeHostTest {
                         state,
                         Duration.ofSeconds(5),
                         smi.path().toString(),
-                        Duration.ofSeconds(20)));
+                        Duration.ofSeconds(20),
+                        false));
     }
 
     @Test
@@ -191,5 +192,25 @@ class NodeHostTest {
     private static void assertComplete(Snapshot snapshot) {
         assertThat(snapshot.problems()).isEmpty();
         assertThat(snapshot.missing()).isEmpty();
+    }
+
+    /** Outside of it, the pid that the driver names is somebody else's. */
+    @Test
+    void believesNoPidsOutsideTheHostsPidNamespace(@TempDir Path proc) throws Exception {
+        var namespace = Files.createDirectories(proc.resolve("self/ns")).resolve("pid");
+        var places = new NodeHost.Places(
+                proc, state, Duration.ofSeconds(5), smi.path().toString(), Duration.ofSeconds(20), true);
+        Files.createSymbolicLink(namespace, Path.of("pid:[4026532281]"));
+        var look = new NodeHost("gpu-1", places).look();
+        assertThat(look.snapshot().missing()).containsExactly(Part.PROCESSES);
+        assertThat(look.snapshot().problems())
+                .extracting(Problem::detail)
+                .singleElement()
+                .asString()
+                .contains("--pid=host");
+
+        Files.delete(namespace);
+        Files.createSymbolicLink(namespace, Path.of("pid:[4026531836]"));
+        assertThat(new NodeHost("gpu-1", places).look().snapshot().missing()).isEmpty();
     }
 }

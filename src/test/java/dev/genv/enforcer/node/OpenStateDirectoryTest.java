@@ -23,7 +23,7 @@ class OpenStateDirectoryTest {
         host = new NodeHost(
                 "gpu-1",
                 new NodeHost.Places(
-                        Path.of("/proc"), state, Duration.ofSeconds(1), "nvidia-smi", Duration.ofSeconds(1)));
+                        Path.of("/proc"), state, Duration.ofSeconds(1), "nvidia-smi", Duration.ofSeconds(1), false));
     }
 
     @BeforeEach
