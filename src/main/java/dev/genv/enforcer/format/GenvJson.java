@@ -26,10 +26,13 @@ import org.jspecify.annotations.Nullable;
 public final class GenvJson {
     /** genv's own files are five levels deep. */
     private static final int DEEPEST = 64;
+    /** An environment has about 30 of them. Without a bound, 16 MiB of the smallest entries become a gigabyte of objects. */
+    private static final int MOST_TOKENS = 1_000_000;
 
     private static final ObjectMapper MAPPER = JsonMapper.builder(JsonFactory.builder()
                     .streamReadConstraints(StreamReadConstraints.builder()
                             .maxNestingDepth(DEEPEST)
+                            .maxTokenCount(MOST_TOKENS)
                             .build())
                     .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
                     .disable(JsonWriteFeature.WRITE_HEX_UPPER_CASE)
@@ -45,7 +48,7 @@ public final class GenvJson {
     /**
      * Reads one JSON value and nothing behind it.
      *
-     * @throws UnreadableException where it is none, is not UTF-8, or is too deep
+     * @throws UnreadableException where it is none, is not UTF-8, or is too deep or too long
      */
     public static JsonNode read(byte[] bytes) throws UnreadableException {
         String text;
