@@ -104,6 +104,20 @@ class GenvJsonTest {
         }
     }
 
+    @Test
+    void readsABoundedNumberOfEntries() throws UnreadableException {
+        assertThat(GenvJson.read(flat(999_998))).hasSize(999_998);
+        for (var entries : new int[] {1_000_000, 8_000_000}) {
+            assertThatThrownBy(() -> GenvJson.read(flat(entries)))
+                    .isInstanceOf(UnreadableException.class)
+                    .hasMessageContaining("Token count");
+        }
+    }
+
+    private static byte[] flat(int entries) {
+        return ("[" + "7,".repeat(entries - 1) + "7]").getBytes(US_ASCII);
+    }
+
     private static byte[] nested(int depth) {
         return ("[".repeat(depth) + "]".repeat(depth)).getBytes(US_ASCII);
     }
