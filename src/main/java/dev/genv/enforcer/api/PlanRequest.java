@@ -33,7 +33,7 @@ final class PlanRequest {
 
     PlanRequest(byte[] bytes) {
         try {
-            body = bytes.length == 0 ? JsonNodeFactory.instance.objectNode() : GenvJson.read(bytes);
+            body = bytes.length == 0 ? JsonNodeFactory.instance.objectNode() : GenvJson.readFleet(bytes);
         } catch (UnreadableException e) {
             throw ApiException.badRequest("the body " + e.getMessage());
         }

@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.policy.HostProblem;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
@@ -16,12 +17,16 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /** Runs cycles, never two at a time, and none that ends the service. */
 public final class Enforcer {
     private static final Logger LOG = Logger.getLogger(Enforcer.class);
+
+    /** One user's thousand bad entries are told as one hundred and the number of the others. */
+    private static final int MOST_PROBLEMS = 100;
 
     private final Setup setup;
     private final Ticker ticker;
@@ -105,7 +110,7 @@ public final class Enforcer {
         var seenAt = ticker.now();
         var plan = setup.policy().check(fleet, executor.justAsked());
         var actions = executor.execute(plan.actions());
-        var reports = hosts.stream().map(host -> withJudgement(host, plan)).toList();
+        var reports = withJudgement(hosts, plan);
         problems.tell(reports);
         remember(fleet, hosts, plan, actions, seenAt);
         return new CycleReport(
@@ -165,12 +170,25 @@ public final class Enforcer {
                 : setup.policy().modeOf(rule);
     }
 
-    private static HostReport withJudgement(HostReport host, Plan plan) {
-        var problems = new ArrayList<Problem>(host.problems());
-        plan.problems().stream()
-                .filter(problem -> problem.host().equals(host.host()))
-                .forEach(problem -> problems.add(problem.problem()));
-        return host.withProblems(problems);
+    /** Adds what the rules could not judge to what the look could not see, up to a bound. */
+    private static List<HostReport> withJudgement(List<HostReport> hosts, Plan plan) {
+        var judged = plan.problems().stream()
+                .collect(Collectors.groupingBy(
+                        HostProblem::host, Collectors.mapping(HostProblem::problem, Collectors.toList())));
+        return hosts.stream()
+                .map(host -> {
+                    var all = Stream.concat(
+                                    host.problems().stream(), judged.getOrDefault(host.host(), List.of()).stream())
+                            .toList();
+                    return host.withProblems(all.size() <= MOST_PROBLEMS ? all : cut(all));
+                })
+                .toList();
+    }
+
+    private static List<Problem> cut(List<Problem> problems) {
+        var cut = new ArrayList<>(problems.subList(0, MOST_PROBLEMS));
+        cut.add(new Problem("more_problems", "and %d more".formatted(problems.size() - MOST_PROBLEMS)));
+        return cut;
     }
 
     private static CycleResult resultOf(List<HostReport> hosts, List<ActionRecord> actions) {

@@ -19,7 +19,7 @@ public interface Host {
     Look look() throws InterruptedException;
 
     /**
-     * Does these things in this order, each only if it is still right.
+     * Does these things, each only if it is still right.
      *
      * @return one result for each action, in the same order
      * @throws InterruptedException when nobody waits for the answer any longer

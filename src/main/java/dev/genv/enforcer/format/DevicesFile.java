@@ -35,10 +35,12 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
                 var device = device(new Fields(entry), problems);
                 if (byIndex.put(device.index(), device) != null) {
                     repeated.add(device.index());
-                    problems.add(Entries.problem("device " + device.index(), "is there more than once"));
+                    Entries.report(problems, Entries.problem("device " + device.index(), "is there more than once"));
                 }
             } catch (UnreadableException e) {
-                problems.add(Entries.problem("device " + entry.path("index").asText("?"), e));
+                Entries.report(
+                        problems,
+                        Entries.problem("device " + entry.path("index").asText("?"), e));
             }
         }
         repeated.forEach(byIndex::remove);
@@ -119,7 +121,7 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
                 attachments.add(new Attachment(
                         attachment.id("eid"), attachment.textOrNull("gpu_memory"), attachment.textOrNull("time")));
             } catch (UnreadableException e) {
-                problems.add(Entries.problem("an attachment of device " + index, e));
+                Entries.report(problems, Entries.problem("an attachment of device " + index, e));
             }
         }
         return new Device(index, fields.textOrNull("total_memory"), attachments);

@@ -8,7 +8,19 @@ import java.util.List;
 
 /** The entries of a state file, in either of its forms. */
 final class Entries {
+    /** A file full of bad entries must not fill the memory with complaints. */
+    private static final int MOST_PROBLEMS = 100;
+
     private Entries() {}
+
+    /** Adds a problem, up to a bound; at it, that there are more. */
+    static void report(List<Problem> problems, Problem problem) {
+        if (problems.size() < MOST_PROBLEMS) {
+            problems.add(problem);
+        } else if (problems.size() == MOST_PROBLEMS) {
+            problems.add(new Problem("entry_unreadable", "and more entries like these"));
+        }
+    }
 
     /** The entries of {@code {"name": […]}}, or of the old {@code {"name": {"id": {…}}}}, where the id moves in. */
     static List<JsonNode> of(JsonNode root, String name, String id) throws UnreadableException {

@@ -34,7 +34,8 @@ public record EnvsFile(List<Environment> environments, Set<String> unreadable, L
                 var environment = environment(new Fields(entry));
                 if (byId.put(environment.eid(), environment) != null) {
                     unreadable.add(environment.eid());
-                    problems.add(Entries.problem("environment " + environment.eid(), "is there more than once"));
+                    Entries.report(
+                            problems, Entries.problem("environment " + environment.eid(), "is there more than once"));
                 }
             } catch (UnreadableException e) {
                 var eid = entry.path("eid");
@@ -42,7 +43,8 @@ public record EnvsFile(List<Environment> environments, Set<String> unreadable, L
                 if (named) {
                     unreadable.add(eid.textValue());
                 }
-                problems.add(Entries.problem(named ? "environment " + eid.textValue() : "an environment", e));
+                Entries.report(
+                        problems, Entries.problem(named ? "environment " + eid.textValue() : "an environment", e));
             }
         }
         unreadable.forEach(byId::remove);

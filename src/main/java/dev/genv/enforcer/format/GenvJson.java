@@ -28,19 +28,11 @@ public final class GenvJson {
     private static final int DEEPEST = 64;
     /** An environment has about 30 of them. Without a bound, 16 MiB of the smallest entries become a gigabyte of objects. */
     private static final int MOST_TOKENS = 1_000_000;
+    /** For the snapshots of a whole fleet. */
+    private static final int MOST_TOKENS_OF_A_FLEET = 8_000_000;
 
-    private static final ObjectMapper MAPPER = JsonMapper.builder(JsonFactory.builder()
-                    .streamReadConstraints(StreamReadConstraints.builder()
-                            .maxNestingDepth(DEEPEST)
-                            .maxTokenCount(MOST_TOKENS)
-                            .build())
-                    .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
-                    .disable(JsonWriteFeature.WRITE_HEX_UPPER_CASE)
-                    .build())
-            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-            .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
-            .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
-            .build();
+    private static final ObjectMapper MAPPER = mapper(MOST_TOKENS);
+    private static final ObjectMapper FLEET_MAPPER = mapper(MOST_TOKENS_OF_A_FLEET);
     private static final ObjectWriter WRITER = MAPPER.writer(pythonsForm()).with(new DeleteEscaped());
 
     private GenvJson() {}
@@ -51,6 +43,15 @@ public final class GenvJson {
      * @throws UnreadableException where it is none, is not UTF-8, or is too deep or too long
      */
     public static JsonNode read(byte[] bytes) throws UnreadableException {
+        return read(bytes, MAPPER);
+    }
+
+    /** The same, for what may be as long as the snapshots of a whole fleet. */
+    public static JsonNode readFleet(byte[] bytes) throws UnreadableException {
+        return read(bytes, FLEET_MAPPER);
+    }
+
+    private static JsonNode read(byte[] bytes, ObjectMapper mapper) throws UnreadableException {
         String text;
         try {
             text = StandardCharsets.UTF_8
@@ -61,7 +62,7 @@ public final class GenvJson {
             throw new UnreadableException("is not UTF-8");
         }
         try {
-            var node = MAPPER.readTree(text);
+            var node = mapper.readTree(text);
             if (node == null || node.isMissingNode()) {
                 throw new UnreadableException("is empty");
             }
@@ -78,6 +79,21 @@ public final class GenvJson {
         } catch (JsonProcessingException e) {
             throw new IllegalStateException("a tree that was read cannot be written", e);
         }
+    }
+
+    private static ObjectMapper mapper(int mostTokens) {
+        return JsonMapper.builder(JsonFactory.builder()
+                        .streamReadConstraints(StreamReadConstraints.builder()
+                                .maxNestingDepth(DEEPEST)
+                                .maxTokenCount(mostTokens)
+                                .build())
+                        .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
+                        .disable(JsonWriteFeature.WRITE_HEX_UPPER_CASE)
+                        .build())
+                .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+                .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+                .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
+                .build();
     }
 
     private static DefaultPrettyPrinter pythonsForm() {

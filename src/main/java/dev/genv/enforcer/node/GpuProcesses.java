@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /** The processes that the GPU tool lists, each with what the kernel knows of it. */
@@ -30,19 +31,26 @@ final class GpuProcesses {
             problems.addAll(listing.problems());
             var processes = new ArrayList<GpuProcess>();
             for (var entry : listing.usage().entrySet()) {
-                var seen = probe.see(entry.getKey());
-                // Whoever was started since then has only the pid of the one that was listed.
-                if (seen.isPresent() && seen.get().id().startTime() <= before) {
-                    var who = seen.get();
-                    processes.add(
-                            new GpuProcess(who.id(), who.uid(), who.command(), who.membership(), entry.getValue()));
-                }
+                see(entry.getKey(), before, problems)
+                        .map(who ->
+                                new GpuProcess(who.id(), who.uid(), who.command(), who.membership(), entry.getValue()))
+                        .ifPresent(processes::add);
             }
             return new Found(listing.devices(), processes);
         } catch (ToolException e) {
             return lost(new Problem("gpu_tool_failed", String.valueOf(e.getMessage())), problems, missing);
         } catch (IOException e) {
             return lost(new Problem("proc_unreadable", String.valueOf(e.getMessage())), problems, missing);
+        }
+    }
+
+    private Optional<ProcessProbe.Seen> see(int pid, long before, List<Problem> problems) {
+        try {
+            // Whoever was started since then has only the pid of the one that was listed.
+            return probe.see(pid).filter(seen -> seen.id().startTime() <= before);
+        } catch (IOException e) {
+            problems.add(new Problem("process_unreadable", "process %d: %s".formatted(pid, e.getMessage())));
+            return Optional.empty();
         }
     }
 

@@ -21,7 +21,7 @@ final class ProcFs {
     private static final String FIRST_PID_NAMESPACE = "pid:[4026531836]";
 
     private static final int LARGEST_OTHER = 1 << 20;
-    private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
+    private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
     private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s");
     private final Path root;
 
@@ -62,6 +62,24 @@ final class ProcFs {
         return read(file(pid, "environ"), LARGEST_ENVIRON);
     }
 
+    /** The environment, as one of the threads that still run sees it. */
+    byte[] environOfAThread(int pid) throws IOException {
+        IOException last = new NoSuchFileException("no thread of process " + pid + " runs");
+        for (var thread : numbers(file(pid, "task"))) {
+            var folder = file(pid, "task").resolve(thread.toString());
+            try {
+                var stat =
+                        ProcStat.parse(new String(read(folder.resolve("stat"), LARGEST_OTHER), StandardCharsets.UTF_8));
+                if (!stat.hasEnded() && stat.environmentEnd() != 0) {
+                    return read(folder.resolve("environ"), LARGEST_ENVIRON);
+                }
+            } catch (IOException e) {
+                last = e; // this one has ended; the next one may not have
+            }
+        }
+        throw last;
+    }
+
     /** The arguments; none where they cannot be read. */
     List<String> arguments(int pid) {
         try {
@@ -73,16 +91,20 @@ final class ProcFs {
     }
 
     List<Integer> pids() throws IOException {
-        var pids = new ArrayList<Integer>();
-        try (var entries = Files.newDirectoryStream(root)) {
+        return numbers(root);
+    }
+
+    private static List<Integer> numbers(Path directory) throws IOException {
+        var numbers = new ArrayList<Integer>();
+        try (var entries = Files.newDirectoryStream(directory)) {
             for (var entry : entries) {
                 var name = String.valueOf(entry.getFileName());
-                if (PID.matcher(name).matches()) {
-                    pids.add(Integer.valueOf(name));
+                if (NUMBER.matcher(name).matches()) {
+                    numbers.add(Integer.valueOf(name));
                 }
             }
         }
-        return pids;
+        return numbers;
     }
 
     /** The version of the NVIDIA driver, where its kernel module is loaded. */

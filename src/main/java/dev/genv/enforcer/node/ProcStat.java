@@ -7,11 +7,12 @@ import java.io.IOException;
  *
  * @param command the short name
  * @param flags the kernel's flags of the task (field 9)
+ * @param threads how many it has (field 20)
  * @param startTime in clock ticks since boot (field 22)
  * @param environmentEnd the address where its environment ends (field 51); 0 while it has none: it ends, it is just being
  *     executed, or it is the kernel's
  */
-record ProcStat(String command, char state, long flags, long startTime, long environmentEnd) {
+record ProcStat(String command, char state, long flags, long threads, long startTime, long environmentEnd) {
     private static final int KERNEL_THREAD = 0x0020_0000;
     // The fields are numbered from 1 and the first two are cut off before the rest is split.
     private static final int CUT = 3;
@@ -29,6 +30,7 @@ record ProcStat(String command, char state, long flags, long startTime, long env
                     text.substring(open + 1, close),
                     fields[3 - CUT].charAt(0),
                     Long.parseLong(fields[9 - CUT]),
+                    Long.parseLong(fields[20 - CUT]),
                     Long.parseLong(fields[22 - CUT]),
                     Long.parseUnsignedLong(fields[51 - CUT]));
         } catch (ArrayIndexOutOfBoundsException | StringIndexOutOfBoundsException | NumberFormatException e) {
@@ -36,8 +38,16 @@ record ProcStat(String command, char state, long flags, long startTime, long env
         }
     }
 
-    /** Whether it has ended and only waits for its parent to notice. */
+    /**
+     * Whether it has ended and only waits for its parent to notice. One whose first thread has ended while others run is
+     * very much alive.
+     */
     boolean isZombie() {
+        return hasEnded() && threads <= 1;
+    }
+
+    /** Whether this thread has; what belongs to it, the environment too, must then be asked of another one. */
+    boolean hasEnded() {
         return state == 'Z' || state == 'X' || state == 'x';
     }
 

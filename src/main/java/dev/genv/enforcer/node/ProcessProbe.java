@@ -29,7 +29,7 @@ final class ProcessProbe {
         if (before.isEmpty() || before.get().isZombie()) {
             return Optional.empty();
         }
-        var membership = membership(pid);
+        var membership = membership(pid, before.get());
         var uid = uid(pid);
         // Only if it is still the same process do the parts belong together.
         var stat = proc.stat(pid);
@@ -46,10 +46,10 @@ final class ProcessProbe {
                 stat.get().isKernelThread()));
     }
 
-    private Membership membership(int pid) {
+    private Membership membership(int pid, ProcStat stat) {
         try {
-            var environ = proc.environ(pid);
-            if (environ.length == 0 && hasNoEnvironment(pid)) {
+            var environ = stat.hasEnded() ? proc.environOfAThread(pid) : proc.environ(pid);
+            if (environ.length == 0 && !stat.hasEnded() && hasNoEnvironment(pid)) {
                 // The kernel shows an empty environment while a process ends or is being executed. That is no answer.
                 return new Membership.Unknown("its environment cannot be seen at this moment");
             }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.testsupport.StateFiles;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -135,5 +136,14 @@ class EnvsFileTest {
 
     private static String written(List<Environment> environments) {
         return new String(GenvJson.write(EnvsFile.write(environments)), UTF_8);
+    }
+
+    @Test
+    void complaintsAreBounded() throws Exception {
+        var many = "{\"envs\": [" + "7,".repeat(5000) + "7]}";
+        var problems = EnvsFile.of(GenvJson.read(many.getBytes(StandardCharsets.UTF_8)))
+                .problems();
+        assertThat(problems).hasSize(101);
+        assertThat(problems.getLast().detail()).isEqualTo("and more entries like these");
     }
 }

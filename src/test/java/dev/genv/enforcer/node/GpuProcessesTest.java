@@ -9,6 +9,7 @@ import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -52,6 +53,21 @@ class GpuProcessesTest {
             assertThat(found.devices()).containsExactly(0);
             assertThat(found.processes()).extracting(GpuProcess::pid).containsExactly(earlier.pid());
             assertThat(problems).isEmpty();
+            assertThat(missing).isEmpty();
+        }
+    }
+
+    @Test
+    void aProcessThatCannotBeReadCostsOnlyItself() throws Exception {
+        try (var strange = Child.withEnvironment(Map.of());
+                var other = Child.withEnvironment(Map.of())) {
+            smi.process(0, strange.pid(), "5").process(0, other.pid(), "5");
+            Files.writeString(proc.process(strange.pid()).file("stat"), "what is this");
+            proc.process(other.pid());
+            assertThat(processes.list(problems, missing).processes())
+                    .extracting(GpuProcess::pid)
+                    .containsExactly(other.pid());
+            assertThat(problems).extracting(Problem::code).containsExactly("process_unreadable");
             assertThat(missing).isEmpty();
         }
     }

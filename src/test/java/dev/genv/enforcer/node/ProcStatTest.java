@@ -23,7 +23,7 @@ class ProcStatTest {
     @Test
     void readsWhatTheKernelWrites() throws IOException {
         assertThat(ProcStat.parse(TEXT.formatted("sleep", "S", ORDINARY)))
-                .isEqualTo(new ProcStat("sleep", 'S', ORDINARY, 438555, 140727971766249L));
+                .isEqualTo(new ProcStat("sleep", 'S', ORDINARY, 1, 438555, 140727971766249L));
     }
 
     @ParameterizedTest
@@ -31,7 +31,7 @@ class ProcStatTest {
             strings = {"", " ", ")", "(", "a b", "tmux: server", "a) R 1 (", ") Z 1 1 1 1 1 1 1", "a\nb\n", "\\", "日本"})
     void aNameMayHoldAnything(String name) throws IOException {
         assertThat(ProcStat.parse(TEXT.formatted(name, "S", ORDINARY)))
-                .isEqualTo(new ProcStat(name, 'S', ORDINARY, 438555, 140727971766249L));
+                .isEqualTo(new ProcStat(name, 'S', ORDINARY, 1, 438555, 140727971766249L));
     }
 
     @Test

@@ -3,6 +3,8 @@ package dev.genv.enforcer.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
@@ -13,6 +15,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -50,6 +53,52 @@ class ProcessProbeTest {
     void aZombieIsGone(char state) throws IOException {
         proc.process(812).state(state);
         assertThat(probe.see(812)).isEmpty();
+    }
+
+    /** Its first thread may end by itself: it must not hide behind that. */
+    @Test
+    void whoseFirstThreadHasEndedIsAliveAsLongAsOthersAre() throws IOException {
+        var process = proc.process(812).uid(1003).state('Z').threads(3);
+        Files.delete(process.file("environ"));
+        process.thread(812).state('Z');
+        process.thread(813).withoutEnvironment();
+        process.thread(814).environ("GENV_ENVIRONMENT_ID=a");
+
+        assertThat(probe.see(812))
+                .hasValueSatisfying(seen -> assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("a")));
+    }
+
+    @Test
+    void whoseThreadsAllSeemToHaveEndedIsUnknown() throws IOException {
+        var process = proc.process(812).uid(1003).state('Z').threads(2);
+        process.thread(812).state('Z');
+        process.thread(813).withoutEnvironment();
+
+        assertThat(probe.see(812))
+                .hasValueSatisfying(seen -> assertThat(seen.membership()).isInstanceOf(Membership.Unknown.class));
+    }
+
+    @Test
+    void aRealProcessWhoseFirstThreadHasEnded(@TempDir Path folder) throws Exception {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/gcc")), "there is no gcc on this machine");
+        var source = Files.writeString(folder.resolve("leaderless.c"), """
+                #include <pthread.h>
+                #include <unistd.h>
+                static void *run(void *x) { sleep(600); return x; }
+                int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_exit(0); }
+                """);
+        var program = folder.resolve("leaderless");
+        assertThat(new ProcessBuilder("/usr/bin/gcc", "-pthread", "-o", program.toString(), source.toString())
+                        .start()
+                        .waitFor())
+                .isZero();
+        try (var child = Child.running(List.of(program.toString()), Map.of("GENV_ENVIRONMENT_ID", "a"))) {
+            var stat = PROC.resolve(child.pid() + "/stat");
+            await().until(() -> Files.readString(stat).contains(") Z "));
+            assertThat(new ProcessProbe(new ProcFs(PROC)).see(child.pid()))
+                    .hasValueSatisfying(
+                            seen -> assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("a")));
+        }
     }
 
     @Test

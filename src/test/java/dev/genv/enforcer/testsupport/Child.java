@@ -39,6 +39,11 @@ public final class Child implements AutoCloseable {
         return child;
     }
 
+    /** Any program, with exactly these variables. */
+    public static Child running(List<String> command, Map<String, String> variables) throws IOException {
+        return start(command, variables);
+    }
+
     public int pid() {
         return (int) process.pid();
     }

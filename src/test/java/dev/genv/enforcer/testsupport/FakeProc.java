@@ -63,6 +63,17 @@ public final class FakeProc {
             return writeStat();
         }
 
+        public FakeProcess threads(int count) throws IOException {
+            numbers[20] = count;
+            return writeStat();
+        }
+
+        /** One of its threads, with files of its own. */
+        public FakeProcess thread(int tid) throws IOException {
+            var thread = new FakeProcess(Files.createDirectories(file("task").resolve(Integer.toString(tid))), tid);
+            return thread.environ().writeStat();
+        }
+
         public FakeProcess startTime(long ticks) throws IOException {
             numbers[22] = ticks;
             return writeStat();
