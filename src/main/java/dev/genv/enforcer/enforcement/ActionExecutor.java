@@ -19,6 +19,8 @@ final class ActionExecutor {
     /** How long what an asked process holds counts as freed. */
     static final Duration COUNTS_AS_FREED = Duration.ofSeconds(60);
 
+    private static final Duration REMEMBERED = Duration.ofHours(1);
+
     private final Map<String, HostWorker> workers;
     private final Limits limits;
     private final Ticker ticker;
@@ -79,9 +81,15 @@ final class ActionExecutor {
                 .toList();
     }
 
-    /** Forgets the processes of this host that are no longer there. */
+    /**
+     * Forgets the processes of this host that are no longer there; not at once, for the GPU tool may lose sight of one for
+     * a while, and it must not be asked a second time for that.
+     */
     void keepOnly(String host, Set<HostProcess> present) {
-        asked.keySet().removeIf(process -> process.host().equals(host) && !present.contains(process));
+        asked.entrySet()
+                .removeIf(entry -> entry.getKey().host().equals(host)
+                        && !present.contains(entry.getKey())
+                        && ticker.since(entry.getValue()).compareTo(REMEMBERED) > 0);
     }
 
     private @Nullable Result reasonToSkip(PlannedAction planned) {

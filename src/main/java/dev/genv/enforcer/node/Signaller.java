@@ -32,6 +32,9 @@ final class Signaller {
                     || !Objects.equals(seen.get().uid(), process.uid())) {
                 return Result.failed("it is no longer what it was when it was judged");
             }
+            if (Thread.currentThread().isInterrupted()) {
+                return Result.failed("given up: it took too long"); // by now it may have been judged otherwise
+            }
             Libc.pidfdSendSignal(descriptor.number(), Libc.SIGTERM);
             return Result.of(Outcome.SIGNALLED);
         } catch (Errno e) {

@@ -11,29 +11,10 @@ import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** A single cycle of the packaged program, interval 0. */
-class OneCycleIT {
-    @TempDir
-    Path directory;
-
-    private Node node;
-
-    @BeforeEach
-    void makeNode() throws IOException {
-        node = new Node(directory);
-        node.gpus.gpus(3);
-    }
-
-    @AfterEach
-    void closeNode() {
-        node.close();
-    }
-
+class OneCycleIT extends OnANode {
     @Test
     void auditReportsEverythingAndTouchesNothing() throws IOException {
         try (var shell = Child.withEnvironment(Map.of());
@@ -157,13 +138,7 @@ class OneCycleIT {
     void aHeldLockIsWaitedForNoLongerThanAsked() throws IOException {
         try (var shell = Child.withEnvironment(Map.of());
                 var member = Child.inEnvironment("a")) {
-            node.state
-                    .env("a", 1000, "raz", null, shell.pid())
-                    .device(0, "a")
-                    .device(1)
-                    .device(2)
-                    .write();
-            node.gpus.process(0, member.pid(), "10");
+            environmentWithADevice(shell, member);
             var lock = Files.writeString(node.stateDirectory.resolve("genv.lock"), "");
             var before = everything();
             node.set("LOCK_TIMEOUT", "500ms").set("MAX_DEVICES_PER_USER", 0);
@@ -188,13 +163,7 @@ class OneCycleIT {
     void itWaitsForALockThatIsGivenBackInTime() throws Exception {
         try (var shell = Child.withEnvironment(Map.of());
                 var member = Child.inEnvironment("a")) {
-            node.state
-                    .env("a", 1000, "raz", null, shell.pid())
-                    .device(0, "a")
-                    .device(1)
-                    .device(2)
-                    .write();
-            node.gpus.process(0, member.pid(), "10");
+            environmentWithADevice(shell, member);
             var lock = Files.writeString(node.stateDirectory.resolve("genv.lock"), "");
             node.set("LOCK_TIMEOUT", "60s").set("MAX_DEVICES_PER_USER", 0).set("INTERVAL", 0);
 
@@ -233,6 +202,16 @@ class OneCycleIT {
 
     private static boolean isRoot() throws IOException {
         return Integer.valueOf(0).equals(Files.getAttribute(Path.of("/proc/self"), "unix:uid"));
+    }
+
+    private void environmentWithADevice(Child shell, Child member) throws IOException {
+        node.state
+                .env("a", 1000, "raz", null, shell.pid())
+                .device(0, "a")
+                .device(1)
+                .device(2)
+                .write();
+        node.gpus.process(0, member.pid(), "10");
     }
 
     /** Content and time of every file of the state directory. */

@@ -12,30 +12,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The packaged program as a service, cycle after cycle. */
-class ServiceIT {
+class ServiceIT extends OnANode {
     private static final Duration SOON = Duration.ofSeconds(20);
-
-    @TempDir
-    Path directory;
-
-    private Node node;
-
-    @BeforeEach
-    void makeNode() throws IOException {
-        node = new Node(directory);
-        node.gpus.gpus(2);
-    }
-
-    @AfterEach
-    void closeNode() {
-        node.close();
-    }
 
     @Test
     void endsWhatComesAndShowsItUntilItIsOver() throws IOException {
@@ -91,6 +72,7 @@ class ServiceIT {
                     .env("a", 1000, "raz", null, shell.pid())
                     .device(0, "a")
                     .device(1)
+                    .device(2)
                     .write();
             node.gpus.process(0, member.pid(), "10");
             node.set("NON_ENV_PROCESSES", "enforce")

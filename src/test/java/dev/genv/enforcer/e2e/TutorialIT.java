@@ -5,32 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.testsupport.Child;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The scenarios of genv's own tutorial on enforcement, with the packaged program. */
-class TutorialIT {
+class TutorialIT extends OnANode {
     private static final int SIGTERM_EXIT = 143;
-
-    @TempDir
-    Path directory;
-
-    private Node node;
-
-    @BeforeEach
-    void makeNode() throws IOException {
-        node = new Node(directory);
-        node.gpus.gpus(2);
-    }
-
-    @AfterEach
-    void closeNode() {
-        node.close();
-    }
 
     @Test
     void aStrayProcessIsEnded() throws IOException {
@@ -124,6 +104,7 @@ class TutorialIT {
                 .env("67609", 1000, "raz", null, shell.pid())
                 .device(0, "67609")
                 .device(1)
+                .device(2)
                 .write();
         node.gpus.process(0, member.pid(), "139");
     }

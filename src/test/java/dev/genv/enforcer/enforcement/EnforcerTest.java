@@ -69,6 +69,21 @@ class EnforcerTest {
     }
 
     @Test
+    void asksAProcessOnlyOnceAlsoWhenItWasOutOfSight() {
+        var stray = host().devices(1).with(process(1).uses(0));
+        var node = new FakeHost(stray);
+        var enforcer = enforcer(ServiceMode.ENFORCE, node);
+        enforcer.runCycle();
+        node.shows(host().devices(1));
+        enforcer.runCycle();
+        time.pass(Duration.ofMinutes(10));
+        node.shows(stray);
+        enforcer.runCycle();
+
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
     void asksTheNextOneWithTheSamePidAgain() {
         var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
         var enforcer = enforcer(ServiceMode.ENFORCE, node);

@@ -54,6 +54,18 @@ class SignallerTest {
         }
     }
 
+    /** A decision that nobody waits for any longer is not carried out. */
+    @Test
+    void whoWasJudgedTooLongAgoIsLeftAlone() throws IOException {
+        try (var child = Child.inEnvironment("15971")) {
+            var process = process(child, MINE);
+            Thread.currentThread().interrupt();
+            assertThat(signaller.terminate(process).outcome()).isEqualTo(Outcome.FAILED);
+            assertThat(Thread.interrupted()).isTrue();
+            assertThat(child.isAlive()).isTrue();
+        }
+    }
+
     @Test
     void whoHasEndedIsGone() throws IOException {
         GpuProcess process;
