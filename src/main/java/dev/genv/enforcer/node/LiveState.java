@@ -62,8 +62,12 @@ final class LiveState {
 
     /** The process with what is to be thought of its membership, now that the environments are known. */
     GpuProcess settle(GpuProcess process) {
-        return new GpuProcess(
-                process.id(), process.uid(), process.command(), settle(process.membership(), process), process.usage());
+        var membership = settle(process.membership(), process);
+        if (membership instanceof Membership.Unknown(var reason)) {
+            problems.add(
+                    new Problem("membership_unknown", "process %d is not judged: %s".formatted(process.pid(), reason)));
+        }
+        return new GpuProcess(process.id(), process.uid(), process.command(), membership, process.usage());
     }
 
     private Membership settle(Membership own, GpuProcess process) {

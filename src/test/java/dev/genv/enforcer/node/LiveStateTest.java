@@ -123,6 +123,11 @@ class LiveStateTest {
     void whoNamesNoneButIsListedIsUnknown() {
         var live = live(envs(ALIVE, DEAD), devices());
         assertThat(settled(live, 40, new Membership.Outside())).isInstanceOf(Membership.Unknown.class);
+        assertThat(problems)
+                .containsExactly(new Problem(
+                        "membership_unknown",
+                        "process 40 is not judged: names no environment, but environment %s lists its pid"
+                                .formatted(ALIVE.eid())));
         assertThat(settled(live, 41, new Membership.Outside())).isEqualTo(new Membership.Outside());
         assertThat(settled(live, 7, new Membership.Outside())).isEqualTo(new Membership.Outside());
         assertThat(settled(live, 40, new Membership.InEnvironment("y"))).isEqualTo(new Membership.InEnvironment("y"));
