@@ -54,7 +54,7 @@ public final class Words {
                 safe.append(point > 0xFFFF ? "\\U%08x".formatted(point) : "\\u%04x".formatted(point));
             }
         });
-        return text.codePointCount(0, text.length()) > LONGEST
+        return text.codePointCount(0, text.length()) > longest
                 ? safe.append('…').toString()
                 : safe.toString();
     }

@@ -76,6 +76,8 @@ class WordsTest {
         assertThat(Words.safe("😀".repeat(128))).isEqualTo("😀".repeat(128));
         assertThat(Words.safe("😀".repeat(200))).isEqualTo("😀".repeat(128) + "…");
         assertThat(Words.safe("\n".repeat(1_000_000))).hasSize(6 * 128 + 1);
+        assertThat(Words.safe("x".repeat(200), 200)).isEqualTo("x".repeat(200));
+        assertThat(Words.safe("x".repeat(3), 2)).isEqualTo("xx…");
     }
 
     @Test
