@@ -44,7 +44,9 @@ final class HostWorker {
             }
         });
         current = task;
-        Thread.ofVirtual().name("host-" + host.name()).start(() -> {
+        // Not a virtual thread: a host that computes or hangs in the kernel would keep the carrier that others need,
+        // and on a machine with one CPU not even the deadline would be noticed.
+        Thread.ofPlatform().daemon().name("host-" + host.name()).start(() -> {
             task.run();
             busyWith.compareAndSet(turn, null); // a task that is cancelled before it begins is never called
         });

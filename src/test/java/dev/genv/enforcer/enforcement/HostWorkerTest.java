@@ -36,6 +36,16 @@ class HostWorkerTest {
         assertThat(worker.start(() -> 2).await(LONG)).isEqualTo(2);
     }
 
+    /** On a machine with one CPU there is one carrier, and whoever computes on it would stop all the others. */
+    @Test
+    void takesNoCarrierFromTheVirtualThreads() throws Exception {
+        assertThat(worker.start(() -> Thread.currentThread().isVirtual()).await(LONG))
+                .isFalse();
+        assertThat(worker.start(() -> Thread.currentThread().isDaemon()).await(LONG))
+                .as("nor does it keep the service from ending")
+                .isTrue();
+    }
+
     @Test
     void isFreeAgainAfterWorkThatWasGivenUpOrFailed() {
         await().untilAsserted(() -> assertThatThrownBy(
