@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class Tool {
     static final String PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     private static final int LARGEST_OUTPUT = 16 << 20;
+    private static final long PAUSE_MILLIS = 5;
 
     private final Path program;
     private final Duration timeout;
@@ -42,20 +43,28 @@ final class Tool {
         var process = start(arguments);
         unfinished = process;
         try {
-            var stdout = Collected.of(process.getInputStream());
-            var stderr = Collected.of(process.getErrorStream());
-            var ended = process.waitFor(timeout.toNanos(), TimeUnit.NANOSECONDS)
-                    && stdout.awaitEnd(deadline)
-                    && stderr.awaitEnd(deadline);
-            if (stdout.isTooMuch() || stderr.isTooMuch()) {
-                throw new ToolException(program + " says more than " + LARGEST_OUTPUT + " bytes");
+            var stdout = new Collected(process.getInputStream());
+            var stderr = new Collected(process.getErrorStream());
+            // Looked at again and again and never waited on: a child of the tool's own may hold its output open for
+            // ever, and whoever waited for the end of that would never come back.
+            while (!process.waitFor(PAUSE_MILLIS, TimeUnit.MILLISECONDS)) {
+                collect(stdout, stderr);
+                if (System.nanoTime() - deadline > 0) {
+                    throw new ToolException(program + " did not end within " + timeout.toMillis() + " ms");
+                }
             }
-            if (!ended) {
-                throw new ToolException(program + " did not end within " + timeout.toMillis() + " ms");
-            }
+            collect(stdout, stderr);
             return new Output(process.exitValue(), stdout.text(), stderr.text());
+        } catch (IOException e) {
+            throw new ToolException(program + " cannot be read: " + e.getMessage(), e);
         } finally {
             process.destroyForcibly();
+        }
+    }
+
+    private void collect(Collected stdout, Collected stderr) throws IOException, ToolException {
+        if (!stdout.takeWhatIsThere() || !stderr.takeWhatIsThere()) {
+            throw new ToolException(program + " says more than " + LARGEST_OUTPUT + " bytes");
         }
     }
 
@@ -75,46 +84,26 @@ final class Tool {
         }
     }
 
-    /** A stream, read by a thread of its own so that nobody waits for it longer than he wants to. */
-    private static final class Collected implements Runnable {
+    /** What a stream has given so far. */
+    private static final class Collected {
         private final InputStream stream;
         private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        private final Thread reader;
-        private volatile boolean tooMuch;
 
         private Collected(InputStream stream) {
             this.stream = stream;
-            reader = Thread.ofVirtual().name("tool-output").unstarted(this);
         }
 
-        static Collected of(InputStream stream) {
-            var collected = new Collected(stream);
-            collected.reader.start();
-            return collected;
-        }
-
-        @Override
-        public void run() {
-            try (stream) {
-                var buffer = new byte[8192];
-                for (int count; (count = stream.read(buffer)) >= 0; ) {
-                    if (bytes.size() + count > LARGEST_OUTPUT) {
-                        tooMuch = true;
-                        return;
-                    }
-                    bytes.write(buffer, 0, count);
+        /** Never blocks; false where it has become too much. */
+        boolean takeWhatIsThere() throws IOException {
+            var buffer = new byte[8192];
+            while (stream.available() > 0) {
+                var count = stream.read(buffer);
+                if (bytes.size() + count > LARGEST_OUTPUT) {
+                    return false;
                 }
-            } catch (IOException closed) {
-                // Its process was ended; what was read until then is what there is.
+                bytes.write(buffer, 0, Math.max(0, count));
             }
-        }
-
-        boolean awaitEnd(long deadline) throws InterruptedException {
-            return reader.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
-        }
-
-        boolean isTooMuch() {
-            return tooMuch;
+            return true;
         }
 
         String text() {
