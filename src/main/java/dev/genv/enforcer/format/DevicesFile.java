@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What {@code devices.json} says. An entry that cannot be read costs itself and nothing else.
@@ -118,12 +119,26 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
         for (var entry : fields.array("attachments")) {
             try {
                 var attachment = new Fields(entry);
+                var eid = attachment.id("eid");
+                // Whose it is can be read: what else is wrong with it must not make his processes strangers there.
                 attachments.add(new Attachment(
-                        attachment.id("eid"), attachment.textOrNull("gpu_memory"), attachment.textOrNull("time")));
+                        eid,
+                        text(attachment, "gpu_memory", index, eid, problems),
+                        text(attachment, "time", index, eid, problems)));
             } catch (UnreadableException e) {
                 Entries.report(problems, Entries.problem("an attachment of device " + index, e));
             }
         }
         return new Device(index, fields.textOrNull("total_memory"), attachments);
+    }
+
+    private static @Nullable String text(
+            Fields attachment, String name, int device, String eid, List<Problem> problems) {
+        try {
+            return attachment.textOrNull(name);
+        } catch (UnreadableException e) {
+            problems.add(Entries.problem("the attachment of environment %s to device %d".formatted(eid, device), e));
+            return null;
+        }
     }
 }

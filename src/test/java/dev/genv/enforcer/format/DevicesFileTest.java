@@ -82,15 +82,7 @@ class DevicesFileTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "7",
-                "{}",
-                "{'eid': ''}",
-                "{'eid': 5}",
-                "{'eid': 'b', 'time': 1}",
-                "{'eid': 'b', 'gpu_memory': 1}"
-            })
+    @ValueSource(strings = {"7", "{}", "{'eid': ''}", "{'eid': 5}"})
     void aBadAttachmentCostsOnlyItself(String entry) throws UnreadableException {
         var file = read("{\"devices\": [{\"index\": 3, \"attachments\": [%s, {\"eid\": \"a\"}]}]}"
                 .formatted(entry.replace('\'', '"')));
@@ -98,6 +90,19 @@ class DevicesFileTest {
         assertThat(file.problems())
                 .singleElement()
                 .satisfies(problem -> assertThat(problem.detail()).startsWith("an attachment of device 3 "));
+    }
+
+    /** Otherwise the processes of its environment would be strangers on their own device, and ended for it. */
+    @ParameterizedTest
+    @ValueSource(strings = {"gpu_memory", "time"})
+    void anAttachmentStandsAlsoIfSomethingElseOfItCannotBeRead(String name) throws UnreadableException {
+        var file =
+                read("{\"devices\": [{\"index\": 3, \"attachments\": [{\"eid\": \"a\", \"%s\": 1}]}]}".formatted(name));
+        assertThat(file.devices()).containsExactly(new Device(3, null, List.of(new Attachment("a", null, null))));
+        assertThat(file.problems())
+                .containsExactly(new Problem(
+                        "entry_unreadable",
+                        "the attachment of environment a to device 3 has a %s that is not text".formatted(name)));
     }
 
     @Test
