@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -136,14 +137,19 @@ final class NvidiaSmi {
     private record KnownDevices(Map<String, Integer> byUuid, long readAt) {
         static KnownDevices parse(List<String> lines, List<Problem> problems) {
             var byUuid = new LinkedHashMap<String, Integer>();
+            var repeated = new HashSet<String>();
             for (var line : lines) {
                 var fields = line.split(",", -1);
-                if (fields.length == 3 && fields[0].strip().matches("[0-9]{1,6}")) {
-                    byUuid.put(fields[1].strip(), Integer.valueOf(fields[0].strip()));
-                } else {
+                if (fields.length != 3
+                        || !fields[0].strip().matches("[0-9]{1,6}")
+                        || fields[1].strip().startsWith("[")) { // such as [GPU is lost], which tells none from another
                     problems.add(new Problem("gpu_line_unreadable", "nvidia-smi says: " + line));
+                } else if (byUuid.put(fields[1].strip(), Integer.valueOf(fields[0].strip())) != null) {
+                    repeated.add(fields[1].strip());
+                    problems.add(new Problem("gpu_line_unreadable", "nvidia-smi names a device twice: " + line));
                 }
             }
+            byUuid.keySet().removeAll(repeated);
             return new KnownDevices(Map.copyOf(byUuid), System.nanoTime());
         }
 

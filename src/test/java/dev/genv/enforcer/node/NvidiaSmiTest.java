@@ -117,6 +117,7 @@ class NvidiaSmiTest {
     @ValueSource(
             strings = {
                 "[GPU is lost], [GPU is lost], [GPU is lost]",
+                "1, [GPU is lost], [GPU is lost]",
                 "Unable to determine the device handle for GPU0000:0B:00.0: Unknown Error",
             })
     void aDeviceThatIsLostCostsItselfOnly(String line) throws Exception {
@@ -125,6 +126,17 @@ class NvidiaSmiTest {
         assertThat(listing.devices()).containsExactly(0);
         assertThat(listing.usage()).containsOnlyKeys(PID);
         assertThat(listing.problems()).containsExactly(new Problem("gpu_line_unreadable", "nvidia-smi says: " + line));
+    }
+
+    /** Two lost ones look the same: a process on one must not be taken for one on the other, and ended for it. */
+    @ParameterizedTest
+    @ValueSource(strings = {"[GPU is lost]", "[N/A]", "GPU-1"})
+    void aProcessIsNeverPutOnOneOfTwoDevicesThatLookTheSame(String uuid) throws Exception {
+        fake.gpuLines("0, %1$s, 1\n1, %1$s, 1\n".formatted(uuid)).process(uuid, Integer.toString(PID), "5");
+        var listing = smi.list();
+        assertThat(listing.devices()).isEmpty();
+        assertThat(listing.usage()).isEmpty();
+        assertThat(listing.problems()).extracting(Problem::code).contains("gpu_line_unreadable", "device_unknown");
     }
 
     @ParameterizedTest
