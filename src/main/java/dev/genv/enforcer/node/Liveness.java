@@ -2,14 +2,15 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.model.Environment;
 import java.io.IOException;
-import java.util.List;
+import java.util.HashSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Tells which environments are alive: one of their pids is there, as a zombie even, or one of their Jupyter kernels is. */
 final class Liveness {
     private final ProcFs proc;
-    /** All arguments of all processes; read once, and only if some environment has nothing but kernels. */
-    private @Nullable List<String> arguments;
+    /** What could be a kernel's file among all arguments; read once, and only if some environment has kernels alone. */
+    private @Nullable Set<String> kernelFiles;
 
     Liveness(ProcFs proc) {
         this.proc = proc;
@@ -20,30 +21,30 @@ final class Liveness {
             return true;
         }
         for (var kernel : environment.kernelIds()) {
-            if (runs(kernel)) {
+            if (kernelFiles().contains("kernel-" + kernel + ".json")) {
                 return true;
             }
         }
         return false;
     }
 
-    /** A kernel is a process that was started with the path of {@code kernel-<id>.json}. */
-    private boolean runs(String kernel) throws IOException {
-        var file = "kernel-" + kernel + ".json";
-        return arguments().stream().anyMatch(argument -> {
-            var before = argument.length() - file.length() - 1;
-            return argument.endsWith(file)
-                    && (before < 0 || argument.charAt(before) == '/' || argument.charAt(before) == '=');
-        });
-    }
-
-    private List<String> arguments() throws IOException {
-        if (arguments == null) {
-            arguments = proc.pids().stream()
-                    .flatMap(pid -> proc.arguments(pid).stream())
-                    .filter(argument -> argument.endsWith(".json"))
-                    .toList();
+    /**
+     * A kernel is a process that was started with the path of {@code kernel-<id>.json}. They are looked up, not compared
+     * one with another: users choose how many there are of both.
+     */
+    private Set<String> kernelFiles() throws IOException {
+        if (kernelFiles == null) {
+            var files = new HashSet<String>();
+            for (var pid : proc.pids()) {
+                for (var argument : proc.arguments(pid)) {
+                    if (argument.endsWith(".json")) {
+                        files.add(
+                                argument.substring(Math.max(argument.lastIndexOf('/'), argument.lastIndexOf('=')) + 1));
+                    }
+                }
+            }
+            kernelFiles = files;
         }
-        return arguments;
+        return kernelFiles;
     }
 }

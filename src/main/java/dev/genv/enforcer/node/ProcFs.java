@@ -2,6 +2,7 @@ package dev.genv.enforcer.node;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -80,13 +81,23 @@ final class ProcFs {
         throw last;
     }
 
-    /** The arguments; none where they cannot be read. */
-    List<String> arguments(int pid) {
+    /**
+     * The arguments; none where there is no such process, or where they may not be read.
+     *
+     * @throws IOException where they could not be read for another reason, such as too many open files: that must not
+     *     look as if nobody was there
+     */
+    List<String> arguments(int pid) throws IOException {
         try {
             var line = new String(read(file(pid, "cmdline"), LARGEST_OTHER), StandardCharsets.UTF_8);
             return Arrays.asList(line.split("\0", -1));
-        } catch (IOException e) {
+        } catch (AccessDeniedException e) {
             return List.of();
+        } catch (IOException e) {
+            if (isGone(pid, e)) {
+                return List.of();
+            }
+            throw e;
         }
     }
 

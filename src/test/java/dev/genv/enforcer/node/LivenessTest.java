@@ -1,13 +1,16 @@
 package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -72,6 +75,17 @@ class LivenessTest {
     void anythingElseIsNoKernel(String argument) throws IOException {
         proc.process(51).arguments("python", "-f", argument.formatted(KERNEL));
         assertThat(isAlive(List.of(), List.of(KERNEL))).isFalse();
+    }
+
+    /** Both lists are written by users, and the look at a machine has a deadline. */
+    @Test
+    void manyKernelsAndManyArgumentsTakeNoTimeToSpeakOf() throws IOException {
+        proc.process(51)
+                .arguments(IntStream.range(0, 50_000).mapToObj(i -> i + ".json").toArray(String[]::new));
+        var kernels = IntStream.range(0, 200_000).mapToObj(String::valueOf).toList();
+        assertTimeout(
+                Duration.ofSeconds(10),
+                () -> assertThat(isAlive(List.of(), kernels)).isFalse());
     }
 
     /** genv hands these to a shell. */

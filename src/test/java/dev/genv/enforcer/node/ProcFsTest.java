@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.IOException;
@@ -47,10 +48,19 @@ class ProcFsTest {
     }
 
     @Test
-    void argumentsThatCannotBeReadAreNone() throws IOException {
+    void whoIsNotThereHasNoArguments() throws IOException {
         fake.process(812).arguments("python", "a b", "");
         assertThat(proc.arguments(812)).startsWith("python", "a b", "");
         assertThat(proc.arguments(813)).isEmpty();
+    }
+
+    /** A kernel whose arguments could not be read is not a kernel that has ended. */
+    @Test
+    void argumentsThatCannotBeReadAreNotNone() throws IOException {
+        fake.process(812);
+        Files.deleteIfExists(fake.root().resolve("812/cmdline"));
+        Files.createDirectory(fake.root().resolve("812/cmdline"));
+        assertThatThrownBy(() -> proc.arguments(812)).isInstanceOf(IOException.class);
     }
 
     @Test
