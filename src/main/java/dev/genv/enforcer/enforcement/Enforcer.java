@@ -92,7 +92,7 @@ public final class Enforcer {
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 report = brokenOff(startedAt, start, "interrupted");
-            } catch (RuntimeException | LinkageError e) {
+            } catch (RuntimeException | Error e) { // also when the memory runs out: the next cycle may fare better
                 LOG.error("A cycle broke off; the next one will be tried as usual", e);
                 report = brokenOff(startedAt, start, e.toString());
             }
@@ -210,7 +210,7 @@ public final class Enforcer {
         for (var listener : listeners) {
             try {
                 listener.accept(report);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 LOG.error("A listener failed", e);
             }
         }

@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 class EnforcerTest {
@@ -250,10 +251,41 @@ class EnforcerTest {
                         report -> {
                             throw new IllegalStateException("deaf");
                         },
+                        report -> {
+                            throw new OutOfMemoryError("full");
+                        },
                         told::add));
 
         assertThat(enforcer.runCycle()).isPresent();
         assertThat(told).hasSize(1);
+    }
+
+    /** Too large a state file, say: what runs out of memory has to be told, and the next cycle comes. */
+    @Test
+    void anErrorBreaksOffACycleAndNoMore() {
+        var trouble = new AtomicBoolean(true);
+        var cyclesThread = Thread.currentThread();
+        var begun = new AtomicBoolean();
+        var ticker = new Ticker(
+                () -> {
+                    if (Thread.currentThread().equals(cyclesThread)
+                            && !begun.compareAndSet(false, true)
+                            && trouble.get()) {
+                        throw new OutOfMemoryError("full");
+                    }
+                    return FakeTime.START;
+                },
+                System::nanoTime);
+        var enforcer = new Enforcer(
+                setup(ServiceMode.ENFORCE, true, new FakeHost(host())), journal, ticker, List.of(told::add));
+
+        var report = enforcer.runCycle().orElseThrow();
+        assertThat(report.result()).isEqualTo(CycleResult.FAILED);
+        assertThat(report.error()).contains("OutOfMemoryError");
+        assertThat(told).containsExactly(report);
+
+        trouble.set(false);
+        assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS);
     }
 
     @Test
