@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.HexFormat;
 
 /** The bytes of {@code /proc/PID/environ}: entries that end in a zero byte, without any promise of what is in them. */
 final class Environ {
@@ -43,11 +44,7 @@ final class Environ {
                     .decode(ByteBuffer.wrap(id))
                     .toString();
         } catch (CharacterCodingException e) {
-            var text = new StringBuilder("not-utf-8:");
-            for (var value : id) {
-                text.append("%02x".formatted(value));
-            }
-            return text.toString();
+            return "not-utf-8:" + HexFormat.of().formatHex(id);
         }
     }
 }

@@ -2,8 +2,11 @@ package dev.genv.enforcer.node;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
 
 import dev.genv.enforcer.model.Membership;
+import java.time.Duration;
+import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -67,6 +70,16 @@ class EnvironTest {
         assertThat(membership("GENV_ENVIRONMENT_ID=\u00ff"))
                 .isEqualTo(new Membership.InEnvironment("not-utf-8:ff"))
                 .isNotEqualTo(membership("GENV_ENVIRONMENT_ID=\u00fe"));
+    }
+
+    /** A process can write over its variables, so such an id may be as long as all of them; a look has a deadline. */
+    @Test
+    void aLongOneTakesNoTimeToSpeakOf() {
+        var id = new byte[ProcFs.LARGEST_ENVIRON];
+        Arrays.fill(id, (byte) 0xff);
+        var variable = "GENV_ENVIRONMENT_ID=".getBytes(ISO_8859_1);
+        System.arraycopy(variable, 0, id, 0, variable.length);
+        assertTimeout(Duration.ofMillis(500), () -> Environ.membership(id));
     }
 
     @Test
