@@ -77,8 +77,9 @@ final class Libc {
         }
     }
 
+    /** Closes it, once: after EINTR the descriptor is closed all the same, and its number may be somebody else's. */
     static void close(int descriptor) throws Errno {
-        CLOSE.call(descriptor);
+        CLOSE.callOnce(descriptor);
     }
 
     /** Reads to the end of a file, but no more than so many bytes. */
@@ -200,17 +201,24 @@ final class Libc {
         /** Calls it, again where a signal interrupted it. */
         long call(Object... arguments) throws Errno {
             while (true) {
-                try (var arena = Arena.ofConfined()) {
-                    var state = arena.allocate(Linker.Option.captureStateLayout());
-                    var result = invoke(state, arguments);
-                    if (result != -1) {
-                        return result;
-                    }
-                    var errno = (int) ERRNO.get(state, 0L);
-                    if (errno != Errno.EINTR) {
-                        throw new Errno(name, errno);
+                try {
+                    return callOnce(arguments);
+                } catch (Errno e) {
+                    if (!e.is(Errno.EINTR)) {
+                        throw e;
                     }
                 }
+            }
+        }
+
+        long callOnce(Object... arguments) throws Errno {
+            try (var arena = Arena.ofConfined()) {
+                var state = arena.allocate(Linker.Option.captureStateLayout());
+                var result = invoke(state, arguments);
+                if (result == -1) {
+                    throw new Errno(name, (int) ERRNO.get(state, 0L));
+                }
+                return result;
             }
         }
 
