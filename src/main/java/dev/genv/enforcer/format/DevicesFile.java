@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,45 +68,49 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
     }
 
     /**
-     * The same file without one attachment: same environment, same device, same time. Whatever else stands in it stays as
-     * it is, also what we do not understand.
+     * Where an attachment stands, and which one it is: somebody may have detached that environment and attached it again.
      *
-     * @return nothing where there is no such attachment
+     * @param time null where it has none
+     */
+    public record Place(int device, String eid, @Nullable String time) {
+        public Place(int device, Attachment attachment) {
+            this(device, attachment.eid(), attachment.time());
+        }
+    }
+
+    /**
+     * Takes attachments out of the file, all in one go: users choose how many there are. Whatever else stands in it stays
+     * as it is, also what we do not understand.
+     *
+     * @param root is changed
+     * @return those that were there
      * @throws UnreadableException where the file is in the form from before genv 0.9.0, or in none
      */
-    public static Optional<JsonNode> without(JsonNode root, int device, Attachment attachment)
-            throws UnreadableException {
+    public static Set<Place> remove(JsonNode root, Set<Place> places) throws UnreadableException {
         if (isOld(root)) {
             throw new UnreadableException("has the form from before genv 0.9.0, which is read but never written");
         }
         Entries.of(root, "devices", "index");
-        var copy = root.deepCopy();
-        var removed = false;
-        for (var entry : copy.path("devices")) {
-            if (entry.path("index").isInt()
-                    && entry.path("index").intValue() == device
-                    && entry.path("attachments") instanceof ArrayNode attachments) {
-                removed |= remove(attachments, attachment);
+        var removed = new HashSet<Place>();
+        for (var entry : root.path("devices")) {
+            if (entry.path("index").isInt() && entry.path("attachments") instanceof ArrayNode attachments) {
+                var device = entry.path("index").intValue();
+                attachments.removeIf(node -> place(device, node)
+                        .filter(places::contains)
+                        .map(removed::add)
+                        .isPresent());
             }
         }
-        return removed ? Optional.of(copy) : Optional.empty();
+        return removed;
     }
 
-    private static boolean remove(ArrayNode attachments, Attachment attachment) {
-        var before = attachments.size();
-        for (var each = attachments.elements(); each.hasNext(); ) {
-            if (isSame(each.next(), attachment)) {
-                each.remove();
-            }
-        }
-        return attachments.size() < before;
-    }
-
-    private static boolean isSame(JsonNode node, Attachment attachment) {
-        var time = node.path("time");
-        return attachment.eid().equals(node.path("eid").textValue())
-                && (time.isTextual() || time.isNull() || time.isMissingNode())
-                && Objects.equals(time.textValue(), attachment.time());
+    /** Nothing where it cannot be told: a time that is no text is not the time of an attachment without one. */
+    private static Optional<Place> place(int device, JsonNode attachment) {
+        var eid = attachment.path("eid").textValue();
+        var time = attachment.path("time");
+        return eid != null && (time.isTextual() || time.isNull() || time.isMissingNode())
+                ? Optional.of(new Place(device, eid, time.textValue()))
+                : Optional.empty();
     }
 
     private static boolean isOld(JsonNode root) {

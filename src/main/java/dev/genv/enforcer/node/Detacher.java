@@ -1,6 +1,5 @@
 package dev.genv.enforcer.node;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.format.DevicesFile;
@@ -10,9 +9,10 @@ import dev.genv.enforcer.policy.Action;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Takes attachments out of {@code devices.json}, under genv's lock, and touches nothing else in it. */
@@ -47,18 +47,19 @@ final class Detacher {
         if (bytes == null) {
             return all(detachments, Result.of(Outcome.ALREADY_DETACHED));
         }
-        var results = new ArrayList<Result>();
-        JsonNode before = GenvJson.read(bytes);
-        var after = before;
-        for (var detach : detachments) {
-            var without = DevicesFile.without(after, detach.device(), detach.attachment());
-            results.add(Result.of(without.isPresent() ? Outcome.DETACHED : Outcome.ALREADY_DETACHED));
-            after = without.orElse(after);
+        var file = GenvJson.read(bytes);
+        var places = detachments.stream().map(Detacher::place).toList();
+        var removed = new HashSet<>(DevicesFile.remove(file, Set.copyOf(places)));
+        if (!removed.isEmpty()) {
+            directory.replace(StateReader.DEVICES, GenvJson.write(file));
         }
-        if (!after.equals(before)) {
-            directory.replace(StateReader.DEVICES, GenvJson.write(after));
-        }
-        return results;
+        return places.stream()
+                .map(place -> Result.of(removed.remove(place) ? Outcome.DETACHED : Outcome.ALREADY_DETACHED))
+                .toList();
+    }
+
+    private static DevicesFile.Place place(Action.Detach detach) {
+        return new DevicesFile.Place(detach.device(), detach.attachment());
     }
 
     private static byte @Nullable [] read(StateDirectory directory) throws IOException {

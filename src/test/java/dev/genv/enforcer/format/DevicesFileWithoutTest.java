@@ -3,11 +3,18 @@ package dev.genv.enforcer.format;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -22,19 +29,28 @@ class DevicesFileWithoutTest {
     @Test
     void removesExactlyThatAttachment() throws UnreadableException {
         var before = files().device(0, MINE, OTHERS, LATER, TIMELESS).device(1, MINE);
-        assertThat(DevicesFile.without(json(before), 0, MINE))
+        assertThat(without(json(before), 0, MINE))
                 .contains(json(files().device(0, OTHERS, LATER, TIMELESS).device(1, MINE)));
-        assertThat(DevicesFile.without(json(before), 0, TIMELESS))
+        assertThat(without(json(before), 0, TIMELESS))
                 .contains(json(files().device(0, MINE, OTHERS, LATER).device(1, MINE)));
-        assertThat(DevicesFile.without(json(before), 1, MINE))
+        assertThat(without(json(before), 1, MINE))
                 .contains(json(files().device(0, MINE, OTHERS, LATER, TIMELESS).device(1)));
     }
 
+    /** genv's lock is held meanwhile, and every user's shell waits for it. */
     @Test
-    void leavesWhatItWasGivenAsItWas() throws UnreadableException {
-        var before = json(files().device(0, MINE));
-        assertThat(DevicesFile.without(before, 0, MINE)).isPresent();
-        assertThat(before).isEqualTo(json(files().device(0, MINE)));
+    void removesThousandsAtOnce() throws UnreadableException {
+        var attachments = IntStream.range(0, 30_000)
+                .mapToObj(i -> new Attachment(Integer.toString(i), null, MINE.time()))
+                .toArray(Attachment[]::new);
+        var root = json(files().device(0, attachments));
+        var places = Arrays.stream(attachments)
+                .map(attachment -> new DevicesFile.Place(0, attachment))
+                .collect(Collectors.toSet());
+        assertTimeout(
+                Duration.ofSeconds(5),
+                () -> assertThat(DevicesFile.remove(root, places)).isEqualTo(places));
+        assertThat(root).isEqualTo(json(files().device(0)));
     }
 
     @ParameterizedTest
@@ -46,8 +62,7 @@ class DevicesFileWithoutTest {
     })
     void findsNothingWhereThereIsNoSuchAttachment(int device, String eid, String time) throws UnreadableException {
         var before = json(files().device(0, MINE, OTHERS).device(1, MINE));
-        assertThat(DevicesFile.without(before, device, new Attachment(eid, "4g", time)))
-                .isEmpty();
+        assertThat(without(before, device, new Attachment(eid, "4g", time))).isEmpty();
     }
 
     /** A time that is there but is no text is not the time of an attachment without one. */
@@ -87,7 +102,7 @@ class DevicesFileWithoutTest {
                           "more": {},
                           "eid": "mine"
                         }""";
-        var after = DevicesFile.without(GenvJson.read(text.formatted(mine).getBytes(UTF_8)), 0, TIMELESS);
+        var after = without(GenvJson.read(text.formatted(mine).getBytes(UTF_8)), 0, TIMELESS);
         assertThat(after)
                 .hasValueSatisfying(json ->
                         assertThat(new String(GenvJson.write(json), UTF_8)).isEqualTo(text.formatted("")));
@@ -95,7 +110,7 @@ class DevicesFileWithoutTest {
 
     @Test
     void refusesTheFormFromBefore090() {
-        assertThatThrownBy(() -> DevicesFile.without(GenvJson.read("""
+        assertThatThrownBy(() -> without(GenvJson.read("""
                                 {"devices": {"0": {"total_memory": "1mi", "eids": {"mine":
                                  {"eid": "mine", "attached": "20/11/2026 10:00:00", "gpu_memory": "4g"}}}}}""".getBytes(UTF_8)), 0, MINE))
                 .isInstanceOf(UnreadableException.class)
@@ -104,9 +119,18 @@ class DevicesFileWithoutTest {
 
     @Test
     void refusesWhatGenvNeverWrote() {
-        assertThatThrownBy(() -> DevicesFile.without(GenvJson.read("{}".getBytes(UTF_8)), 0, MINE))
+        assertThatThrownBy(() -> without(GenvJson.read("{}".getBytes(UTF_8)), 0, MINE))
                 .isInstanceOf(UnreadableException.class)
                 .hasMessage("has no \"devices\"");
+    }
+
+    private static Optional<JsonNode> without(JsonNode root, int device, Attachment attachment)
+            throws UnreadableException {
+        var place = new DevicesFile.Place(device, attachment);
+        var copy = root.deepCopy();
+        var removed = DevicesFile.remove(copy, Set.of(place));
+        assertThat(removed).isSubsetOf(place);
+        return removed.isEmpty() ? Optional.empty() : Optional.of(copy);
     }
 
     private static StateFiles files() {
