@@ -29,6 +29,7 @@ public class CycleLoop {
     private final Enforcer enforcer;
     private final Pace pace;
     private final Scheduler scheduler;
+    private volatile boolean stopping;
 
     CycleLoop(Enforcer enforcer, Pace pace, Scheduler scheduler) {
         this.enforcer = enforcer;
@@ -57,11 +58,33 @@ public class CycleLoop {
                 .setConcurrentExecution(ConcurrentExecution.SKIP)
                 .setTask(execution -> enforcer.runCycle(), true)
                 .schedule();
+        Thread.ofVirtual().name("cycle-watch").start(this::watch);
         LOG.infof("Looking every %d seconds", pace.interval().toSeconds());
+    }
+
+    /** Until we stop: the scheduler goes by the time of day, and if somebody sets that back it falls asleep. */
+    private void watch() {
+        try {
+            while (!stopping) {
+                Thread.sleep(pace.interval());
+                runIfOverdue();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Runs a cycle where none has ended for so long that nobody seems to begin one. */
+    void runIfOverdue() {
+        if (!stopping && !enforcer.isRunning() && pace.isOverdue(enforcer.sinceLatest())) {
+            LOG.warn("No cycle was begun in time, as after a clock that was set back: this one is begun without it");
+            enforcer.runCycle();
+        }
     }
 
     /** A cycle under way comes to its end if it can; what has not begun by then never begins. */
     void stop(@Observes ShutdownEvent event) throws InterruptedException {
+        stopping = true;
         scheduler.unscheduleJob(JOB);
         awaitEnd(PATIENCE);
         if (enforcer.isRunning()) {

@@ -20,9 +20,10 @@ final class Variables {
     static final String PREFIX = "GENV_ENFORCER_";
     /** The same as system properties, for tests and for dev mode. */
     private static final String PROPERTIES = "genv.enforcer.";
-    /** Kubernetes tells every container about a Service named genv-enforcer in such variables. */
+    /** Kubernetes tells every container about Services named genv-enforcer or genv-enforcer-… in such variables. */
     private static final Pattern OF_A_SERVICE =
-            Pattern.compile(PREFIX + "(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_.*)?)");
+            Pattern.compile(PREFIX + "([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?"
+                    + "|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
 
     private static final int TOO_FAR = 8;
 
@@ -92,8 +93,7 @@ final class Variables {
 
     private boolean isKubernetes(String name) {
         return OF_A_SERVICE.matcher(name).matches()
-                || (name.equals(PREFIX + "PORT")
-                        && values.getOrDefault(name, "").contains("://"));
+                || (name.endsWith("_PORT") && values.getOrDefault(name, "").contains("://"));
     }
 
     private String nearest(String name) {

@@ -44,7 +44,7 @@ class Wiring {
     @Produces
     @Singleton
     Pace pace() {
-        return new Pace(settings.interval(), lookTimeout().plus(actTimeout()));
+        return new Pace(settings.interval(), lookTimeout().plus(actTimeout().multipliedBy(2)));
     }
 
     @Produces
@@ -101,7 +101,7 @@ class Wiring {
     }
 
     private Duration actTimeout() {
-        return settings.lockTimeout().plus(SLACK);
+        return settings.lockTimeout().multipliedBy(2).plus(SLACK); // the lock may be replaced while it is waited for
     }
 
     private static String hostName() {

@@ -62,19 +62,23 @@ final class ActionExecutor {
      */
     List<ActionRecord> execute(List<PlannedAction> actions) throws InterruptedException {
         var results = new HashMap<PlannedAction, Result>();
-        var byHost = new LinkedHashMap<String, List<PlannedAction>>();
         var due =
                 actions.stream().filter(planned -> !wasAsked(planned.action())).toList();
+        // Two pieces of work: a detachment that waits too long for its lock must not lose what came of the signals.
+        var signals = new LinkedHashMap<String, List<PlannedAction>>();
+        var detachments = new LinkedHashMap<String, List<PlannedAction>>();
         for (var planned : due) {
             var skipped = reasonToSkip(planned);
             if (skipped != null) {
                 results.put(planned, skipped);
             } else {
-                byHost.computeIfAbsent(planned.action().host(), _ -> new ArrayList<>())
+                (planned.action() instanceof Action.Terminate ? signals : detachments)
+                        .computeIfAbsent(planned.action().host(), _ -> new ArrayList<>())
                         .add(planned);
             }
         }
-        perform(byHost, results);
+        perform(signals, results);
+        perform(detachments, results);
         return due.stream()
                 .map(planned -> new ActionRecord(
                         planned, results.getOrDefault(planned, Result.failed("not done")), ticker.now()))

@@ -10,6 +10,12 @@ import java.time.Duration;
  */
 public record Pace(Duration interval, Duration longest) {
     private static final int INTERVALS = 3;
+    private static final Duration LATE = Duration.ofSeconds(2);
+
+    /** Whether a cycle should have begun by now: a scheduler that ticks once a second may be a second late. */
+    public boolean isOverdue(Duration sinceLatest) {
+        return sinceLatest.compareTo(interval.plus(LATE)) > 0;
+    }
 
     /** Whether what the last cycle saw is too old to rely on. */
     public boolean isStale(Duration sinceLatest) {

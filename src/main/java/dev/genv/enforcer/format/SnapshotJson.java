@@ -62,22 +62,12 @@ public final class SnapshotJson {
                 host,
                 processes,
                 envs.environments(),
-                ofLiving(file.devices(), envs.byId().keySet()),
+                file.devices().stream()
+                        .map(device -> device.ofOnly(envs.byId().keySet()))
+                        .toList(),
                 file.devices().stream().map(Device::index).collect(Collectors.toSet()),
                 Set.of(),
                 List.of());
-    }
-
-    /** The devices without the attachments of environments that are not alive: those count as free. */
-    public static List<Device> ofLiving(List<Device> devices, Set<String> living) {
-        return devices.stream()
-                .map(device -> new Device(
-                        device.index(),
-                        device.totalMemory(),
-                        device.attachments().stream()
-                                .filter(attachment -> living.contains(attachment.eid()))
-                                .toList()))
-                .toList();
     }
 
     private static GpuProcess process(Fields fields, EnvsFile envs) throws UnreadableException {

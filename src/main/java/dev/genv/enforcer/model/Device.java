@@ -3,13 +3,14 @@ package dev.genv.enforcer.model;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A device, as {@code devices.json} describes it.
  *
  * @param totalMemory as genv wrote it
- * @param attachments those of live environments, sorted
+ * @param attachments sorted; in a snapshot only those of live environments
  */
 public record Device(int index, @Nullable String totalMemory, List<Attachment> attachments) {
     private static final Comparator<Attachment> ORDER = Comparator.comparing(Attachment::eid)
@@ -18,6 +19,16 @@ public record Device(int index, @Nullable String totalMemory, List<Attachment> a
 
     public Device {
         attachments = attachments.stream().distinct().sorted(ORDER).toList();
+    }
+
+    /** The same device as only these environments hold it: the attachments of dead ones count as free. */
+    public Device ofOnly(Set<String> living) {
+        return new Device(
+                index,
+                totalMemory,
+                attachments.stream()
+                        .filter(attachment -> living.contains(attachment.eid()))
+                        .toList());
     }
 
     public boolean isAttachedTo(String eid) {

@@ -40,7 +40,7 @@ public record Snapshot(
         problems = List.copyOf(problems);
     }
 
-    /** Whether nothing at all is known of the machine beyond its name, and why. */
+    /** A machine of which nothing is known beyond its name, and why. */
     public static Snapshot unseen(String host, Problem why) {
         return new Snapshot(host, List.of(), List.of(), List.of(), Set.of(), EnumSet.allOf(Part.class), List.of(why));
     }

@@ -4,12 +4,17 @@ import dev.genv.enforcer.model.Membership;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
 
 /** The bytes of {@code /proc/PID/environ}: entries that end in a zero byte, without any promise of what is in them. */
 final class Environ {
     private static final byte[] VARIABLE = "GENV_ENVIRONMENT_ID=".getBytes(StandardCharsets.US_ASCII);
+
+    /** genv's own ids are pids and the ids of Jupyter kernels. */
+    private static final int LONGEST_ID = 4096;
 
     private Environ() {}
 
@@ -38,6 +43,10 @@ final class Environ {
      * shield, as an unknown membership would be.
      */
     private static String text(byte[] id) {
+        if (id.length > LONGEST_ID) {
+            // It would be kept with every violation; what tells it from others is enough.
+            return "too-long:" + new String(id, 0, 32, StandardCharsets.ISO_8859_1) + ":" + sha256(id);
+        }
         try {
             return StandardCharsets.UTF_8
                     .newDecoder()
@@ -45,6 +54,14 @@ final class Environ {
                     .toString();
         } catch (CharacterCodingException e) {
             return "not-utf-8:" + HexFormat.of().formatHex(id);
+        }
+    }
+
+    private static String sha256(byte[] bytes) {
+        try {
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java has it", e);
         }
     }
 }

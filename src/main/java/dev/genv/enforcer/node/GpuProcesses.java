@@ -29,9 +29,12 @@ final class GpuProcesses {
             var before = Libc.ticksSinceBoot();
             var listing = gpus.list();
             problems.addAll(listing.problems());
+            if (!listing.problems().isEmpty()) {
+                missing.add(Part.EVERY_PROCESS);
+            }
             var processes = new ArrayList<GpuProcess>();
             for (var entry : listing.usage().entrySet()) {
-                see(entry.getKey(), before, problems)
+                see(entry.getKey(), before, problems, missing)
                         .map(who ->
                                 new GpuProcess(who.id(), who.uid(), who.command(), who.membership(), entry.getValue()))
                         .ifPresent(processes::add);
@@ -44,11 +47,12 @@ final class GpuProcesses {
         }
     }
 
-    private Optional<ProcessProbe.Seen> see(int pid, long before, List<Problem> problems) {
+    private Optional<ProcessProbe.Seen> see(int pid, long before, List<Problem> problems, Set<Part> missing) {
         try {
             // Whoever was started since then has only the pid of the one that was listed.
             return probe.see(pid).filter(seen -> seen.id().startTime() <= before);
         } catch (IOException e) {
+            missing.add(Part.EVERY_PROCESS);
             problems.add(new Problem("process_unreadable", "process %d: %s".formatted(pid, e.getMessage())));
             return Optional.empty();
         }

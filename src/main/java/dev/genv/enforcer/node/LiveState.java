@@ -2,7 +2,6 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
-import dev.genv.enforcer.format.SnapshotJson;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
@@ -56,8 +55,8 @@ final class LiveState {
             problems.add(
                     new Problem("device_undescribed", "devices.json lacks the device(s) " + lacking + ": not judged"));
         }
-        return SnapshotJson.ofLiving(
-                file.devices(), environments.stream().map(Environment::eid).collect(Collectors.toSet()));
+        var living = environments.stream().map(Environment::eid).collect(Collectors.toSet());
+        return file.devices().stream().map(device -> device.ofOnly(living)).toList();
     }
 
     /** The process with what is to be thought of its membership, now that the environments are known. */

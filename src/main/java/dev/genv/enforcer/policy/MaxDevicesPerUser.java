@@ -1,7 +1,6 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Part;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -32,8 +31,8 @@ final class MaxDevicesPerUser implements Rule {
         var held = new TreeMap<String, List<Holding>>();
         var problems = new ArrayList<HostProblem>();
         for (var snapshot : fleet.snapshots()) {
-            // Without the processes nobody can tell which devices are idle, and a running job might be hit first.
-            if (snapshot.knows(Part.PROCESSES, Part.ENVIRONMENTS, Part.ATTACHMENTS)) {
+            // Without all the processes nobody can tell which devices are idle, and a running job might be hit first.
+            if (snapshot.isComplete()) {
                 var holdings = new Holdings(snapshot, ending);
                 holdings.byUser()
                         .forEach((user, more) -> held.computeIfAbsent(user, _ -> new ArrayList<>())

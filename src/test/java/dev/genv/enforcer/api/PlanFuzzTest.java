@@ -9,7 +9,9 @@ import dev.genv.enforcer.format.GenvJson;
 import dev.genv.enforcer.format.SnapshotJson;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.PlannedAction;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
@@ -60,10 +62,24 @@ class PlanFuzzTest {
                     .containsExactlyElementsOf(expected.violations().stream()
                             .map(violation -> violation.message())
                             .toList());
-            assertThat(answer.path("actions").size())
+            assertThat(answer.path("actions"))
+                    .extracting(action -> action.path("host").asText() + " "
+                            + (action.has("pid")
+                                    ? action.path("pid").asText()
+                                    : action.path("environment").asText() + " "
+                                            + action.path("device").asText()))
                     .as("seed %d run %d", SEED, run)
-                    .isEqualTo(expected.actions().size());
+                    .containsExactlyElementsOf(
+                            expected.actions().stream().map(PlanFuzzTest::text).toList());
         }
+    }
+
+    private static String text(PlannedAction planned) {
+        return switch (planned.action()) {
+            case Action.Terminate(var host, var process) -> host + " " + process.pid();
+            case Action.Detach(var host, var environment, var device, var attachment) ->
+                host + " " + environment.eid() + " " + device;
+        };
     }
 
     private static Fleet read(JsonNode hosts) throws Exception {

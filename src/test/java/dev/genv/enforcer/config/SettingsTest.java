@@ -144,7 +144,10 @@ class SettingsTest {
                 "GENV_ENFORCER_PORT_8080_TCP_ADDR", "10.0.0.1",
                 "GENV_ENFORCER_SERVICE_HOST", "10.0.0.1",
                 "GENV_ENFORCER_SERVICE_PORT", "8080",
-                "GENV_ENFORCER_SERVICE_PORT_HTTP", "8080"));
+                "GENV_ENFORCER_SERVICE_PORT_HTTP", "8080",
+                "GENV_ENFORCER_METRICS_SERVICE_HOST", "10.0.0.2",
+                "GENV_ENFORCER_METRICS_PORT", "tcp://10.0.0.2:8080",
+                "GENV_ENFORCER_METRICS_PORT_8080_TCP_PROTO", "tcp"));
         assertThat(complaints(Map.of("GENV_ENFORCER_PORT", "8080"))).hasSize(1);
     }
 

@@ -9,6 +9,12 @@ class PaceTest {
     private final Pace pace = new Pace(Duration.ofSeconds(10), Duration.ofSeconds(80));
 
     @Test
+    void isOverdueAfterAnIntervalAndAMoment() {
+        assertThat(pace.isOverdue(Duration.ofSeconds(12))).isFalse();
+        assertThat(pace.isOverdue(Duration.ofMillis(12_001))).isTrue();
+    }
+
+    @Test
     void isStaleAfterThreeIntervals() {
         assertThat(pace.isStale(Duration.ofSeconds(30))).isFalse();
         assertThat(pace.isStale(Duration.ofMillis(30_001))).isTrue();

@@ -150,11 +150,11 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
                         && process.membership() instanceof Membership.InEnvironment
                         && environment == null;
             case ENV_DEVICES ->
-                snapshot.missing().isEmpty()
+                isJudged(snapshot)
                         && environment != null
                         && process.usage().stream().anyMatch(use -> isStrange(snapshot, environment, use.device()));
             case ENV_MEMORY ->
-                snapshot.missing().isEmpty()
+                isJudged(snapshot)
                         && environment != null
                         && process.usage().stream()
                                 .anyMatch(use -> use.memory() != null
@@ -162,6 +162,11 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
                                         && isOver(snapshot, environment, use.device(), process.uid()));
             case MAX_DEVICES_PER_USER -> false;
         };
+    }
+
+    /** A process that is not seen does not make those that are seen better. */
+    private static boolean isJudged(Snapshot snapshot) {
+        return Set.of(Part.EVERY_PROCESS).containsAll(snapshot.missing());
     }
 
     private static boolean isStrange(Snapshot snapshot, Environment environment, int index) {
