@@ -10,7 +10,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeMap;
@@ -54,13 +54,16 @@ public final class SnapshotJson {
                         + problems.getFirst().detail());
             }
         }
-        var processes = new ArrayList<GpuProcess>();
+        var processes = new LinkedHashMap<Integer, GpuProcess>();
         for (var entry : new Fields(root.child("processes")).array("processes")) {
-            processes.add(process(new Fields(entry), envs));
+            var process = process(new Fields(entry), envs);
+            if (processes.put(process.pid(), process) != null) {
+                throw new UnreadableException("has process " + process.pid() + " more than once");
+            }
         }
         return new Snapshot(
                 host,
-                processes,
+                List.copyOf(processes.values()),
                 envs.environments(),
                 file.devices().stream()
                         .map(device -> device.ofOnly(envs.byId().keySet()))

@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -68,11 +67,7 @@ record MemoryShare(
 
     /** What is used, as far as it is known. */
     Memory used() {
-        return usedBy(process -> true);
-    }
-
-    Memory usedBy(Predicate<GpuProcess> which) {
-        return processes.stream().filter(which).map(this::known).reduce(Memory.ZERO, Memory::plus);
+        return processes.stream().map(this::known).reduce(Memory.ZERO, Memory::plus);
     }
 
     /** What a process uses here; zero where the driver does not tell, so that nobody is ended for it. */

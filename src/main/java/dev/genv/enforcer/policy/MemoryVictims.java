@@ -3,83 +3,119 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
+import java.math.BigInteger;
+import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.LinkedHashSet;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * Chooses which processes to end where environments of one machine use too much memory: as few and as small ones as will
- * do, and always the same ones.
+ * do, and always the same ones. Sums are kept up to date, not made again: users choose how many processes there are.
  */
 final class MemoryVictims {
-    private final List<MemoryShare> over;
-    private final String host;
-    private final Ending ending;
-    private final Set<ProcessId> victims = new LinkedHashSet<>();
+    /** Among equals the newest comes first, then the higher pid: the least work is lost. */
+    private static final Comparator<GpuProcess> NEWEST_FIRST = Comparator.comparingLong(
+                    (GpuProcess process) -> process.id().startTime())
+            .thenComparingInt(GpuProcess::pid)
+            .reversed();
+
+    private final List<Load> loads = new ArrayList<>();
+    private final Map<ProcessId, List<Load>> loadsOf = new HashMap<>();
+    private final Map<ProcessId, GpuProcess> victims = new LinkedHashMap<>();
 
     MemoryVictims(List<MemoryShare> over, String host, Ending ending) {
-        this.over = over;
-        this.host = host;
-        this.ending = ending;
+        for (var share : over) {
+            var staying = share.processes().stream()
+                    .filter(process -> !ending.covers(host, process))
+                    .toList();
+            var load = new Load(share, staying);
+            loads.add(load);
+            staying.forEach(process -> loadsOf.computeIfAbsent(process.id(), _ -> new ArrayList<>())
+                    .add(load));
+        }
     }
 
     Set<ProcessId> choose() {
-        over.forEach(this::relieve);
+        loads.forEach(this::relieve);
         prune();
-        return Set.copyOf(victims);
+        return Set.copyOf(victims.keySet());
     }
 
-    private void relieve(MemoryShare share) {
-        var candidates = share.processes().stream()
-                .filter(this::stays)
-                .filter(process -> share.known(process).compareTo(Memory.ZERO) > 0)
-                .sorted(smallestFirst(share))
-                .toList();
-        while (isOver(share)) {
-            var excess = share.usedBy(this::stays).minus(share.capacity());
-            var left = candidates.stream().filter(this::stays).toList();
-            var victim = left.stream()
-                    .filter(process -> share.known(process).compareTo(excess) >= 0)
-                    .findFirst()
-                    .orElseGet(() -> largest(left, share));
-            victims.add(victim.id());
+    /** The smallest process that frees enough; where none does, the largest, and again. */
+    private void relieve(Load load) {
+        var bySize = new TreeMap<Memory, TreeSet<GpuProcess>>();
+        for (var process : load.staying) {
+            var size = load.share.known(process);
+            if (size.compareTo(Memory.ZERO) > 0 && !victims.containsKey(process.id())) {
+                bySize.computeIfAbsent(size, _ -> new TreeSet<>(NEWEST_FIRST)).add(process);
+            }
+        }
+        while (load.isOver()) {
+            var size = bySize.ceilingKey(load.excessUpTo(bySize.lastKey()));
+            var equals = bySize.getOrDefault(size, new TreeSet<>(NEWEST_FIRST));
+            take(equals.removeFirst());
+            if (equals.isEmpty()) {
+                bySize.remove(size);
+            }
         }
     }
 
     /** Takes back every victim that has become superfluous through a later one, the first chosen first. */
     private void prune() {
-        for (var victim : List.copyOf(victims)) {
-            victims.remove(victim);
-            if (over.stream().anyMatch(this::isOver)) {
-                victims.add(victim);
+        for (var victim : List.copyOf(victims.values())) {
+            giveBack(victim);
+            if (loadsOf(victim).stream().anyMatch(Load::isOver)) {
+                take(victim);
             }
         }
     }
 
-    private boolean isOver(MemoryShare share) {
-        return share.usedBy(this::stays).compareTo(share.capacity()) > 0;
+    private void take(GpuProcess victim) {
+        victims.put(victim.id(), victim);
+        loadsOf(victim).forEach(load -> load.used = load.used.subtract(load.sizeOf(victim)));
     }
 
-    private boolean stays(GpuProcess process) {
-        return !victims.contains(process.id()) && !ending.covers(host, process);
+    private void giveBack(GpuProcess victim) {
+        victims.remove(victim.id());
+        loadsOf(victim).forEach(load -> load.used = load.used.add(load.sizeOf(victim)));
     }
 
-    /** Among equals the newest comes first, then the higher pid: the least work is lost. */
-    private static Comparator<GpuProcess> smallestFirst(MemoryShare share) {
-        return Comparator.comparing(share::known).thenComparing(newestFirst());
+    private List<Load> loadsOf(GpuProcess process) {
+        return loadsOf.getOrDefault(process.id(), List.of());
     }
 
-    private static GpuProcess largest(List<GpuProcess> processes, MemoryShare share) {
-        return processes.stream()
-                .min(Comparator.<GpuProcess, Memory>comparing(share::known, Comparator.reverseOrder())
-                        .thenComparing(newestFirst()))
-                .orElseThrow();
-    }
+    /** What those who stay use of a share; without bounds, for what is added must come off again. */
+    private static final class Load {
+        private final MemoryShare share;
+        private final List<GpuProcess> staying;
+        private BigInteger used = BigInteger.ZERO;
 
-    private static Comparator<GpuProcess> newestFirst() {
-        return Comparator.comparingLong((GpuProcess process) -> process.id().startTime())
-                .thenComparingInt(GpuProcess::pid)
-                .reversed();
+        Load(MemoryShare share, List<GpuProcess> staying) {
+            this.share = share;
+            this.staying = staying;
+            staying.forEach(process -> used = used.add(sizeOf(process)));
+        }
+
+        BigInteger sizeOf(GpuProcess process) {
+            return BigInteger.valueOf(share.known(process).bytes());
+        }
+
+        boolean isOver() {
+            return excess().signum() > 0;
+        }
+
+        Memory excessUpTo(Memory most) {
+            return new Memory(excess().min(BigInteger.valueOf(most.bytes())).longValueExact());
+        }
+
+        private BigInteger excess() {
+            return used.subtract(BigInteger.valueOf(share.capacity().bytes()));
+        }
     }
 }

@@ -9,6 +9,8 @@ import static org.hamcrest.Matchers.nullValue;
 
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -109,6 +111,7 @@ class PlanResourceTest {
             value = {
                 "777mi|777xi|777xi",
                 "\"pid\": 812|\"pid\": \"812\"|pid",
+                "\"pid\": 812|\"pid\": 5434|more than once",
                 "\"index\": 0, \"gpu_memory\": \"1100mi\"|\"index\": -1, \"gpu_memory\": \"1100mi\"|index",
                 "\"uid\": 1000|\"uid\": null|uid",
                 "\"pids\": [40]|\"pids\": 40|pids",
@@ -128,6 +131,18 @@ class PlanResourceTest {
                 .statusCode(413)
                 .contentType("application/problem+json")
                 .body("detail", containsString("33554432"));
+    }
+
+    @Test
+    void endsNoMoreThanItMustAmongTensOfThousands() {
+        var processes = IntStream.rangeClosed(1, 40_000)
+                .mapToObj(
+                        "{\"pid\": %d, \"used_gpu_memory\": [{\"index\": 0, \"gpu_memory\": \"1mi\"}], \"eid\": \"40\"}"
+                                ::formatted)
+                .collect(Collectors.joining(", ", "{\"processes\": [", "]}"));
+        plan("{\"env_memory\": true}", "{\"gpu-1\": %s}".formatted(snapshot(processes, ENVS, DEVICES)))
+                .statusCode(200)
+                .body("actions.size()", equalTo(39_000));
     }
 
     @Test
