@@ -50,12 +50,13 @@ final class NvidiaSmi {
     Listing list() throws ToolException, InterruptedException {
         try {
             var problems = new ArrayList<Problem>();
-            var lines = Lines.parse(query(PROCESSES), problems);
+            var lines = Line.parse(query(PROCESSES), problems);
             var known = devices;
             if (known == null || known.isOlderThan(KEEP_DEVICES) || !known.hasAll(lines)) {
-                known = KnownDevices.parse(query(DEVICES), problems);
+                known = KnownDevices.parse(query(DEVICES));
                 devices = known;
             }
+            problems.addAll(known.problems()); // they last as long as the list that has them
             return new Listing(known.indices(), usage(lines, known, problems), problems);
         } catch (ToolException e) {
             devices = null; // whatever went wrong may have moved the indices
@@ -63,8 +64,7 @@ final class NvidiaSmi {
         }
     }
 
-    private static Map<Integer, List<DeviceUsage>> usage(
-            List<Lines> lines, KnownDevices known, List<Problem> problems) {
+    private static Map<Integer, List<DeviceUsage>> usage(List<Line> lines, KnownDevices known, List<Problem> problems) {
         var byPid = new TreeMap<Integer, Map<Integer, DeviceUsage>>();
         for (var line : lines) {
             var index = known.indexOf(line.uuid());
@@ -113,18 +113,18 @@ final class NvidiaSmi {
     }
 
     /** One line: a process on a device. */
-    private record Lines(String uuid, int pid, @Nullable Memory memory) {
-        static List<Lines> parse(List<String> text, List<Problem> problems) {
+    private record Line(String uuid, int pid, @Nullable Memory memory) {
+        static List<Line> parse(List<String> text, List<Problem> problems) {
             return text.stream().flatMap(line -> parse(line, problems).stream()).toList();
         }
 
-        private static Optional<Lines> parse(String line, List<Problem> problems) {
+        private static Optional<Line> parse(String line, List<Problem> problems) {
             var fields = line.split(",", -1);
             if (fields.length != 3 || !fields[1].strip().matches("[1-9][0-9]{0,8}")) {
                 problems.add(new Problem("gpu_line_unreadable", "nvidia-smi says: " + line));
                 return Optional.empty();
             }
-            return Optional.of(new Lines(fields[0].strip(), Integer.parseInt(fields[1].strip()), memory(fields[2])));
+            return Optional.of(new Line(fields[0].strip(), Integer.parseInt(fields[1].strip()), memory(fields[2])));
         }
 
         private static @Nullable Memory memory(String field) {
@@ -134,8 +134,9 @@ final class NvidiaSmi {
     }
 
     /** The devices, kept for a while: asking for them costs a child of its own. */
-    private record KnownDevices(Map<String, Integer> byUuid, long readAt) {
-        static KnownDevices parse(List<String> lines, List<Problem> problems) {
+    private record KnownDevices(Map<String, Integer> byUuid, List<Problem> problems, long readAt) {
+        static KnownDevices parse(List<String> lines) {
+            var problems = new ArrayList<Problem>();
             var byUuid = new LinkedHashMap<String, Integer>();
             var repeated = new HashSet<String>();
             for (var line : lines) {
@@ -150,14 +151,14 @@ final class NvidiaSmi {
                 }
             }
             byUuid.keySet().removeAll(repeated);
-            return new KnownDevices(Map.copyOf(byUuid), System.nanoTime());
+            return new KnownDevices(Map.copyOf(byUuid), List.copyOf(problems), System.nanoTime());
         }
 
         boolean isOlderThan(Duration age) {
             return System.nanoTime() - readAt > age.toNanos();
         }
 
-        boolean hasAll(List<Lines> lines) {
+        boolean hasAll(List<Line> lines) {
             return lines.stream().allMatch(line -> byUuid.containsKey(line.uuid()));
         }
 

@@ -219,6 +219,15 @@ class NvidiaSmiTest {
         assertThat(smi.list().usage()).containsEntry(PID, List.of(uses(0, 5)));
     }
 
+    /** The list of devices is kept, and what is wrong with it must not look mended meanwhile. */
+    @Test
+    void aDeviceThatIsLostIsToldEveryTime() throws Exception {
+        fake.gpuLines("0, a, 1\n1, [GPU is lost], [GPU is lost]\n");
+        for (var look = 0; look < 2; look++) {
+            assertThat(smi.list().problems()).extracting(Problem::code).containsExactly("gpu_line_unreadable");
+        }
+    }
+
     private List<String> calls() throws IOException {
         return Files.readAllLines(fake.path().resolveSibling("nvidia-smi.calls"));
     }
