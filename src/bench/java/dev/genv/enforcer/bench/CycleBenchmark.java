@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Journal;
+import dev.genv.enforcer.enforcement.Restraint;
 import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.node.NodeHost;
@@ -97,6 +98,7 @@ public class CycleBenchmark {
                 new Policy(modes, new DeviceLimits(DEVICES, Map.of())),
                 ServiceMode.ENFORCE,
                 true,
+                Restraint.NONE,
                 Duration.ofSeconds(60),
                 Duration.ofSeconds(60));
     }

@@ -50,7 +50,7 @@ public record PlanView(List<Found> violations, List<Planned> actions) {
         static Planned of(PlannedAction planned) {
             var rules = planned.rules().stream().map(RuleName::label).toList();
             return switch (planned.action()) {
-                case Action.Terminate(var host, var process) ->
+                case Action.Terminate(var host, var process, var _) ->
                     new Planned("terminate", host, process.pid(), process.devices(), null, null, rules);
                 case Action.Detach(var host, var environment, var device, var attachment) ->
                     new Planned("detach", host, null, null, environment.eid(), device, rules);

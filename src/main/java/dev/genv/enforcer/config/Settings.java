@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.enforcement.Restraint;
 import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.RuleMode;
@@ -8,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param interval from the beginning of one cycle to that of the next; zero for a single one
  * @param signals genv's own switch: whether processes may be signalled at all
+ * @param restraint what holds the service back
  * @param nvidiaSmi a path, or a name that is looked for in the usual folders
  * @param requireHostPid whether to act only in the host's PID namespace
  * @param nodeName how this node is called in reports; null for the host's name
@@ -26,6 +29,7 @@ record Settings(
         boolean signals,
         Map<RuleName, RuleMode> rules,
         DeviceLimits limits,
+        Restraint restraint,
         Path stateDir,
         Duration lockTimeout,
         GpuSource gpuSource,
@@ -51,14 +55,16 @@ record Settings(
      * @throws BadSettingsException naming every one that is bad
      */
     static Settings read(Variables variables) throws BadSettingsException {
+        var interval = variables.get("GENV_ENFORCER_INTERVAL", Duration.ofSeconds(10), Values::interval);
         var settings = new Settings(
-                variables.get("GENV_ENFORCER_INTERVAL", Duration.ofSeconds(10), Values::interval),
+                interval,
                 variables.get("GENV_ENFORCER_MODE", ServiceMode.ENFORCE, Values::mode),
                 variables.get("GENV_TERMINATE_PROCESSES", true, Values::genvSwitch),
                 rules(variables),
                 new DeviceLimits(
                         variables.find("GENV_ENFORCER_MAX_DEVICES_PER_USER", Values::limit),
                         variables.get("GENV_ENFORCER_MAX_DEVICES_FOR_USER", Map.of(), Values::userLimits)),
+                restraint(variables, interval.isZero()),
                 variables.get(
                         "GENV_ENFORCER_STATE_DIR",
                         variables.get("GENV_TMPDIR", Path.of("/var/tmp/genv"), Values::absolutePath),
@@ -73,6 +79,20 @@ record Settings(
         return settings;
     }
 
+    /** A single cycle has no later one in which anything could be waited for, and brakes only if it is told to. */
+    private static Restraint restraint(Variables variables, boolean single) {
+        var killAfter =
+                variables.get("GENV_ENFORCER_KILL_AFTER", Optional.of(Duration.ofSeconds(30)), Values::killAfter);
+        return new Restraint(
+                variables.get(
+                        "GENV_ENFORCER_GRACE_PERIOD",
+                        Duration.ZERO,
+                        single ? Values::graceOfASingleCycle : Values::grace),
+                variables.get("GENV_ENFORCER_DETACHED_GRACE", Duration.ofSeconds(60), Values::grace),
+                single ? null : killAfter.orElse(null),
+                variables.get("GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", single ? 0 : 10, Values::limit));
+    }
+
     private static Map<RuleName, RuleMode> rules(Variables variables) {
         var rules = new EnumMap<RuleName, RuleMode>(RuleName.class);
         for (var rule : RuleName.values()) {
@@ -80,9 +100,12 @@ record Settings(
                 case NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES -> RuleMode.OFF;
                 // Without a limit there is nothing that this one could enforce.
                 case ENV_DEVICES, ENV_MEMORY, MAX_DEVICES_PER_USER -> RuleMode.ENFORCE;
+                case ENV_OWNER -> RuleMode.AUDIT;
             };
             var name = Variables.PREFIX + rule.name() + (rule == RuleName.MAX_DEVICES_PER_USER ? "_MODE" : "");
-            rules.put(rule, variables.get(name, otherwise, Values::ruleMode));
+            rules.put(
+                    rule,
+                    variables.get(name, otherwise, rule == RuleName.ENV_OWNER ? Values::auditMode : Values::ruleMode));
         }
         return rules;
     }

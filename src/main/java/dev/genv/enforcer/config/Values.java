@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Pattern;
 
 /** Reads the values of settings. Each complaint, an IllegalArgumentException, says what would be right. */
@@ -31,6 +32,29 @@ final class Values {
         return duration(value, Duration.ofMillis(1), "expected a time from 1ms to 24h, such as 500ms or 5s");
     }
 
+    /** How long to wait before anything is done. */
+    static Duration grace(String value) {
+        return duration(value, Duration.ZERO, "expected a time from 0s to 24h, such as 30s or 2m");
+    }
+
+    /** A single cycle that waits would do nothing at all. */
+    static Duration graceOfASingleCycle(String value) {
+        var grace = grace(value);
+        if (!grace.isZero()) {
+            throw new IllegalArgumentException(
+                    "expected 0s with GENV_ENFORCER_INTERVAL=0, for a single cycle has nothing to wait for");
+        }
+        return grace;
+    }
+
+    /** Nothing for never. */
+    static Optional<Duration> killAfter(String value) {
+        return value.equalsIgnoreCase("never")
+                ? Optional.empty()
+                : Optional.of(duration(
+                        value, Duration.ofSeconds(1), "expected never, or a time from 1s to 24h, such as 30s or 2m"));
+    }
+
     static ServiceMode mode(String value) {
         return switch (value.toLowerCase(Locale.ROOT)) {
             case "enforce" -> ServiceMode.ENFORCE;
@@ -46,6 +70,15 @@ final class Values {
             case "audit" -> RuleMode.AUDIT;
             case "enforce", "true" -> RuleMode.ENFORCE;
             default -> throw new IllegalArgumentException("expected off, audit or enforce");
+        };
+    }
+
+    /** Of a rule that compares what can be forged: it never enforces. */
+    static RuleMode auditMode(String value) {
+        return switch (value.toLowerCase(Locale.ROOT)) {
+            case "off", "false" -> RuleMode.OFF;
+            case "audit" -> RuleMode.AUDIT;
+            default -> throw new IllegalArgumentException("expected off or audit");
         };
     }
 

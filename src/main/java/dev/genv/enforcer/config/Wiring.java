@@ -62,6 +62,7 @@ class Wiring {
                 new Policy(settings.rules(), settings.limits()),
                 settings.mode(),
                 settings.signals(),
+                settings.restraint(),
                 lookTimeout(),
                 actTimeout());
         return new Enforcer(setup, journal, Ticker.ofSystem(), List.of(new CycleMetrics(registry)::record));

@@ -5,12 +5,12 @@ import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.PlannedAction;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -48,6 +48,11 @@ final class ActionExecutor {
                 .filter(entry -> ticker.since(entry.getValue()).compareTo(COUNTS_AS_FREED) < 0)
                 .map(Map.Entry::getKey)
                 .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** All processes that were asked to end and are not known to have. */
+    Set<HostProcess> asked() {
+        return Set.copyOf(asked.keySet());
     }
 
     /** Nothing is begun any more. */
@@ -113,7 +118,7 @@ final class ActionExecutor {
     private void perform(Map<String, List<PlannedAction>> byHost, Map<PlannedAction, Result> results)
             throws InterruptedException {
         var start = ticker.mark();
-        var pending = new LinkedHashMap<String, HostWorker.Pending<List<Result>>>();
+        var pending = new LinkedHashMap<String, HostWorker.Pending<Map<Action, Result>>>();
         for (var part : byHost.entrySet()) {
             try {
                 pending.put(part.getKey(), begin(part.getKey(), part.getValue()));
@@ -132,24 +137,34 @@ final class ActionExecutor {
         }
     }
 
-    private HostWorker.Pending<List<Result>> begin(String host, List<PlannedAction> planned) throws HostException {
+    private HostWorker.Pending<Map<Action, Result>> begin(String host, List<PlannedAction> planned)
+            throws HostException {
         var worker = workers.get(host);
         if (worker == null) {
             throw new HostException("no such host");
         }
         var actions = planned.stream().map(PlannedAction::action).toList();
-        return worker.start(() -> worker.host().perform(actions));
+        var done = new ConcurrentHashMap<Action, Result>();
+        return worker.start(() -> {
+            worker.host().perform(actions, done::put);
+            return done;
+        });
     }
 
-    private static List<Result> failed(List<PlannedAction> planned, HostException why) {
-        return Collections.nCopies(planned.size(), Result.failed(String.valueOf(why.getMessage())));
+    private static Map<Action, Result> failed(List<PlannedAction> planned, HostException why) {
+        return planned.stream()
+                .collect(Collectors.toMap(
+                        PlannedAction::action, _ -> Result.failed(String.valueOf(why.getMessage())), (one, _) -> one));
     }
 
-    private void note(List<PlannedAction> planned, List<Result> came, Map<PlannedAction, Result> results) {
-        for (var i = 0; i < planned.size() && i < came.size(); i++) {
-            results.put(planned.get(i), came.get(i));
-            if (came.get(i).outcome() == Outcome.SIGNALLED
-                    && planned.get(i).action() instanceof Action.Terminate terminate) {
+    private void note(List<PlannedAction> planned, Map<Action, Result> came, Map<PlannedAction, Result> results) {
+        for (var each : planned) {
+            var result = came.get(each.action());
+            if (result == null) {
+                continue;
+            }
+            results.put(each, result);
+            if (result.outcome() == Outcome.SIGNALLED && each.action() instanceof Action.Terminate terminate) {
                 asked.put(terminate.target(), ticker.mark());
             }
         }

@@ -33,8 +33,8 @@ final class ActionLog {
                         Words.safe(Objects.requireNonNullElse(done.result().detail(), ""))
                                 .replace('"', '\''));
         return switch (done.planned().action()) {
-            case Action.Terminate(var host, var process) ->
-                "action=terminate rules=%s host=%s pid=%d start_time=%d uid=%s environment=\"%s\" devices=%s signal=TERM %s"
+            case Action.Terminate(var host, var process, var signal) ->
+                "action=terminate rules=%s host=%s pid=%d start_time=%d uid=%s environment=\"%s\" devices=%s signal=%s %s"
                         .formatted(
                                 rules,
                                 Words.safe(host),
@@ -43,6 +43,7 @@ final class ActionLog {
                                 Objects.requireNonNullElse(process.uid(), "-"),
                                 Words.environmentOf(process).replace('"', '\''),
                                 process.devices().stream().map(String::valueOf).collect(Collectors.joining(",")),
+                                signal,
                                 outcome);
             case Action.Detach(var host, var environment, var device, var attachment) ->
                 "action=detach rules=%s host=%s pid=- start_time=- uid=%d environment=\"%s\" devices=%d signal=- %s"

@@ -1,6 +1,8 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import java.time.Duration;
 import java.time.Instant;
@@ -8,6 +10,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Looks at all hosts side by side. One that gives no answer costs its own part of the picture and nothing else. */
@@ -23,11 +27,12 @@ final class Collector {
         this.ticker = ticker;
     }
 
-    List<HostReport> collect() throws InterruptedException {
+    /** Looks at them, and after these processes that were asked to end. */
+    List<HostReport> collect(Set<HostProcess> asked) throws InterruptedException {
         var start = ticker.mark();
         var looks = new ArrayList<Look>();
         for (var worker : workers) {
-            looks.add(begin(worker));
+            looks.add(begin(worker, of(worker.host().name(), asked)));
         }
         var reports = new ArrayList<HostReport>();
         for (var look : looks) {
@@ -36,11 +41,18 @@ final class Collector {
         return reports;
     }
 
-    private Look begin(HostWorker worker) {
+    private static Set<ProcessId> of(String host, Set<HostProcess> processes) {
+        return processes.stream()
+                .filter(process -> process.host().equals(host))
+                .map(HostProcess::id)
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    private Look begin(HostWorker worker, Set<ProcessId> asked) {
         try {
             var pending = worker.start(() -> {
                 var mark = ticker.mark();
-                var answer = worker.host().look();
+                var answer = worker.host().look(asked);
                 return new Answer(answer, ticker.now(), ticker.since(mark));
             });
             return new Look(worker.host().name(), pending, null);
@@ -64,17 +76,14 @@ final class Collector {
                     answer.duration,
                     answer.look.gpuSource(),
                     answer.look.driver(),
-                    answer.look.snapshot().problems());
+                    answer.look.snapshot().problems(),
+                    answer.look.ended(),
+                    answer.look.missingRights(),
+                    answer.look.watchesOnly());
         } catch (HostException e) {
             var problem = new Problem("unreachable", String.valueOf(e.getMessage()));
-            return new HostReport(
-                    Snapshot.unseen(look.host, problem),
-                    false,
-                    lastLooks.get(look.host),
-                    ticker.since(start),
-                    null,
-                    null,
-                    List.of(problem));
+            return HostReport.unreachable(
+                    Snapshot.unseen(look.host, problem), lastLooks.get(look.host), ticker.since(start));
         }
     }
 

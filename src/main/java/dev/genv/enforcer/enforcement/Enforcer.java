@@ -45,6 +45,7 @@ public final class Enforcer {
      *
      * @param remote whether the hosts are other machines than our own
      * @param signals whether processes may be signalled at all
+     * @param restraint what holds it back
      * @param lookTimeout how long a host may take to be looked at
      * @param actTimeout how long a host may take to do its part
      */
@@ -54,6 +55,7 @@ public final class Enforcer {
             Policy policy,
             ServiceMode mode,
             boolean signals,
+            Restraint restraint,
             Duration lookTimeout,
             Duration actTimeout) {}
 
@@ -105,7 +107,7 @@ public final class Enforcer {
     }
 
     private CycleReport cycle(Instant startedAt, long start) throws InterruptedException {
-        var hosts = collector.collect();
+        var hosts = collector.collect(executor.asked());
         var fleet = new Fleet(hosts.stream().map(HostReport::snapshot).toList(), setup.remote());
         var seenAt = ticker.now();
         var plan = setup.policy().check(fleet, executor.justAsked());

@@ -1,8 +1,11 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import java.util.List;
+import java.util.Set;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** A machine: it can be looked at, and something can be done on it. Used by one thread at a time. */
@@ -14,24 +17,40 @@ public interface Host {
     /**
      * Looks at the machine. What cannot be seen is part of the answer, not an exception.
      *
+     * @param asked the processes that were asked to end: the answer tells which of them have
      * @throws InterruptedException when nobody waits for the answer any longer
      */
-    Look look() throws InterruptedException;
+    Look look(Set<ProcessId> asked) throws InterruptedException;
 
     /**
      * Does these things, each only if it is still right.
      *
-     * @return one result for each action, in the same order
+     * @param done told of each result as soon as it is there, also when nobody waits for it any longer
      * @throws InterruptedException when nobody waits for the answer any longer
      */
-    List<Result> perform(List<Action> actions) throws InterruptedException;
+    void perform(List<Action> actions, BiConsumer<Action, Result> done) throws InterruptedException;
 
     /**
      * What came of a look.
      *
      * @param gpuSource what told us about the GPUs, such as {@code nvidia-smi}
      * @param driver the version of the GPU driver; null where it is not known
+     * @param ended those of the asked processes that are certainly there no longer
+     * @param missingRights what this host lacks to be enforced on, such as {@code SYS_PTRACE}; each is also a problem that
+     *     tells how to grant it
+     * @param watchesOnly why nothing may be done on this host; null where it may
      */
     record Look(
-            Snapshot snapshot, String gpuSource, @Nullable String driver) {}
+            Snapshot snapshot,
+            String gpuSource,
+            @Nullable String driver,
+            Set<ProcessId> ended,
+            List<String> missingRights,
+            @Nullable String watchesOnly) {
+
+        /** A look at a host where nothing is missing and nothing was asked. */
+        public Look(Snapshot snapshot, String gpuSource, @Nullable String driver) {
+            this(snapshot, gpuSource, driver, Set.of(), List.of(), null);
+        }
+    }
 }

@@ -1,10 +1,12 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * @param duration how long this look took
  * @param gpuSource what told us about its GPUs; null where it did not answer
  * @param problems what was found in looking and in judging
+ * @param ended the processes that were asked to end and did
+ * @param missingRights what the service lacks on it, such as {@code SYS_PTRACE}
+ * @param watchesOnly why nothing may be done on it; null where it may
  */
 public record HostReport(
         Snapshot snapshot,
@@ -22,7 +27,16 @@ public record HostReport(
         Duration duration,
         @Nullable String gpuSource,
         @Nullable String driver,
-        List<Problem> problems) {
+        List<Problem> problems,
+        Set<ProcessId> ended,
+        List<String> missingRights,
+        @Nullable String watchesOnly) {
+
+    /** Of a host that gave no answer. */
+    static HostReport unreachable(Snapshot unseen, @Nullable Instant lastLook, Duration duration) {
+        return new HostReport(
+                unseen, false, lastLook, duration, null, null, unseen.problems(), Set.of(), List.of(), null);
+    }
 
     public String host() {
         return snapshot.host();
@@ -33,6 +47,7 @@ public record HostReport(
     }
 
     HostReport withProblems(List<Problem> all) {
-        return new HostReport(snapshot, reached, lastLook, duration, gpuSource, driver, all);
+        return new HostReport(
+                snapshot, reached, lastLook, duration, gpuSource, driver, all, ended, missingRights, watchesOnly);
     }
 }

@@ -146,11 +146,11 @@ public final class Journal {
 
     private static JournalEntry.ActionNote note(Action action, Result result, Instant at) {
         return switch (action) {
-            case Action.Terminate(var host, var process) ->
+            case Action.Terminate(var host, var process, var signal) ->
                 new JournalEntry.ActionNote(
                         "terminate",
                         process.pid(),
-                        result.outcome() == Outcome.SKIPPED_AUDIT ? null : "TERM",
+                        result.outcome() == Outcome.SKIPPED_AUDIT ? null : signal.name(),
                         null,
                         null,
                         at,

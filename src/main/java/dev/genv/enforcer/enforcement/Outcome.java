@@ -6,10 +6,14 @@ import java.util.Locale;
 public enum Outcome {
     /** The process was asked to end. */
     SIGNALLED,
+    /** The process that was asked has ended. */
+    EXITED,
     /** The process had ended before it could be asked. */
     ALREADY_GONE,
     /** We may not signal this process. */
     DENIED,
+    /** The process is still there long after SIGKILL: the kernel holds on to it. */
+    UNKILLABLE,
     /** The attachment was taken out of the state. */
     DETACHED,
     /** Somebody else had taken it out before. */
@@ -18,6 +22,12 @@ public enum Outcome {
     SKIPPED_AUDIT,
     /** This process is never ended. */
     SKIPPED_PROTECTED,
+    /** This process, or this environment, is a user's of whom nothing is ended. */
+    SKIPPED_EXEMPT,
+    /** The brake: enough was ended in this cycle. */
+    SKIPPED_LIMIT,
+    /** It is not yet time. */
+    SKIPPED_GRACE,
     /** It could not be done; the detail says why. */
     FAILED;
 
@@ -28,6 +38,6 @@ public enum Outcome {
 
     /** Whether this is something that was wanted and could not be had. */
     public boolean isFailure() {
-        return this == DENIED || this == FAILED;
+        return this == DENIED || this == FAILED || this == UNKILLABLE;
     }
 }

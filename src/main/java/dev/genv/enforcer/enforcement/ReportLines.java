@@ -25,7 +25,15 @@ final class ReportLines {
         var result = done.result();
         return switch (result.outcome()) {
             case SIGNALLED, DETACHED -> List.of(host + Words.of(action));
-            case SKIPPED_AUDIT, SKIPPED_PROTECTED, FAILED, ALREADY_DETACHED ->
+            case EXITED -> List.of(host + "Process " + pid(action) + " has ended");
+            case SKIPPED_AUDIT,
+                    SKIPPED_PROTECTED,
+                    SKIPPED_EXEMPT,
+                    SKIPPED_LIMIT,
+                    SKIPPED_GRACE,
+                    UNKILLABLE,
+                    FAILED,
+                    ALREADY_DETACHED ->
                 List.of("%s%s (%s: %s)"
                         .formatted(
                                 host,
@@ -39,7 +47,7 @@ final class ReportLines {
 
     private static int pid(Action action) {
         return switch (action) {
-            case Action.Terminate(var host, var process) -> process.pid();
+            case Action.Terminate(var host, var process, var _) -> process.pid();
             case Action.Detach detach -> throw new IllegalArgumentException("a detachment has no process: " + detach);
         };
     }

@@ -8,6 +8,9 @@ import org.jspecify.annotations.Nullable;
 /** The fields of one JSON object, each of which must be what genv writes there. */
 final class Fields {
     private static final long LARGEST_UID = 0xFFFF_FFFFL;
+    /** What is read is kept, with every violation even: a name of a megabyte must not be. */
+    private static final int LONGEST_TEXT = 4096;
+
     private final JsonNode object;
 
     Fields(JsonNode object) throws UnreadableException {
@@ -22,7 +25,7 @@ final class Fields {
         if (!node.isTextual() || node.textValue().isEmpty()) {
             throw new UnreadableException("has no " + name);
         }
-        return node.textValue();
+        return bounded(name, node.textValue());
     }
 
     @Nullable
@@ -34,7 +37,14 @@ final class Fields {
         if (!node.isTextual()) {
             throw new UnreadableException("has a " + name + " that is not text");
         }
-        return node.textValue();
+        return bounded(name, node.textValue());
+    }
+
+    private static String bounded(String name, String text) throws UnreadableException {
+        if (text.length() > LONGEST_TEXT) {
+            throw new UnreadableException("has a " + name + " longer than " + LONGEST_TEXT + " characters");
+        }
+        return text;
     }
 
     int index(String name) throws UnreadableException {

@@ -8,22 +8,40 @@ import org.jspecify.annotations.Nullable;
  * A live environment, as {@code envs.json} describes it. Every local user can write that file: this is testimony, not
  * proof.
  *
- * @param uid the uid that was written down
+ * @param uid the uid that was written down; null where what stands there is none
  * @param username null where genv knew no name
  * @param creation the machine's local time, as genv wrote it
+ * @param ownership what is known of its owner besides
  */
 public record Environment(
         String eid,
-        long uid,
+        @Nullable Long uid,
         @Nullable String username,
         String creation,
         Config config,
         List<Integer> pids,
-        List<String> kernelIds) {
+        List<String> kernelIds,
+        Ownership ownership) {
 
     public Environment {
         pids = List.copyOf(pids);
         kernelIds = List.copyOf(kernelIds);
+    }
+
+    /** One against whose owner nothing speaks. */
+    public Environment(
+            String eid,
+            @Nullable Long uid,
+            @Nullable String username,
+            String creation,
+            Config config,
+            List<Integer> pids,
+            List<String> kernelIds) {
+        this(eid, uid, username, creation, config, pids, kernelIds, Ownership.UNDISPUTED);
+    }
+
+    public Environment with(Ownership other) {
+        return new Environment(eid, uid, username, creation, config, pids, kernelIds, other);
     }
 
     /**
@@ -49,6 +67,6 @@ public record Environment(
         if (username != null && !username.isEmpty()) {
             return Optional.of(username);
         }
-        return uid == 0 ? Optional.empty() : Optional.of(Long.toString(uid));
+        return uid == null || uid == 0 ? Optional.empty() : Optional.of(Long.toString(uid));
     }
 }

@@ -10,9 +10,21 @@ import org.jspecify.annotations.Nullable;
  * @param uid its real uid, a fact of the kernel; null where it is not known
  * @param command the short name ({@code /proc/PID/comm}), never its arguments
  * @param usage one entry a device, in the order of the devices
+ * @param immunity why it is never ended; null where it can be
  */
 public record GpuProcess(
-        ProcessId id, @Nullable Long uid, String command, Membership membership, List<DeviceUsage> usage) {
+        ProcessId id,
+        @Nullable Long uid,
+        String command,
+        Membership membership,
+        List<DeviceUsage> usage,
+        @Nullable Immunity immunity) {
+
+    /** One that nothing shields. */
+    public GpuProcess(
+            ProcessId id, @Nullable Long uid, String command, Membership membership, List<DeviceUsage> usage) {
+        this(id, uid, command, membership, usage, null);
+    }
 
     public GpuProcess {
         usage = usage.stream()

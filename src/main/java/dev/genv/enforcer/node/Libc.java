@@ -33,6 +33,7 @@ final class Libc {
     private static final boolean ARM = System.getProperty("os.arch").equals("aarch64");
     static final int O_DIRECTORY = ARM ? 040000 : 0200000;
     static final int O_NOFOLLOW = ARM ? 0100000 : 0400000;
+    static final int SIGKILL = 9;
     static final int SIGTERM = 15;
 
     private static final int LOCK_EX = 2;

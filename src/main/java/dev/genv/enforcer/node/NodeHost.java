@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import java.io.IOException;
@@ -12,10 +13,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
 
 /** The machine that we run on. */
 public final class NodeHost implements Host {
@@ -82,7 +84,7 @@ public final class NodeHost implements Host {
     }
 
     @Override
-    public Look look() throws InterruptedException {
+    public Look look(Set<ProcessId> asked) throws InterruptedException {
         var problems = new ArrayList<Problem>();
         var missing = EnumSet.noneOf(Part.class);
         // The processes first and the state after: so a process that has just been started in a new environment is
@@ -97,7 +99,8 @@ public final class NodeHost implements Host {
                 seen.devices(),
                 missing,
                 problems);
-        return new Look(snapshot, "nvidia-smi", proc.driverVersion());
+        var ended = asked.stream().filter(probe::hasEnded).collect(Collectors.toUnmodifiableSet());
+        return new Look(snapshot, "nvidia-smi", proc.driverVersion(), ended, List.of(), null);
     }
 
     /** In another PID namespace the driver's pids are those of other processes, and the wrong ones would be ended. */
@@ -114,24 +117,20 @@ public final class NodeHost implements Host {
     }
 
     @Override
-    public List<Result> perform(List<Action> actions) throws InterruptedException {
-        var results = new HashMap<Action, Result>();
+    public void perform(List<Action> actions, BiConsumer<Action, Result> done) throws InterruptedException {
         var detachments = new ArrayList<Action.Detach>();
         for (var action : actions) {
             switch (action) {
-                case Action.Terminate(var host, var process) -> results.put(action, signaller.terminate(process));
+                case Action.Terminate terminate -> done.accept(terminate, signaller.end(terminate));
                 case Action.Detach detach -> detachments.add(detach);
             }
         }
         if (!detachments.isEmpty()) {
             var detached = detacher.detach(detachments);
             for (var i = 0; i < detached.size(); i++) {
-                results.put(detachments.get(i), detached.get(i));
+                done.accept(detachments.get(i), detached.get(i));
             }
         }
-        return actions.stream()
-                .map(action -> results.getOrDefault(action, Result.failed("nothing came of it")))
-                .toList();
     }
 
     private static boolean isEmpty(Path directory) throws IOException {

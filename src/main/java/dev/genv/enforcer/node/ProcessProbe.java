@@ -46,6 +46,17 @@ final class ProcessProbe {
                 stat.get().isKernelThread()));
     }
 
+    /** Whether this very process is there no longer; what cannot be told is not so. */
+    boolean hasEnded(ProcessId id) {
+        try {
+            return proc.stat(id.pid())
+                    .map(stat -> stat.isZombie() || stat.startTime() != id.startTime())
+                    .orElse(true);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
     private Membership membership(int pid, ProcStat stat) {
         try {
             var environ = stat.hasEnded() ? proc.environOfAThread(pid) : proc.environ(pid);

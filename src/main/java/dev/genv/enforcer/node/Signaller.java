@@ -2,7 +2,8 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Signal;
 import java.io.IOException;
 import java.util.Objects;
 
@@ -15,8 +16,9 @@ final class Signaller {
         this.probe = probe;
     }
 
-    /** Sends SIGTERM through a process descriptor that was opened before the process was looked at again. */
-    Result terminate(GpuProcess process) {
+    /** Sends the signal through a process descriptor that was opened before the process was looked at again. */
+    Result end(Action.Terminate action) {
+        var process = action.process();
         if (process.pid() <= INIT || process.pid() == ProcessHandle.current().pid()) {
             return new Result(Outcome.SKIPPED_PROTECTED, "this process is never ended");
         }
@@ -35,7 +37,7 @@ final class Signaller {
             if (Thread.currentThread().isInterrupted()) {
                 return Result.failed("given up: it took too long"); // by now it may have been judged otherwise
             }
-            Libc.pidfdSendSignal(descriptor.number(), Libc.SIGTERM);
+            Libc.pidfdSendSignal(descriptor.number(), action.signal() == Signal.KILL ? Libc.SIGKILL : Libc.SIGTERM);
             return Result.of(Outcome.SIGNALLED);
         } catch (Errno e) {
             return failed(e);

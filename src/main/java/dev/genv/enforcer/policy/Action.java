@@ -9,8 +9,14 @@ import dev.genv.enforcer.model.HostProcess;
 public sealed interface Action {
     String host();
 
-    /** Ask this very process to end. */
-    record Terminate(String host, GpuProcess process) implements Action {
+    /** End this very process, with this signal. */
+    record Terminate(String host, GpuProcess process, Signal signal) implements Action {
+
+        /** Asks it to end. */
+        public Terminate(String host, GpuProcess process) {
+            this(host, process, Signal.TERM);
+        }
+
         public HostProcess target() {
             return new HostProcess(host, process.id());
         }

@@ -74,6 +74,7 @@ final class Holdings {
             if (environment != null) {
                 environment
                         .user()
+                        .filter(_ -> !environment.ownership().isDisputed())
                         .ifPresent(user -> byUser.computeIfAbsent(user, _ -> new ArrayList<>())
                                 .add(new Holding.Share(environment, attachment)));
             }
@@ -96,7 +97,8 @@ final class Holdings {
      */
     private Map<String, Set<Integer>> busyDevices() {
         return snapshot.environments().stream()
-                .filter(environment -> environment.user().isPresent())
+                .filter(environment -> environment.user().isPresent()
+                        && !environment.ownership().isDisputed())
                 .collect(Collectors.toMap(
                         environment -> environment.user().orElseThrow(), this::busyDevices, (some, more) -> {
                             some.addAll(more);
@@ -108,7 +110,7 @@ final class Holdings {
         return processes.getOrDefault(environment.eid(), List.of()).stream()
                 .filter(process -> {
                     var uid = process.uid();
-                    return uid == null || uid == 0 || uid == environment.uid();
+                    return uid == null || uid == 0 || uid.equals(environment.uid());
                 })
                 .filter(process -> !ending.covers(snapshot.host(), process))
                 .flatMap(process -> process.devices().stream())

@@ -52,11 +52,11 @@ final class MemoryVictims {
         var bySize = new TreeMap<Memory, TreeSet<GpuProcess>>();
         for (var process : load.staying) {
             var size = load.share.known(process);
-            if (size.compareTo(Memory.ZERO) > 0 && !victims.containsKey(process.id())) {
+            if (process.immunity() == null && size.compareTo(Memory.ZERO) > 0 && !victims.containsKey(process.id())) {
                 bySize.computeIfAbsent(size, _ -> new TreeSet<>(NEWEST_FIRST)).add(process);
             }
         }
-        while (load.isOver()) {
+        while (load.isOver() && !bySize.isEmpty()) { // what is immune may be too much by itself
             var size = bySize.ceilingKey(load.excessUpTo(bySize.lastKey()));
             var equals = bySize.getOrDefault(size, new TreeSet<>(NEWEST_FIRST));
             take(equals.removeFirst());

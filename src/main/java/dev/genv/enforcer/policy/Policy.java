@@ -37,7 +37,8 @@ public final class Policy {
                 new InactiveEnvProcesses(),
                 new EnvDevices(),
                 new MaxDevicesPerUser(limits),
-                new EnvMemory());
+                new EnvMemory(),
+                new EnvOwner());
     }
 
     public RuleMode modeOf(RuleName rule) {
@@ -72,7 +73,9 @@ public final class Policy {
         return verdict.findings().stream()
                 .flatMap(finding -> finding.actions().stream())
                 .filter(Action.Terminate.class::isInstance)
-                .map(action -> ((Action.Terminate) action).target())
+                .map(Action.Terminate.class::cast)
+                .filter(terminate -> terminate.process().immunity() == null) // it goes on holding what it holds
+                .map(Action.Terminate::target)
                 .toList();
     }
 

@@ -8,7 +8,8 @@ public enum RuleName {
     INACTIVE_ENV_PROCESSES,
     ENV_DEVICES,
     MAX_DEVICES_PER_USER,
-    ENV_MEMORY;
+    ENV_MEMORY,
+    ENV_OWNER;
 
     /** The name that people read, such as {@code env-devices}. */
     public String label() {

@@ -22,9 +22,13 @@ public final class Words {
     /** Says what an action is about to do. */
     public static String of(Action action) {
         return switch (action) {
-            case Action.Terminate(var host, var process) ->
-                "Terminating process %d from environment %s that is running on GPU(s) %s"
-                        .formatted(process.pid(), environmentOf(process), list(process.devices()));
+            case Action.Terminate(var host, var process, var signal) ->
+                "Terminating process %d from environment %s that is running on GPU(s) %s%s"
+                        .formatted(
+                                process.pid(),
+                                environmentOf(process),
+                                list(process.devices()),
+                                signal == Signal.KILL ? " with SIGKILL" : "");
             case Action.Detach(var host, var environment, var device, var attachment) ->
                 "Detaching environment %s of user %s from device %d"
                         .formatted(safe(environment.eid()), name(environment), device);

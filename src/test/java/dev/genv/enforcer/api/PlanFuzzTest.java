@@ -76,7 +76,7 @@ class PlanFuzzTest {
 
     private static String text(PlannedAction planned) {
         return switch (planned.action()) {
-            case Action.Terminate(var host, var process) -> host + " " + process.pid();
+            case Action.Terminate(var host, var process, var _) -> host + " " + process.pid();
             case Action.Detach(var host, var environment, var device, var attachment) ->
                 host + " " + environment.eid() + " " + device;
         };

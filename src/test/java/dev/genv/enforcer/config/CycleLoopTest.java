@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Journal;
 import dev.genv.enforcer.enforcement.Pace;
+import dev.genv.enforcer.enforcement.Restraint;
 import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
@@ -40,6 +41,7 @@ class CycleLoopTest {
                         new Policy(Map.of(), DeviceLimits.NONE),
                         ServiceMode.AUDIT,
                         true,
+                        Restraint.NONE,
                         Duration.ofSeconds(20),
                         Duration.ofSeconds(20)),
                 new Journal(1),

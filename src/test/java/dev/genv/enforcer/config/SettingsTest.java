@@ -3,6 +3,7 @@ package dev.genv.enforcer.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.genv.enforcer.enforcement.Restraint;
 import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
@@ -29,6 +30,9 @@ class SettingsTest {
                 .containsEntry(RuleName.ENV_DEVICES, RuleMode.ENFORCE)
                 .containsEntry(RuleName.ENV_MEMORY, RuleMode.ENFORCE)
                 .containsEntry(RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE);
+        assertThat(settings.rules()).containsEntry(RuleName.ENV_OWNER, RuleMode.AUDIT);
+        assertThat(settings.restraint())
+                .isEqualTo(new Restraint(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10));
         assertThat(settings.limits().of("raz")).isEmpty();
         assertThat(settings.stateDir()).isEqualTo(Path.of("/var/tmp/genv"));
         assertThat(settings.lockTimeout()).isEqualTo(Duration.ofSeconds(5));
@@ -73,6 +77,41 @@ class SettingsTest {
         assertThat(limits.of("john")).hasValue(3);
         assertThat(limits.of("paul")).hasValue(0);
         assertThat(limits.of("a=b")).hasValue(4);
+    }
+
+    @Test
+    void readsWhatHoldsItBack() throws BadSettingsException {
+        var restraint = read(Map.of(
+                        "GENV_ENFORCER_GRACE_PERIOD", "2m",
+                        "GENV_ENFORCER_DETACHED_GRACE", "0",
+                        "GENV_ENFORCER_KILL_AFTER", "Never",
+                        "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", "0"))
+                .restraint();
+
+        assertThat(restraint).isEqualTo(new Restraint(Duration.ofMinutes(2), Duration.ZERO, null, 0));
+    }
+
+    @Test
+    void aSingleCycleNeitherKillsNorBrakesNorWaits() throws BadSettingsException {
+        var single = Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_KILL_AFTER", "1s");
+
+        assertThat(read(single).restraint()).isEqualTo(new Restraint(Duration.ZERO, Duration.ofSeconds(60), null, 0));
+        assertThat(complaints(Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_GRACE_PERIOD", "5s")))
+                .singleElement()
+                .asString()
+                .startsWith("GENV_ENFORCER_GRACE_PERIOD=5s: expected 0s with GENV_ENFORCER_INTERVAL=0");
+        assertThat(read(Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", "3"))
+                        .restraint()
+                        .mostTerminations())
+                .isEqualTo(3);
+    }
+
+    @Test
+    void theOwnersRuleNeverEnforces() throws BadSettingsException {
+        assertThat(complaints(Map.of("GENV_ENFORCER_ENV_OWNER", "enforce")))
+                .containsExactly("GENV_ENFORCER_ENV_OWNER=enforce: expected off or audit");
+        assertThat(read(Map.of("GENV_ENFORCER_ENV_OWNER", "off")).rules())
+                .containsEntry(RuleName.ENV_OWNER, RuleMode.OFF);
     }
 
     @Test
@@ -128,9 +167,11 @@ class SettingsTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "GENV_ENFORCER_KILL_AFTER", "GENV_ENFORCER_GRACE_PERIOD", "GENV_ENFORCER_PROTECTED_EXECUTABLES",
-                "GENV_ENFORCER_EXEMPT_USERS", "GENV_ENFORCER_API_TOKEN_FILE", "GENV_ENFORCER_REMOTE_HOSTS",
-                "GENV_ENFORCER_NVML_LIBRARY", "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE"
+                "GENV_ENFORCER_PROTECTED_EXECUTABLES",
+                "GENV_ENFORCER_EXEMPT_USERS",
+                "GENV_ENFORCER_API_TOKEN_FILE",
+                "GENV_ENFORCER_REMOTE_HOSTS",
+                "GENV_ENFORCER_NVML_LIBRARY"
             })
     void refusesWhatItCannotDoYet(String name) {
         assertThat(complaints(Map.of(name, "1"))).hasSize(1);

@@ -349,7 +349,8 @@ class EnforcerTest {
                         RuleName.ENV_MEMORY, RuleMode.ENFORCE,
                         RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
                 limits);
-        return new Enforcer.Setup(List.of(hosts), false, policy, mode, signals, lookTimeout, Duration.ofSeconds(20));
+        return new Enforcer.Setup(
+                List.of(hosts), false, policy, mode, signals, Restraint.NONE, lookTimeout, Duration.ofSeconds(20));
     }
 
     private static void awaitUninterruptibly(CountDownLatch latch) {

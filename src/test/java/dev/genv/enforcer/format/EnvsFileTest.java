@@ -38,7 +38,7 @@ class EnvsFileTest {
             }""";
     private static final Environment ENVIRONMENT = new Environment(
             "15971",
-            0,
+            0L,
             "root",
             "20/11/2026 09:22:28",
             new Environment.Config(null, "4g", 1),
@@ -80,7 +80,7 @@ class EnvsFileTest {
         assertThat(file.problems()).isEmpty();
         assertThat(file.environments())
                 .containsExactly(new Environment(
-                        "a", 7, null, "", new Environment.Config(null, null, null), List.of(), List.of()));
+                        "a", 7L, null, "", new Environment.Config(null, null, null), List.of(), List.of()));
     }
 
     @ParameterizedTest

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class SnapshotJsonTest {
     private static final Environment ALICES = new Environment(
-            "a", 1000, "alice", "20/11/2026 09:22:28", new Environment.Config(null, "1g", 1), List.of(40), List.of());
+            "a", 1000L, "alice", "20/11/2026 09:22:28", new Environment.Config(null, "1g", 1), List.of(40), List.of());
 
     @Test
     void whatIsWrittenIsReadAgain() throws UnreadableException {

@@ -39,7 +39,7 @@ class EnvironmentTest {
     void keepsItsOwnCopies() {
         var pids = new ArrayList<>(List.of(1));
         var environment =
-                new Environment("a", 0, null, "", new Environment.Config(null, null, null), pids, new ArrayList<>());
+                new Environment("a", 0L, null, "", new Environment.Config(null, null, null), pids, new ArrayList<>());
         pids.add(2);
         assertThat(environment.pids()).containsExactly(1);
     }

@@ -133,7 +133,7 @@ class DetacherTest {
 
     private static Action.Detach action(int device, Attachment attachment) {
         var config = new Environment.Config(null, null, null);
-        var environment = new Environment(attachment.eid(), 1000, "alice", "", config, List.of(), List.of());
+        var environment = new Environment(attachment.eid(), 1000L, "alice", "", config, List.of(), List.of());
         return new Action.Detach("node", environment, device, attachment);
     }
 

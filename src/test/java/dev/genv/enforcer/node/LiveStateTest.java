@@ -161,6 +161,6 @@ class LiveStateTest {
 
     private static Environment environment(String eid, int pid) {
         return new Environment(
-                eid, 1000, "alice", "", new Environment.Config(null, null, null), List.of(pid), List.of());
+                eid, 1000L, "alice", "", new Environment.Config(null, null, null), List.of(pid), List.of());
     }
 }

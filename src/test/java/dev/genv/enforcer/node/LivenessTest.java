@@ -103,6 +103,6 @@ class LivenessTest {
     private boolean isAlive(List<Integer> pids, List<String> kernels) throws IOException {
         var config = new Environment.Config(null, null, null);
         return new Liveness(new ProcFs(proc.root()))
-                .isAlive(new Environment("15971", 1000, "alice", "", config, pids, kernels));
+                .isAlive(new Environment("15971", 1000L, "alice", "", config, pids, kernels));
     }
 }

@@ -23,8 +23,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -58,7 +60,7 @@ class NodeHostTest {
                     .device(0, "15971")
                     .device(1)
                     .write();
-            var look = host.look();
+            var look = host.look(Set.of());
             assertThat(look.gpuSource()).isEqualTo("nvidia-smi");
             var snapshot = look.snapshot();
             assertThat(snapshot.host()).isEqualTo("gpu-1").isEqualTo(host.name());
@@ -88,7 +90,7 @@ class NodeHostTest {
                     .device(0)
                     .device(1)
                     .write();
-            var processes = host.look().snapshot().processes();
+            var processes = host.look(Set.of()).snapshot().processes();
             assertThat(processes)
                     .filteredOn(process -> process.pid() == outside.pid())
                     .extracting(GpuProcess::membership)
@@ -111,7 +113,7 @@ class NodeHostTest {
                 .device(0, "15971")
                 .device(1)
                 .write();
-        var snapshot = host.look().snapshot();
+        var snapshot = host.look(Set.of()).snapshot();
         assertThat(snapshot.environments()).isEmpty();
         assertThat(snapshot.devices())
                 .allSatisfy(device -> assertThat(device.attachments()).isEmpty());
@@ -120,10 +122,10 @@ class NodeHostTest {
 
     @Test
     void aMachineOnWhichNobodyUsedGenvIsFine() throws Exception {
-        assertComplete(host.look().snapshot());
+        assertComplete(host.look(Set.of()).snapshot());
         assertThat(state).doesNotExist();
         Files.createDirectory(state);
-        assertComplete(host.look().snapshot());
+        assertComplete(host.look(Set.of()).snapshot());
         assertThat(state).isEmptyDirectory();
     }
 
@@ -132,11 +134,11 @@ class NodeHostTest {
         try (var child = Child.inEnvironment("15971")) {
             smi.process(0, child.pid(), "1");
             files().env("15971", 1000, "alice", null, child.pid()).writeEnvs();
-            var snapshot = host.look().snapshot();
+            var snapshot = host.look(Set.of()).snapshot();
             assertThat(snapshot.missing()).containsExactly(Part.ATTACHMENTS);
             assertThat(snapshot.processes()).hasSize(1);
             files().device(0).device(1).writeDevices();
-            assertComplete(host.look().snapshot());
+            assertComplete(host.look(Set.of()).snapshot());
         }
     }
 
@@ -145,12 +147,12 @@ class NodeHostTest {
         try (var child = Child.inEnvironment("15971")) {
             smi.process(0, child.pid(), "1").fault("exit 9");
             files().env("15971", 1000, "alice", null, child.pid()).device(0).write();
-            var snapshot = host.look().snapshot();
+            var snapshot = host.look(Set.of()).snapshot();
             assertThat(snapshot.missing()).containsExactly(Part.PROCESSES);
             assertThat(snapshot.problems()).extracting(Problem::code).containsExactly("gpu_tool_failed");
             assertThat(snapshot.environments()).hasSize(1);
             smi.noFault();
-            assertThat(host.look().snapshot().processes()).hasSize(1);
+            assertThat(host.look(Set.of()).snapshot().processes()).hasSize(1);
         }
     }
 
@@ -163,17 +165,21 @@ class NodeHostTest {
                     .device(0, "15971")
                     .device(1)
                     .write();
-            var snapshot = host.look().snapshot();
+            var snapshot = host.look(Set.of()).snapshot();
             var environment = snapshot.environments().getFirst();
             var attachment = snapshot.devices().getFirst().attachments().getFirst();
             var victim = snapshot.processes().stream()
                     .filter(process -> process.pid() == child.pid())
                     .findFirst()
                     .orElseThrow();
-            assertThat(host.perform(List.of(
-                            new Action.Detach("gpu-1", environment, 1, attachment),
-                            new Action.Terminate("gpu-1", victim),
-                            new Action.Detach("gpu-1", environment, 0, attachment))))
+            var actions = List.<Action>of(
+                    new Action.Detach("gpu-1", environment, 1, attachment),
+                    new Action.Terminate("gpu-1", victim),
+                    new Action.Detach("gpu-1", environment, 0, attachment));
+            var results = new HashMap<Action, Result>();
+            host.perform(actions, results::put);
+            assertThat(actions)
+                    .extracting(results::get)
                     .containsExactly(
                             Result.of(Outcome.ALREADY_DETACHED),
                             Result.of(Outcome.SIGNALLED),
@@ -201,7 +207,7 @@ class NodeHostTest {
         var places = new NodeHost.Places(
                 proc, state, Duration.ofSeconds(5), smi.path().toString(), Duration.ofSeconds(20), true);
         Files.createSymbolicLink(namespace, Path.of("pid:[4026532281]"));
-        var look = new NodeHost("gpu-1", places).look();
+        var look = new NodeHost("gpu-1", places).look(Set.of());
         assertThat(look.snapshot().missing()).containsExactly(Part.PROCESSES);
         assertThat(look.snapshot().problems())
                 .extracting(Problem::detail)
@@ -211,6 +217,7 @@ class NodeHostTest {
 
         Files.delete(namespace);
         Files.createSymbolicLink(namespace, Path.of("pid:[4026531836]"));
-        assertThat(new NodeHost("gpu-1", places).look().snapshot().missing()).isEmpty();
+        assertThat(new NodeHost("gpu-1", places).look(Set.of()).snapshot().missing())
+                .isEmpty();
     }
 }

@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.IOException;
@@ -30,7 +31,7 @@ class SignallerTest {
     @Test
     void asksAProcessToEnd() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
-            assertThat(signaller.terminate(process(child, MINE))).isEqualTo(Result.of(Outcome.SIGNALLED));
+            assertThat(terminate(signaller, process(child, MINE))).isEqualTo(Result.of(Outcome.SIGNALLED));
             assertThat(child.awaitEnd()).isEqualTo(128 + SIGTERM);
         }
     }
@@ -38,7 +39,7 @@ class SignallerTest {
     @Test
     void asksAProcessOutsideToEnd() throws IOException {
         try (var child = Child.withEnvironment(Map.of())) {
-            assertThat(signaller.terminate(process(child, new Membership.Outside())))
+            assertThat(terminate(signaller, process(child, new Membership.Outside())))
                     .isEqualTo(Result.of(Outcome.SIGNALLED));
             assertThat(child.awaitEnd()).isEqualTo(128 + SIGTERM);
         }
@@ -48,7 +49,7 @@ class SignallerTest {
     void whoHasThePidNowIsNotWhoWasJudged() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             var earlier = new ProcessId(child.pid(), child.startTime() - 1);
-            assertThat(signaller.terminate(process(earlier, Libc.effectiveUid(), MINE)))
+            assertThat(terminate(signaller, process(earlier, Libc.effectiveUid(), MINE)))
                     .isEqualTo(Result.of(Outcome.ALREADY_GONE));
             assertThat(child.isAlive()).isTrue();
         }
@@ -60,7 +61,7 @@ class SignallerTest {
         try (var child = Child.inEnvironment("15971")) {
             var process = process(child, MINE);
             Thread.currentThread().interrupt();
-            assertThat(signaller.terminate(process).outcome()).isEqualTo(Outcome.FAILED);
+            assertThat(terminate(signaller, process).outcome()).isEqualTo(Outcome.FAILED);
             assertThat(Thread.interrupted()).isTrue();
             assertThat(child.isAlive()).isTrue();
         }
@@ -72,7 +73,7 @@ class SignallerTest {
         try (var child = Child.inEnvironment("15971")) {
             process = process(child, MINE);
         }
-        assertThat(signaller.terminate(process)).isEqualTo(Result.of(Outcome.ALREADY_GONE));
+        assertThat(terminate(signaller, process)).isEqualTo(Result.of(Outcome.ALREADY_GONE));
     }
 
     @Test
@@ -99,7 +100,7 @@ class SignallerTest {
         for (var pid :
                 new long[] {1, 0, -1, Integer.MIN_VALUE, ProcessHandle.current().pid()}) {
             var process = process(new ProcessId((int) pid, 0), 0L, MINE);
-            assertThat(signaller.terminate(process).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
+            assertThat(terminate(signaller, process).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
         }
     }
 
@@ -110,8 +111,7 @@ class SignallerTest {
             var proc = new FakeProc(folder);
             proc.process(child.pid()).kernelThread().uid(0);
             var process = process(new ProcessId(child.pid(), 1000), 0L, new Membership.Unknown("any"));
-            assertThat(new Signaller(new ProcessProbe(new ProcFs(folder)))
-                            .terminate(process)
+            assertThat(terminate(new Signaller(new ProcessProbe(new ProcFs(folder))), process)
                             .outcome())
                     .isEqualTo(Outcome.SKIPPED_PROTECTED);
             assertThat(child.isAlive()).isTrue();
@@ -122,7 +122,7 @@ class SignallerTest {
     void aStatThatCannotBeReadIsAFailure(@TempDir Path folder) throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             Files.writeString(new FakeProc(folder).process(child.pid()).file("stat"), "nonsense");
-            var result = new Signaller(new ProcessProbe(new ProcFs(folder))).terminate(process(child, MINE));
+            var result = terminate(new Signaller(new ProcessProbe(new ProcFs(folder))), process(child, MINE));
             assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(child.isAlive()).isTrue();
         }
@@ -137,17 +137,21 @@ class SignallerTest {
         try (var child = Child.ofUser(65534)) {
             var id = new ProcessId(child.pid(), child.startTime());
             assertLeftAlone(child, process(id, 0L, new Membership.Outside()));
-            assertThat(signaller.terminate(process(id, 65534L, new Membership.Outside())))
+            assertThat(terminate(signaller, process(id, 65534L, new Membership.Outside())))
                     .isEqualTo(Result.of(Outcome.SIGNALLED));
             assertThat(child.awaitEnd()).isEqualTo(128 + SIGTERM);
         }
     }
 
     private void assertLeftAlone(Child child, GpuProcess process) {
-        var result = signaller.terminate(process);
+        var result = terminate(signaller, process);
         assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
         assertThat(result.detail()).isNotBlank();
         assertThat(child.isAlive()).isTrue();
+    }
+
+    private static Result terminate(Signaller signaller, GpuProcess process) {
+        return signaller.end(new Action.Terminate("gpu-1", process));
     }
 
     private static GpuProcess process(Child child, Membership membership) throws IOException {

@@ -103,7 +103,9 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
 
     static @Nullable String user(Environment environment) {
         var name = Objects.requireNonNullElse(environment.username(), "");
-        return !name.isEmpty() ? name : environment.uid() != 0 ? "" + environment.uid() : null;
+        return !name.isEmpty()
+                ? name
+                : Objects.requireNonNullElse(environment.uid(), 0L) != 0 ? "" + environment.uid() : null;
     }
 
     private Set<Slot> held(String user) {
@@ -160,7 +162,7 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
                                 .anyMatch(use -> use.memory() != null
                                         && use.memory().bytes() > 0
                                         && isOver(snapshot, environment, use.device(), process.uid()));
-            case MAX_DEVICES_PER_USER -> false;
+            case MAX_DEVICES_PER_USER, ENV_OWNER -> false;
         };
     }
 

@@ -3,18 +3,25 @@ package dev.genv.enforcer.testsupport;
 import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /** A machine that shows what it is told to show and keeps what is asked of it. */
 public final class FakeHost implements Host {
     private final String name;
     private volatile Callable<Snapshot> view;
     private volatile Function<Action, Result> answer = FakeHost::done;
+    private final Set<ProcessId> ended = new HashSet<>();
+    private volatile String watchesOnly;
     public final List<Action> performed = new ArrayList<>();
 
     public FakeHost(HostBuilder host) {
@@ -38,15 +45,29 @@ public final class FakeHost implements Host {
         return this;
     }
 
+    /** From now on it knows that this process is gone. */
+    public FakeHost ends(ProcessId process) {
+        ended.add(process);
+        return this;
+    }
+
+    /** From now on nothing may be done on it. */
+    public FakeHost watchesOnly(String why) {
+        watchesOnly = why;
+        return this;
+    }
+
     @Override
     public String name() {
         return name;
     }
 
     @Override
-    public Look look() throws InterruptedException {
+    public Look look(Set<ProcessId> asked) throws InterruptedException {
         try {
-            return new Look(view.call(), "fake", null);
+            var snapshot = view.call();
+            var ended = asked.stream().filter(this.ended::contains).collect(Collectors.toSet());
+            return new Look(snapshot, "fake", null, ended, List.of(), watchesOnly);
         } catch (InterruptedException | RuntimeException e) {
             throw e;
         } catch (Exception e) {
@@ -55,9 +76,11 @@ public final class FakeHost implements Host {
     }
 
     @Override
-    public List<Result> perform(List<Action> actions) {
-        performed.addAll(actions);
-        return actions.stream().map(answer).toList();
+    public void perform(List<Action> actions, BiConsumer<Action, Result> done) {
+        for (var action : actions) {
+            performed.add(action);
+            done.accept(action, answer.apply(action));
+        }
     }
 
     private static Result done(Action action) {
