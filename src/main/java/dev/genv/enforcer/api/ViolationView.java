@@ -1,6 +1,7 @@
 package dev.genv.enforcer.api;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.genv.enforcer.enforcement.Change;
 import dev.genv.enforcer.enforcement.JournalEntry;
 import java.time.Instant;
 import java.util.List;
@@ -22,9 +23,17 @@ public record ViolationView(
         Instant firstSeen,
         Instant lastSeen,
         int cycles,
-        List<ActionView> actions) {
+        List<ActionView> actions,
+        @Nullable ChangeView change) {
     static final String ACTIVE = "active";
     static final String RESOLVED = "resolved";
+
+    /** What the state said before somebody changed it, without which this would be no violation. */
+    public record ChangeView(String before, String after, Instant at) {
+        static @Nullable ChangeView of(@Nullable Change change) {
+            return change == null ? null : new ChangeView(change.before(), change.after(), change.at());
+        }
+    }
 
     /** Something that was done about it; of the targets only that of its type is there. */
     public record ActionView(
@@ -74,6 +83,7 @@ public record ViolationView(
                 entry.firstSeen(),
                 entry.lastSeen(),
                 entry.cycles(),
-                entry.actions().stream().map(ActionView::of).toList());
+                entry.actions().stream().map(ActionView::of).toList(),
+                ChangeView.of(entry.change()));
     }
 }

@@ -1,8 +1,12 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.HostProblem;
+import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.PlannedAction;
+import dev.genv.enforcer.policy.RuleName;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -10,49 +14,50 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The only place that knows what is really done: audit mode, signals switched off, one signal to a process. */
+/** The only place that knows what is really done: audit mode, immunity, second thoughts, the brake, one signal at a time. */
 final class ActionExecutor {
-    /** How long what an asked process holds counts as freed. */
-    static final Duration COUNTS_AS_FREED = Duration.ofSeconds(60);
-
-    private static final Duration REMEMBERED = Duration.ofHours(1);
-
     private final Map<String, HostWorker> workers;
     private final Limits limits;
     private final Ticker ticker;
-    private final Map<HostProcess, Long> asked = new HashMap<>();
+    private final Grace grace;
+    private final AskedProcesses asked;
     private volatile boolean stopped;
 
     /**
      * What it may do.
      *
+     * @param isEnforced whether anything is done about the violations of a rule
      * @param signals whether processes may be signalled at all
+     * @param restraint what holds it back
      * @param timeout how long a host may take for its part of a plan
      */
-    record Limits(ServiceMode mode, boolean signals, Duration timeout) {}
+    record Limits(
+            ServiceMode mode, Predicate<RuleName> isEnforced, boolean signals, Restraint restraint, Duration timeout) {}
 
-    ActionExecutor(List<HostWorker> workers, Limits limits, Ticker ticker) {
+    /** What came of a plan, and what the hosts' readers must know besides. */
+    record Execution(List<ActionRecord> records, List<HostProblem> problems) {}
+
+    ActionExecutor(List<HostWorker> workers, Limits limits, Grace grace, Ticker ticker) {
         this.workers = workers.stream()
                 .collect(Collectors.toMap(worker -> worker.host().name(), worker -> worker));
         this.limits = limits;
+        this.grace = grace;
         this.ticker = ticker;
-    }
-
-    /** The processes that were asked to end so short a while ago that they count as gone. */
-    Set<HostProcess> justAsked() {
-        return asked.entrySet().stream()
-                .filter(entry -> ticker.since(entry.getValue()).compareTo(COUNTS_AS_FREED) < 0)
-                .map(Map.Entry::getKey)
-                .collect(Collectors.toUnmodifiableSet());
+        this.asked = new AskedProcesses(limits.restraint().killAfter(), ticker);
     }
 
     /** All processes that were asked to end and are not known to have. */
     Set<HostProcess> asked() {
-        return Set.copyOf(asked.keySet());
+        return asked.all();
+    }
+
+    /** The processes that were asked to end so short a while ago that they count as gone. */
+    Set<HostProcess> justAsked() {
+        return asked.justAsked();
     }
 
     /** Nothing is begun any more. */
@@ -65,15 +70,34 @@ final class ActionExecutor {
      *
      * @return a record of each action; none for a process that was asked before, for it is asked once
      */
-    List<ActionRecord> execute(List<PlannedAction> actions) throws InterruptedException {
+    Execution execute(Plan plan, List<HostReport> hosts) throws InterruptedException {
+        var records = new ArrayList<ActionRecord>();
+        for (var host : hosts) {
+            asked.ended(host).forEach(last -> records.add(record(last, Result.of(Outcome.EXITED))));
+        }
+        var followUp = FollowUp.of(asked, grace, limits.isEnforced(), plan, hosts);
+        followUp.unkillable()
+                .forEach(planned ->
+                        records.add(record(planned, new Result(Outcome.UNKILLABLE, "SIGKILL did not end it"))));
+        var due = new ArrayList<>(followUp.kills());
+        plan.actions().stream().filter(planned -> !wasAsked(planned.action())).forEach(due::add);
+        var brake = new Brake(limits.restraint().mostTerminations());
+        var results = perform(due, hosts.stream().collect(Collectors.toMap(HostReport::host, host -> host)), brake);
+        due.forEach(planned -> records.add(record(planned, results.getOrDefault(planned, Result.failed("not done")))));
+        return new Execution(records, brake.problems());
+    }
+
+    private Map<PlannedAction, Result> perform(List<PlannedAction> due, Map<String, HostReport> hosts, Brake brake)
+            throws InterruptedException {
         var results = new HashMap<PlannedAction, Result>();
-        var due =
-                actions.stream().filter(planned -> !wasAsked(planned.action())).toList();
         // Two pieces of work: a detachment that waits too long for its lock must not lose what came of the signals.
         var signals = new LinkedHashMap<String, List<PlannedAction>>();
         var detachments = new LinkedHashMap<String, List<PlannedAction>>();
         for (var planned : due) {
-            var skipped = reasonToSkip(planned);
+            var skipped = reasonToSkip(planned, hosts.get(planned.action().host()));
+            if (skipped == null && planned.action() instanceof Action.Terminate terminate) {
+                skipped = brake.reasonToSkip(terminate);
+            }
             if (skipped != null) {
                 results.put(planned, skipped);
             } else {
@@ -84,26 +108,19 @@ final class ActionExecutor {
         }
         perform(signals, results);
         perform(detachments, results);
-        return due.stream()
-                .map(planned -> new ActionRecord(
-                        planned, results.getOrDefault(planned, Result.failed("not done")), ticker.now()))
-                .toList();
+        return results;
     }
 
-    /**
-     * Forgets the processes of this host that are no longer there; not at once, for the GPU tool may lose sight of one for
-     * a while, and it must not be asked a second time for that.
-     */
-    void keepOnly(String host, Set<HostProcess> present) {
-        asked.entrySet()
-                .removeIf(entry -> entry.getKey().host().equals(host)
-                        && !present.contains(entry.getKey())
-                        && ticker.since(entry.getValue()).compareTo(REMEMBERED) > 0);
-    }
-
-    private @Nullable Result reasonToSkip(PlannedAction planned) {
+    private @Nullable Result reasonToSkip(PlannedAction planned, @Nullable HostReport host) {
+        var immune = immunity(planned.action());
+        if (immune != null) {
+            return immune;
+        }
         if (limits.mode() == ServiceMode.AUDIT) {
             return new Result(Outcome.SKIPPED_AUDIT, "the service only audits");
+        }
+        if (host != null && host.watchesOnly() != null) {
+            return new Result(Outcome.SKIPPED_AUDIT, host.watchesOnly());
         }
         if (!planned.enforced()) {
             return new Result(Outcome.SKIPPED_AUDIT, "the rule only audits");
@@ -111,66 +128,79 @@ final class ActionExecutor {
         if (!limits.signals() && planned.action() instanceof Action.Terminate) {
             return new Result(Outcome.SKIPPED_AUDIT, "GENV_TERMINATE_PROCESSES is 0");
         }
+        var waiting = reasonToWait(planned);
+        if (waiting != null) {
+            return new Result(Outcome.SKIPPED_GRACE, waiting);
+        }
         return stopped ? Result.failed("the service is being stopped") : null;
+    }
+
+    /** One violation whose time has come is enough. */
+    private @Nullable String reasonToWait(PlannedAction planned) {
+        String first = null;
+        for (var cause : planned.causes()) {
+            if (limits.isEnforced().test(cause.rule())) {
+                var reason = grace.reasonToWait(cause, planned.action());
+                if (reason.isEmpty()) {
+                    return null;
+                }
+                first = first == null ? reason.get() : first;
+            }
+        }
+        return first;
+    }
+
+    private static @Nullable Result immunity(Action action) {
+        return switch (action) {
+            case Action.Terminate(var _, var process, var _) -> {
+                var immunity = process.immunity();
+                yield immunity == null
+                        ? null
+                        : new Result(
+                                immunity.kind() == Immunity.Kind.EXEMPT
+                                        ? Outcome.SKIPPED_EXEMPT
+                                        : Outcome.SKIPPED_PROTECTED,
+                                immunity.reason());
+            }
+            case Action.Detach(var _, var environment, var _, var _) ->
+                environment.ownership().exempt()
+                        ? new Result(Outcome.SKIPPED_EXEMPT, "all its live processes are of exempt users")
+                        : null;
+        };
     }
 
     /** Every host does its part at the same time as the others. */
     private void perform(Map<String, List<PlannedAction>> byHost, Map<PlannedAction, Result> results)
             throws InterruptedException {
         var start = ticker.mark();
-        var pending = new LinkedHashMap<String, HostWorker.Pending<Map<Action, Result>>>();
-        for (var part : byHost.entrySet()) {
-            try {
-                pending.put(part.getKey(), begin(part.getKey(), part.getValue()));
-            } catch (HostException e) {
-                note(part.getValue(), failed(part.getValue(), e), results);
-            }
+        var parts = new ArrayList<HostPart>();
+        for (var each : byHost.entrySet()) {
+            parts.add(new HostPart(each.getValue(), this::done));
         }
-        for (var part : pending.entrySet()) {
-            var planned = byHost.getOrDefault(part.getKey(), List.of());
-            try {
-                var left = limits.timeout().minus(ticker.since(start));
-                note(planned, part.getValue().await(left.isPositive() ? left : Duration.ofNanos(1)), results);
-            } catch (HostException e) {
-                note(planned, failed(planned, e), results);
-            }
+        for (var part : parts) {
+            part.begin(workers.get(part.host()));
+        }
+        for (var part : parts) {
+            var left = limits.timeout().minus(ticker.since(start));
+            results.putAll(part.await(left.isPositive() ? left : Duration.ofNanos(1)));
         }
     }
 
-    private HostWorker.Pending<Map<Action, Result>> begin(String host, List<PlannedAction> planned)
-            throws HostException {
-        var worker = workers.get(host);
-        if (worker == null) {
-            throw new HostException("no such host");
+    /** Also told by a worker that nobody waits for any longer: what it did is done. */
+    private void done(PlannedAction planned, Result result) {
+        if (result.outcome() == Outcome.SIGNALLED && planned.action() instanceof Action.Terminate terminate) {
+            asked.signalled(planned, terminate);
         }
-        var actions = planned.stream().map(PlannedAction::action).toList();
-        var done = new ConcurrentHashMap<Action, Result>();
-        return worker.start(() -> {
-            worker.host().perform(actions, done::put);
-            return done;
-        });
-    }
-
-    private static Map<Action, Result> failed(List<PlannedAction> planned, HostException why) {
-        return planned.stream()
-                .collect(Collectors.toMap(
-                        PlannedAction::action, _ -> Result.failed(String.valueOf(why.getMessage())), (one, _) -> one));
-    }
-
-    private void note(List<PlannedAction> planned, Map<Action, Result> came, Map<PlannedAction, Result> results) {
-        for (var each : planned) {
-            var result = came.get(each.action());
-            if (result == null) {
-                continue;
-            }
-            results.put(each, result);
-            if (result.outcome() == Outcome.SIGNALLED && each.action() instanceof Action.Terminate terminate) {
-                asked.put(terminate.target(), ticker.mark());
-            }
+        if (result.outcome() == Outcome.DETACHED && planned.action() instanceof Action.Detach detach) {
+            grace.detached(detach);
         }
     }
 
     private boolean wasAsked(Action action) {
-        return action instanceof Action.Terminate terminate && asked.containsKey(terminate.target());
+        return action instanceof Action.Terminate terminate && asked.contains(terminate.target());
+    }
+
+    private ActionRecord record(PlannedAction planned, Result result) {
+        return new ActionRecord(planned, result, ticker.now());
     }
 }

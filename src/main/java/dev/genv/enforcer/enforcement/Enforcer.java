@@ -1,8 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.HostProcess;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.policy.HostProblem;
 import dev.genv.enforcer.policy.Plan;
@@ -33,6 +31,7 @@ public final class Enforcer {
     private final Journal journal;
     private final List<HostWorker> workers;
     private final Collector collector;
+    private final Grace grace;
     private final ActionExecutor executor;
     private final List<Consumer<CycleReport>> listeners;
     private final ProblemLog problems = new ProblemLog();
@@ -71,8 +70,14 @@ public final class Enforcer {
         this.listeners = List.copyOf(listeners);
         workers = setup.hosts().stream().map(HostWorker::new).toList();
         collector = new Collector(workers, setup.lookTimeout(), ticker);
-        executor = new ActionExecutor(
-                workers, new ActionExecutor.Limits(setup.mode(), setup.signals(), setup.actTimeout()), ticker);
+        grace = new Grace(setup.restraint(), ticker);
+        var limits = new ActionExecutor.Limits(
+                setup.mode(),
+                rule -> setup.policy().modeOf(rule) == RuleMode.ENFORCE,
+                setup.signals(),
+                setup.restraint(),
+                setup.actTimeout());
+        executor = new ActionExecutor(workers, limits, grace, ticker);
         createdAt = ticker.mark();
     }
 
@@ -110,13 +115,23 @@ public final class Enforcer {
         var hosts = collector.collect(executor.asked());
         var fleet = new Fleet(hosts.stream().map(HostReport::snapshot).toList(), setup.remote());
         var seenAt = ticker.now();
+        grace.see(fleet);
         var plan = setup.policy().check(fleet, executor.justAsked());
-        var actions = executor.execute(plan.actions());
-        var reports = withJudgement(hosts, plan);
+        grace.begin(plan);
+        var changes = grace.changes(plan);
+        var done = executor.execute(plan, hosts);
+        var reports = withJudgement(hosts, plan, done);
         problems.tell(reports);
-        remember(fleet, hosts, plan, actions, seenAt);
+        remember(fleet, hosts, plan, new Journal.News(done.records(), changes, seenAt));
         return new CycleReport(
-                startedAt, ticker.since(start), resultOf(hosts, actions), fleet, reports, plan, actions, null);
+                startedAt,
+                ticker.since(start),
+                resultOf(hosts, done.records()),
+                fleet,
+                reports,
+                plan,
+                done.records(),
+                null);
     }
 
     /** Nothing new is begun from now on, and what a cycle under way still waits for is given up. */
@@ -147,22 +162,13 @@ public final class Enforcer {
         return setup.remote();
     }
 
-    private void remember(Fleet fleet, List<HostReport> hosts, Plan plan, List<ActionRecord> actions, Instant seenAt) {
-        for (var snapshot : fleet.snapshots()) {
-            if (snapshot.knows(Part.PROCESSES)) {
-                executor.keepOnly(
-                        snapshot.host(),
-                        snapshot.processes().stream()
-                                .map(process -> new HostProcess(snapshot.host(), process.id()))
-                                .collect(Collectors.toSet()));
-            }
-        }
+    private void remember(Fleet fleet, List<HostReport> hosts, Plan plan, Journal.News news) {
         var complete = hosts.stream()
                 .filter(HostReport::isComplete)
                 .map(HostReport::host)
                 .collect(Collectors.toSet());
-        var update =
-                journal.update(plan, actions, this::effectiveMode, complete, complete.size() == hosts.size(), seenAt);
+        var update = journal.update(plan, news, this::effectiveMode, complete, complete.size() == hosts.size());
+        grace.keepOnly(journal.active());
         ActionLog.tell(fleet, update);
     }
 
@@ -173,8 +179,8 @@ public final class Enforcer {
     }
 
     /** Adds what the rules could not judge to what the look could not see, up to a bound. */
-    private static List<HostReport> withJudgement(List<HostReport> hosts, Plan plan) {
-        var judged = plan.problems().stream()
+    private static List<HostReport> withJudgement(List<HostReport> hosts, Plan plan, ActionExecutor.Execution done) {
+        var judged = Stream.concat(done.problems().stream(), plan.problems().stream())
                 .collect(Collectors.groupingBy(
                         HostProblem::host, Collectors.mapping(HostProblem::problem, Collectors.toList())));
         return hosts.stream()

@@ -42,6 +42,15 @@ public final class Journal {
     public record Update(List<JournalEntry> appeared, List<ActionRecord> actions, List<JournalEntry> resolved) {}
 
     /**
+     * What a cycle adds to what its plan says.
+     *
+     * @param actions what was done, and what came of earlier actions
+     * @param changes what somebody changed in the state, without which there would be no such violation
+     * @param at when the cycle looked
+     */
+    public record News(List<ActionRecord> actions, Map<Violation.Key, Change> changes, Instant at) {}
+
+    /**
      * Takes in what a cycle saw and did.
      *
      * @param modes what is done about the violations of a rule
@@ -49,18 +58,15 @@ public final class Journal {
      * @param all whether all hosts were
      */
     public synchronized Update update(
-            Plan plan,
-            List<ActionRecord> records,
-            Function<RuleName, RuleMode> modes,
-            Set<String> complete,
-            boolean all,
-            Instant now) {
+            Plan plan, News news, Function<RuleName, RuleMode> modes, Set<String> complete, boolean all) {
+        var now = news.at();
         var appeared = new ArrayList<JournalEntry>();
         var seen = new LinkedHashMap<Violation.Key, JournalEntry>();
         for (var violation : plan.violations()) {
             var mode = modes.apply(violation.rule());
             var known = active.get(violation.key());
             var entry = known == null ? begin(violation, mode, now) : known.seenAgain(violation, mode, now);
+            entry = entry.changedBy(news.changes().get(violation.key()));
             if (known == null) {
                 appeared.add(entry);
             }
@@ -72,15 +78,25 @@ public final class Journal {
                     var host = entry.getKey().host();
                     return host == null ? all : complete.contains(host);
                 })
+                .map(Map.Entry::getKey)
                 .toList();
         active.putAll(seen);
-        var ended = over.stream().map(entry -> entry.getValue().resolved()).toList();
-        List.copyOf(over).forEach(entry -> active.remove(entry.getKey()));
+        // Before anything is over: a process that has ended is told with the violation that ends with it.
+        var told = note(news.actions(), modes);
+        var ended = over.stream()
+                .flatMap(key -> Stream.ofNullable(active.remove(key)))
+                .map(JournalEntry::resolved)
+                .toList();
         ended.forEach(resolved::addFirst);
         while (resolved.size() > mostResolved) {
             resolved.removeLast();
         }
-        return new Update(appeared, note(records, modes), ended);
+        return new Update(appeared, told, ended);
+    }
+
+    /** The keys of the violations that go on. */
+    public synchronized Set<Violation.Key> active() {
+        return Set.copyOf(active.keySet());
     }
 
     public synchronized Optional<JournalEntry> find(String id) {
@@ -97,7 +113,7 @@ public final class Journal {
     }
 
     private static JournalEntry begin(Violation violation, RuleMode mode, Instant now) {
-        return new JournalEntry(UUID.randomUUID().toString(), violation, mode, true, now, now, 1, List.of());
+        return new JournalEntry(UUID.randomUUID().toString(), violation, mode, true, now, now, 1, List.of(), null);
     }
 
     /** Writes the actions down with the violations that caused them; what only repeats itself is left out. */
@@ -118,9 +134,9 @@ public final class Journal {
     private boolean note(ActionRecord each, Violation cause, RuleMode mode) {
         var entry = active.get(cause.key());
         if (entry == null) {
-            return false;
+            return each.result().outcome() == Outcome.EXITED && noteLate(each, cause);
         }
-        var done = mode == RuleMode.ENFORCE || each.result().outcome() == Outcome.SKIPPED_AUDIT
+        var done = mode == RuleMode.ENFORCE || each.result().outcome().isSkipped()
                 ? each.result()
                 : new Result(Outcome.SKIPPED_AUDIT, "done for another rule; this one only audits");
         var note = note(each.planned().action(), done, each.at());
@@ -130,11 +146,26 @@ public final class Journal {
         if (last.isPresent() && last.get().repeats(note)) {
             return false;
         }
+        active.put(cause.key(), entry.with(added(entry, note)));
+        return true;
+    }
+
+    /** A process may take longer to end than to let go of its device, and then the violation is over before. */
+    private boolean noteLate(ActionRecord each, Violation cause) {
+        var entry = resolved.stream()
+                .filter(over -> over.violation().key().equals(cause.key()))
+                .findFirst();
+        entry.ifPresent(over -> {
+            resolved.remove(over);
+            resolved.addFirst(over.with(added(over, note(each.planned().action(), each.result(), each.at()))));
+        });
+        return entry.isPresent();
+    }
+
+    private static List<JournalEntry.ActionNote> added(JournalEntry entry, JournalEntry.ActionNote note) {
         var actions = new ArrayList<>(entry.actions());
         actions.add(note);
-        active.put(
-                cause.key(), entry.with(actions.subList(Math.max(0, actions.size() - MOST_ACTIONS), actions.size())));
-        return true;
+        return actions.subList(Math.max(0, actions.size() - MOST_ACTIONS), actions.size());
     }
 
     private static boolean sameTarget(JournalEntry.ActionNote one, JournalEntry.ActionNote other) {
@@ -150,7 +181,7 @@ public final class Journal {
                 new JournalEntry.ActionNote(
                         "terminate",
                         process.pid(),
-                        result.outcome() == Outcome.SKIPPED_AUDIT ? null : signal.name(),
+                        result.outcome().isSkipped() ? null : signal.name(),
                         null,
                         null,
                         at,

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param mode what is done about it: the weaker one of its rule's and the service's
  * @param cycles in how many cycles it was seen
  * @param actions what was done about it, oldest first
+ * @param change what somebody changed in the state, without which it would not be one; null where nothing is known of it
  */
 public record JournalEntry(
         String id,
@@ -23,7 +24,8 @@ public record JournalEntry(
         Instant firstSeen,
         Instant lastSeen,
         int cycles,
-        List<ActionNote> actions) {
+        List<ActionNote> actions,
+        @Nullable Change change) {
 
     /**
      * Something that was done about a violation.
@@ -55,14 +57,21 @@ public record JournalEntry(
     }
 
     JournalEntry seenAgain(Violation now, RuleMode nowMode, Instant at) {
-        return new JournalEntry(id, now, nowMode, true, firstSeen, at, cycles + 1, actions);
+        return new JournalEntry(id, now, nowMode, true, firstSeen, at, cycles + 1, actions, change);
     }
 
     JournalEntry with(List<ActionNote> all) {
-        return new JournalEntry(id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all));
+        return new JournalEntry(id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all), change);
+    }
+
+    /** What was once known to have changed stays known. */
+    JournalEntry changedBy(@Nullable Change other) {
+        return other == null
+                ? this
+                : new JournalEntry(id, violation, mode, active, firstSeen, lastSeen, cycles, actions, other);
     }
 
     JournalEntry resolved() {
-        return new JournalEntry(id, violation, mode, false, firstSeen, lastSeen, cycles, actions);
+        return new JournalEntry(id, violation, mode, false, firstSeen, lastSeen, cycles, actions, change);
     }
 }

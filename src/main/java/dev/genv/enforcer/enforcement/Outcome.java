@@ -36,6 +36,14 @@ public enum Outcome {
         return name().toLowerCase(Locale.ROOT);
     }
 
+    /** Whether nothing was even tried. */
+    public boolean isSkipped() {
+        return switch (this) {
+            case SKIPPED_AUDIT, SKIPPED_PROTECTED, SKIPPED_EXEMPT, SKIPPED_LIMIT, SKIPPED_GRACE -> true;
+            case SIGNALLED, EXITED, ALREADY_GONE, DENIED, UNKILLABLE, DETACHED, ALREADY_DETACHED, FAILED -> false;
+        };
+    }
+
     /** Whether this is something that was wanted and could not be had. */
     public boolean isFailure() {
         return this == DENIED || this == FAILED || this == UNKILLABLE;

@@ -23,6 +23,7 @@ import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -160,11 +161,10 @@ class ViolationsResourceTest {
     private void see(Instant now, List<ActionRecord> records, Violation... violations) {
         journal.update(
                 new Plan(List.of(violations), List.of(), List.of()),
-                records,
+                new Journal.News(records, Map.of(), now),
                 _ -> RuleMode.ENFORCE,
                 Set.of("gpu-1", "gpu-2"),
-                true,
-                now);
+                true);
     }
 
     private static ActionRecord signalled(Violation violation) {

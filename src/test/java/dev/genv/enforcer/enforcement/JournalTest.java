@@ -11,6 +11,7 @@ import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.policy.Violation;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -51,7 +52,7 @@ class JournalTest {
     void onlyAHostThatWasSeenResolves() {
         see(strayOn("gpu-1", 1), strayOn("gpu-2", 1));
 
-        var update = journal.update(Plan.EMPTY, List.of(), _ -> RuleMode.ENFORCE, Set.of("gpu-2"), false, now);
+        var update = journal.update(Plan.EMPTY, news(List.of()), _ -> RuleMode.ENFORCE, Set.of("gpu-2"), false);
 
         assertThat(update.resolved())
                 .singleElement()
@@ -63,10 +64,10 @@ class JournalTest {
         var quota = new Violation(
                 RuleName.MAX_DEVICES_PER_USER, "gpu-1", "user raz", "…", "raz", null, List.of(0), List.of());
         see(quota);
-        journal.update(Plan.EMPTY, List.of(), _ -> RuleMode.ENFORCE, Set.of("gpu-1"), false, now);
+        journal.update(Plan.EMPTY, news(List.of()), _ -> RuleMode.ENFORCE, Set.of("gpu-1"), false);
         assertThat(all().getFirst().active()).isTrue();
 
-        journal.update(Plan.EMPTY, List.of(), _ -> RuleMode.ENFORCE, Set.of("gpu-1"), true, now);
+        journal.update(Plan.EMPTY, news(List.of()), _ -> RuleMode.ENFORCE, Set.of("gpu-1"), true);
         assertThat(all().getFirst().active()).isFalse();
     }
 
@@ -110,11 +111,10 @@ class JournalTest {
 
         journal.update(
                 new Plan(List.of(stray, memory), List.of(), List.of()),
-                List.of(record),
+                news(List.of(record)),
                 rule -> rule == RuleName.ENV_MEMORY ? RuleMode.AUDIT : RuleMode.ENFORCE,
                 Set.of("gpu-1"),
-                true,
-                now);
+                true);
 
         assertThat(outcome(RuleName.NON_ENV_PROCESSES)).isEqualTo(Outcome.SIGNALLED);
         assertThat(outcome(RuleName.ENV_MEMORY))
@@ -166,11 +166,14 @@ class JournalTest {
     private Journal.Update update(List<ActionRecord> records, Violation... violations) {
         return journal.update(
                 new Plan(List.of(violations), List.of(), List.of()),
-                records,
+                news(records),
                 _ -> RuleMode.ENFORCE,
                 Set.of("gpu-1", "a", "b", "c", "d", "e"),
-                true,
-                now);
+                true);
+    }
+
+    private Journal.News news(List<ActionRecord> records) {
+        return new Journal.News(records, Map.of(), now);
     }
 
     private ActionRecord record(int pid, Outcome outcome, Violation... causes) {

@@ -57,7 +57,8 @@ class PolicyTest {
                         "inactive-env-processes",
                         "env-devices",
                         "max-devices-per-user",
-                        "env-memory");
+                        "env-memory",
+                        "env-owner");
     }
 
     @Test

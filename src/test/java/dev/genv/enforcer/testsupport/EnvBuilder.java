@@ -2,6 +2,7 @@ package dev.genv.enforcer.testsupport;
 
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Ownership;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +18,7 @@ public final class EnvBuilder {
     private String username = "raz";
     private long uid = 1000;
     private String capacity;
+    private Ownership ownership = Ownership.UNDISPUTED;
 
     private EnvBuilder(String eid) {
         this.eid = eid;
@@ -46,6 +48,17 @@ public final class EnvBuilder {
         return this;
     }
 
+    public EnvBuilder disputed(String how) {
+        ownership = new Ownership(how, false);
+        return this;
+    }
+
+    /** All its live pids belong to users of whom nothing is ended. */
+    public EnvBuilder exempt() {
+        ownership = new Ownership(null, true);
+        return this;
+    }
+
     public EnvBuilder pids(int... more) {
         for (var pid : more) {
             pids.add(pid);
@@ -65,6 +78,7 @@ public final class EnvBuilder {
     }
 
     public Environment build() {
-        return new Environment(eid, uid, username, TIME, new Environment.Config(null, capacity, null), pids, List.of());
+        return new Environment(
+                eid, uid, username, TIME, new Environment.Config(null, capacity, null), pids, List.of(), ownership);
     }
 }

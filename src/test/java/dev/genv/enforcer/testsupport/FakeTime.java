@@ -13,6 +13,14 @@ public final class FakeTime {
         return new Ticker(() -> START.plus(passed), () -> passed.toNanos());
     }
 
+    /** So long after the start; it never goes back. */
+    public void passTo(Duration sinceStart) {
+        if (sinceStart.compareTo(passed) < 0) {
+            throw new IllegalArgumentException("time does not go back to " + sinceStart);
+        }
+        passed = sinceStart;
+    }
+
     public void pass(Duration more) {
         passed = passed.plus(more);
     }

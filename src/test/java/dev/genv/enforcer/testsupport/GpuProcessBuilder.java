@@ -3,6 +3,7 @@ package dev.genv.enforcer.testsupport;
 import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
@@ -17,6 +18,7 @@ public final class GpuProcessBuilder {
     private final List<DeviceUsage> usage = new ArrayList<>();
     private long start = START;
     private Long uid = 1000L;
+    private Immunity immunity;
     private Membership membership = new Membership.Outside();
 
     private GpuProcessBuilder(int pid) {
@@ -48,6 +50,11 @@ public final class GpuProcessBuilder {
         return this;
     }
 
+    public GpuProcessBuilder immune(Immunity.Kind kind, String reason) {
+        immunity = new Immunity(kind, reason);
+        return this;
+    }
+
     public GpuProcessBuilder in(String eid) {
         membership = new Membership.InEnvironment(eid);
         return this;
@@ -76,6 +83,6 @@ public final class GpuProcessBuilder {
     }
 
     public GpuProcess build() {
-        return new GpuProcess(new ProcessId(pid, start), uid, "python", membership, usage);
+        return new GpuProcess(new ProcessId(pid, start), uid, "python", membership, usage, immunity);
     }
 }

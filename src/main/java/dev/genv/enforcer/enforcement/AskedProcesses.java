@@ -1,0 +1,163 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.PlannedAction;
+import dev.genv.enforcer.policy.Signal;
+import dev.genv.enforcer.policy.Violation;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The processes that were asked to end, until they have, or have behaved for a while. Also told by late workers. */
+final class AskedProcesses {
+    /** How long what an asked process holds counts as freed, where nobody ever kills it. */
+    private static final Duration COUNTS_AS_FREED = Duration.ofSeconds(60);
+
+    /** What the kernel and the driver need to take a killed process apart. */
+    private static final Duration TAKING_APART = Duration.ofSeconds(10);
+
+    /**
+     * How long a process must break no rule to be forgiven: if it then breaks one again it is asked again, before anything
+     * worse. Not at once, for the GPU tool may lose sight of one, and a second SIGTERM makes many a trainer abort.
+     */
+    private static final Duration FORGIVEN = Duration.ofSeconds(60);
+
+    private final @Nullable Duration killAfter;
+    private final Ticker ticker;
+    private final Map<HostProcess, Asked> asked = new HashMap<>();
+
+    AskedProcesses(@Nullable Duration killAfter, Ticker ticker) {
+        this.killAfter = killAfter;
+        this.ticker = ticker;
+    }
+
+    synchronized Set<HostProcess> all() {
+        return Set.copyOf(asked.keySet());
+    }
+
+    synchronized List<HostProcess> of(String host) {
+        return asked.keySet().stream()
+                .filter(process -> process.host().equals(host))
+                .sorted()
+                .toList();
+    }
+
+    synchronized boolean contains(HostProcess process) {
+        return asked.containsKey(process);
+    }
+
+    /** Those that were asked so short a while ago that they count as gone. */
+    synchronized Set<HostProcess> justAsked() {
+        var freed = killAfter == null ? COUNTS_AS_FREED : killAfter.plus(TAKING_APART);
+        return asked.entrySet().stream()
+                .filter(entry -> ticker.since(entry.getValue().askedAt).compareTo(freed) < 0)
+                .map(Map.Entry::getKey)
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** A process was sent its signal. */
+    synchronized void signalled(PlannedAction planned, Action.Terminate action) {
+        var known = asked.get(action.target());
+        if (action.signal() == Signal.KILL && known != null) {
+            known.killedAt = ticker.mark();
+            known.last = planned;
+        } else {
+            asked.put(action.target(), new Asked(planned, ticker.mark()));
+        }
+    }
+
+    /** Takes out those that have ended; what had been done to each comes back. */
+    synchronized List<PlannedAction> ended(HostReport host) {
+        var ended = new ArrayList<PlannedAction>();
+        for (var process : host.ended()) {
+            var known = asked.remove(new HostProcess(host.host(), process));
+            if (known != null) {
+                ended.add(known.last);
+            }
+        }
+        return ended;
+    }
+
+    /** What is to be done about one that was asked. */
+    enum Next {
+        NOTHING,
+        KILL,
+        /** It was killed long ago and is still there. */
+        UNKILLABLE
+    }
+
+    /**
+     * Takes in how a process that was asked behaves.
+     *
+     * @param breaks the violations for which it would be ended now
+     * @param sure whether the look was complete: only then does it break no rule where none is seen
+     */
+    synchronized Next next(HostProcess process, Collection<Violation> breaks, boolean sure) {
+        var known = asked.get(process);
+        if (known == null) {
+            return Next.NOTHING;
+        }
+        if (breaks.isEmpty()) {
+            if (sure && known.isForgiven(ticker)) {
+                asked.remove(process);
+            }
+            return Next.NOTHING;
+        }
+        known.breaks(ticker);
+        if (known.killedAt != null) {
+            return ticker.since(known.killedAt).compareTo(TAKING_APART) >= 0 ? Next.UNKILLABLE : Next.NOTHING;
+        }
+        return killAfter != null && known.brokenFor.compareTo(killAfter) >= 0 ? Next.KILL : Next.NOTHING;
+    }
+
+    /** For which violations a process was asked. */
+    synchronized Set<Violation.Key> causesOf(HostProcess process) {
+        return Optional.ofNullable(asked.get(process)).stream()
+                .flatMap(known -> known.last.causes().stream())
+                .map(Violation::key)
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** One of them. */
+    private static final class Asked {
+        private final long askedAt;
+        private PlannedAction last;
+        private @Nullable Long killedAt;
+
+        /** For how long it went on breaking rules; the time in which it was seen to behave does not count. */
+        private Duration brokenFor = Duration.ZERO;
+
+        private @Nullable Long brokenSince;
+        private @Nullable Long quietSince;
+
+        Asked(PlannedAction planned, long now) {
+            last = planned;
+            askedAt = now;
+            brokenSince = now;
+        }
+
+        void breaks(Ticker ticker) {
+            if (brokenSince != null) {
+                brokenFor = brokenFor.plus(ticker.since(brokenSince));
+            }
+            brokenSince = ticker.mark();
+            quietSince = null;
+        }
+
+        boolean isForgiven(Ticker ticker) {
+            brokenSince = null;
+            if (quietSince == null) {
+                quietSince = ticker.mark();
+            }
+            return ticker.since(quietSince).compareTo(FORGIVEN) >= 0;
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.PlannedAction;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The part of one host in what is to be done. What it did before it was given up is known all the same. */
+final class HostPart {
+    private final List<PlannedAction> planned;
+    private final BiConsumer<PlannedAction, Result> listener;
+    private final Map<Action, PlannedAction> byAction;
+    private final Map<PlannedAction, Result> results = new ConcurrentHashMap<>();
+    private HostWorker.@Nullable Pending<Boolean> pending;
+    private @Nullable HostException refusal;
+
+    /**
+     * Prepares it.
+     *
+     * @param listener told of each result as soon as it is there, by another thread
+     */
+    HostPart(List<PlannedAction> planned, BiConsumer<PlannedAction, Result> listener) {
+        this.planned = planned;
+        this.listener = listener;
+        this.byAction =
+                planned.stream().collect(Collectors.toMap(PlannedAction::action, Function.identity(), (one, _) -> one));
+    }
+
+    String host() {
+        return planned.getFirst().action().host();
+    }
+
+    void begin(@Nullable HostWorker worker) {
+        try {
+            if (worker == null) {
+                throw new HostException("no such host");
+            }
+            pending = worker.start(() -> {
+                worker.host()
+                        .perform(planned.stream().map(PlannedAction::action).toList(), this::done);
+                return true;
+            });
+        } catch (HostException e) {
+            refusal = e;
+        }
+    }
+
+    /** One result for each of its actions. */
+    Map<PlannedAction, Result> await(Duration timeout) throws InterruptedException {
+        var all = new HashMap<PlannedAction, Result>();
+        try {
+            if (pending == null) {
+                throw refusal == null ? new HostException("not asked") : refusal;
+            }
+            pending.await(timeout);
+        } catch (HostException e) {
+            planned.forEach(each -> all.put(each, Result.failed(String.valueOf(e.getMessage()))));
+        }
+        all.putAll(results);
+        return all;
+    }
+
+    private void done(Action action, Result result) {
+        var its = byAction.get(action);
+        if (its != null) {
+            results.put(its, result);
+            listener.accept(its, result);
+        }
+    }
+}

@@ -1,0 +1,402 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.testsupport.EnvBuilder;
+import dev.genv.enforcer.testsupport.FakeHost;
+import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.HostBuilder;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Second thoughts: what waits, for how long, and what is told of it. */
+class GraceTest {
+    private static final Duration DETACHED_GRACE = Duration.ofSeconds(60);
+
+    private final FakeTime time = new FakeTime();
+    private final Journal journal = new Journal(100);
+    private final FakeHost node = new FakeHost(host());
+    private DeviceLimits limits = DeviceLimits.NONE;
+    private Restraint restraint = new Restraint(Duration.ZERO, DETACHED_GRACE, null, 0);
+    private @Nullable Enforcer enforcer;
+
+    @Test
+    void aViolationIsEnforcedOnlyWhenItHasLasted() {
+        restraint = new Restraint(Duration.ofSeconds(30), Duration.ZERO, null, 0);
+        shows(at(0), host().devices(1).with(process(1).uses(0)));
+        cycles(10, 29);
+
+        assertThat(node.performed).isEmpty();
+        assertThat(outcomes()).as("told once").containsExactly("skipped_grace");
+
+        cycles(30);
+        assertThat(outcomes()).containsExactly("skipped_grace", "signalled");
+    }
+
+    @Test
+    void aViolationThatWasOverBeginsAnew() {
+        restraint = new Restraint(Duration.ofSeconds(30), Duration.ZERO, null, 0);
+        var stray = host().devices(1).with(process(1).uses(0));
+        shows(at(0), stray);
+        shows(at(10), host().devices(1));
+        shows(at(20), stray);
+        cycles(49);
+        assertThat(node.performed).isEmpty();
+
+        cycles(50);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void oneRuleWhoseTimeHasComeIsEnough() {
+        restraint = new Restraint(Duration.ofSeconds(30), Duration.ZERO, null, 0);
+        shows(at(0), at(a().capacity("1000mi").attached(0), inA().uses(0, "2000mi")));
+        shows(
+                at(29),
+                at(a().capacity("1000mi").attached(0), inA().uses(0, "2000mi").uses(1)));
+        assertThat(node.performed).isEmpty();
+
+        cycles(30);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void anAttachmentThatVanishedIsMissedForAWhile() {
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(10), at(a(), inA().uses(0)));
+        cycles(69);
+
+        assertThat(node.performed).isEmpty();
+        assertThat(onlyEntry().change()).satisfies(change -> {
+            assertThat(change.before()).isEqualTo("attached to device 0");
+            assertThat(change.after()).isEqualTo("not attached to device 0");
+            assertThat(change.at()).isEqualTo(FakeTime.START.plusSeconds(10));
+        });
+        assertThat(onlyEntry().actions()).singleElement().satisfies(note -> {
+            assertThat(note.outcome()).isEqualTo(Outcome.SKIPPED_GRACE);
+            assertThat(note.detail()).contains("less than 60 s ago", "before, attached to device 0");
+        });
+
+        cycles(70);
+        assertThat(node.performed).hasSize(1);
+        assertThat(onlyEntry().change()).as("stays known").isNotNull();
+    }
+
+    @Test
+    void oneThatNeverWasIsNotMissed() {
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(10), at(a(), inA().uses(0).uses(1)));
+
+        assertThat(node.performed).as("device 1 was never its own").hasSize(1);
+    }
+
+    @Test
+    void oneThatIsPutBackIsNoLoss() {
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(10), at(a(), inA().uses(0)));
+        shows(at(20), at(a().attached(0), inA().uses(0)));
+        shows(at(65), at(a(), inA().uses(0)));
+        cycles(124);
+        assertThat(node.performed).isEmpty();
+
+        cycles(125);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    /** Also when the process comes to the device only afterwards: it was in its right when it was started. */
+    @Test
+    void aProcessThatComesLaterHasTheSameTime() {
+        shows(at(0), at(a().attached(0)));
+        shows(at(10), at(a()));
+        shows(at(20), at(a(), inA().uses(0)));
+        assertThat(node.performed).isEmpty();
+
+        cycles(70);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void whatCannotBeReadForAWhileHasNotVanished() {
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(10), at(a().attached(0), inA().uses(0)).without(Part.ATTACHMENTS));
+        shows(at(20), at(a(), inA().uses(0)));
+        cycles(79);
+        assertThat(node.performed).isEmpty();
+
+        cycles(80);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    /** A device that devices.json lacks is not judged; when it is there again, without the attachment, the time begins. */
+    @Test
+    void aDeviceThatWasNotDescribedHasNotLostItsAttachments() {
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(10), at(a(), inA().uses(0)).undescribed(0));
+        shows(at(100), at(a(), inA().uses(0)));
+        cycles(159);
+        assertThat(node.performed).isEmpty();
+
+        cycles(160);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void whatWeDetachedOurselvesIsNotMissed() {
+        limits = new DeviceLimits(0, Map.of());
+        node.answers(action -> Result.of(
+                action instanceof Action.Detach ? Outcome.DETACHED : Outcome.ALREADY_GONE)); // and asked for again
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        assertThat(node.performed).hasSize(2);
+
+        shows(at(10), at(a(), inA().uses(0)));
+        assertThat(node.performed).as("it is ended at once").hasSize(3);
+    }
+
+    @Test
+    void anEnvironmentThatVanishedIsMissedForAWhile() {
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(10), at(inA().uses(0)));
+        cycles(69);
+        assertThat(node.performed).isEmpty();
+        assertThat(onlyEntry().change()).isNotNull();
+
+        cycles(70);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void oneThatWasNeverThereIsNotMissed() {
+        shows(at(0), at(inA().uses(0)));
+
+        assertThat(node.performed).hasSize(1);
+        assertThat(onlyEntry().change()).isNull();
+    }
+
+    /** To strike it out and write it again without its devices must not be quicker than to take the devices away. */
+    @Test
+    void itsAttachmentsAreRememberedOverItsAbsence() {
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(10), at(inA().uses(0)));
+        shows(at(20), at(a(), inA().uses(0)));
+        cycles(79);
+        assertThat(node.performed).isEmpty();
+
+        cycles(80);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void aCapacityThatWasLoweredBindsAfterAWhile() {
+        shows(at(0), at(a().capacity("4g").attached(0), inA().uses(0, "2000mi")));
+        shows(at(10), at(a().capacity("1g").attached(0), inA().uses(0, "2000mi")));
+        cycles(69);
+        assertThat(node.performed).isEmpty();
+        assertThat(onlyChange().before()).isEqualTo("memory capacity 4g");
+        assertThat(onlyChange().after()).isEqualTo("memory capacity 1g");
+
+        cycles(70);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void aCapacityThatWasSetWhereThereWasNoneToo() {
+        shows(at(0), at(a().attached(0), inA().uses(0, "2000mi")));
+        shows(at(10), at(a().capacity("1g").attached(0), inA().uses(0, "2000mi")));
+        cycles(69);
+        assertThat(node.performed).isEmpty();
+
+        cycles(70);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void whatWasTooMuchBeforeIsTooMuchNow() {
+        shows(at(0), at(a().capacity("2g").attached(0)));
+        shows(at(10), at(a().capacity("1g").attached(0), inA().uses(0, "4000mi")));
+
+        assertThat(node.performed).hasSize(1);
+    }
+
+    /** Whoever lowers it step by step does not cut the time short. */
+    @Test
+    void theTimeRunsFromTheFirstStepAndAgainstTheCapacityBeforeIt() {
+        shows(at(0), at(a().attached(0), inA().uses(0, "2000mi")));
+        shows(at(10), at(a().capacity("1500mi").attached(0), inA().uses(0, "2000mi")));
+        shows(at(60), at(a().capacity("1g").attached(0), inA().uses(0, "2000mi")));
+        cycles(69);
+        assertThat(node.performed).isEmpty();
+
+        cycles(70);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void aLaterStepHasATimeOfItsOwn() {
+        shows(at(0), at(a().attached(0), inA().uses(0, "2000mi")));
+        shows(at(10), at(a().capacity("4g").attached(0), inA().uses(0, "2000mi")));
+        cycles(80);
+        shows(at(90), at(a().capacity("1g").attached(0), inA().uses(0, "2000mi")));
+        cycles(149);
+        assertThat(node.performed).isEmpty();
+
+        cycles(150);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    /** Somebody writes raz's name over carol's: nothing of hers is taken for raz' quota before people can see it. */
+    @Test
+    void anEnvironmentThatChangedHandsPaysNobodysQuotaForAWhile() {
+        limits = new DeviceLimits(1, Map.of());
+        var raz = env("b").attached(1);
+        var razs = process(2).in("b").uses(1);
+        shows(
+                at(0),
+                host().devices(2)
+                        .with(a().user("carol").uid(1003).attached(0), raz)
+                        .with(inA().uses(0), razs));
+        shows(
+                at(10),
+                host().devices(2)
+                        .with(a().attached(0), raz)
+                        .with(inA().uid(1003).uses(0), razs));
+        cycles(69);
+        assertThat(node.performed).isEmpty();
+
+        cycles(70);
+        assertThat(node.performed).isNotEmpty();
+        assertThat(onlyChange().before()).isEqualTo("user carol of uid 1003");
+    }
+
+    /** genv's SDK sets the id where nobody can see it; that an environment lists the pid is all that protects it. */
+    @Test
+    void aPidThatWasStruckOutIsMissedForAWhile() {
+        shows(at(0), at(a().pids(7).attached(0), process(7).membershipUnknown().uses(0)));
+        shows(at(10), at(a().attached(0), process(7).uses(0)));
+        cycles(69);
+        assertThat(node.performed).isEmpty();
+
+        cycles(70);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void withoutPatienceTheChangeIsToldAllTheSame() {
+        restraint = Restraint.NONE;
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(10), at(a(), inA().uses(0)));
+
+        assertThat(node.performed).hasSize(1);
+        assertThat(onlyEntry().change()).isNotNull();
+    }
+
+    @Test
+    void theImmuneAreReportedAndLeftAlone() {
+        shows(
+                at(0),
+                host().devices(1)
+                        .with(
+                                process(1).uses(0).immune(Immunity.Kind.PROTECTED, "it runs /usr/bin/server"),
+                                process(2).uses(0).immune(Immunity.Kind.EXEMPT, "it is of uid 1007")));
+
+        assertThat(node.performed).isEmpty();
+        assertThat(outcomes()).containsExactlyInAnyOrder("skipped_protected", "skipped_exempt");
+        assertThat(journal.find(entry -> entry.active(), 10)).hasSize(2);
+    }
+
+    @Test
+    void nothingIsDetachedFromTheExempt() {
+        limits = new DeviceLimits(0, Map.of());
+        shows(at(0), at(a().exempt().attached(0)));
+
+        assertThat(node.performed).isEmpty();
+        assertThat(outcomes()).containsExactly("skipped_exempt");
+    }
+
+    private static Duration at(int seconds) {
+        return Duration.ofSeconds(seconds);
+    }
+
+    private static HostBuilder at(EnvBuilder environment, GpuProcessBuilder... processes) {
+        return host().devices(2).with(environment).with(processes);
+    }
+
+    private static HostBuilder at(GpuProcessBuilder process) {
+        return host().devices(2).with(process);
+    }
+
+    private static EnvBuilder a() {
+        return env("a");
+    }
+
+    private static GpuProcessBuilder inA() {
+        return process(1).in("a");
+    }
+
+    private void shows(Duration when, HostBuilder host) {
+        node.shows(host);
+        cycles((int) when.toSeconds());
+    }
+
+    private void cycles(int... seconds) {
+        var running = enforcer == null ? enforcer() : enforcer;
+        enforcer = running;
+        for (var second : seconds) {
+            time.passTo(Duration.ofSeconds(second));
+            assertThat(running.runCycle()).isPresent();
+        }
+    }
+
+    private JournalEntry onlyEntry() {
+        var entries = journal.find(JournalEntry::active, 10);
+        assertThat(entries).hasSize(1);
+        return entries.getFirst();
+    }
+
+    private Change onlyChange() {
+        return Objects.requireNonNull(onlyEntry().change());
+    }
+
+    private List<String> outcomes() {
+        return journal.find(entry -> true, 100).stream()
+                .flatMap(entry -> entry.actions().stream())
+                .map(note -> note.outcome().label())
+                .toList();
+    }
+
+    private Enforcer enforcer() {
+        var modes = Arrays.stream(RuleName.values())
+                .filter(rule -> rule != RuleName.ENV_OWNER) // it never does anything
+                .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
+        return new Enforcer(
+                new Enforcer.Setup(
+                        List.of(node),
+                        false,
+                        new Policy(modes, limits),
+                        ServiceMode.ENFORCE,
+                        true,
+                        restraint,
+                        Duration.ofSeconds(20),
+                        Duration.ofSeconds(20)),
+                journal,
+                time.ticker(),
+                List.of());
+    }
+}

@@ -1,0 +1,129 @@
+package dev.genv.enforcer.policy;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.HostBuilder.remote;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.Part;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class EnvOwnerTest {
+    @Test
+    void aProcessOfAnotherUserIsReported() {
+        var plan = audit(host().devices(1)
+                .with(env("a").attached(0))
+                .with(process(1).in("a").uid(1007).uses(0))
+                .fleet());
+
+        assertThat(plan.violations()).singleElement().satisfies(violation -> {
+            assertThat(violation.message()).isEqualTo("Process 1 of uid 1007 names environment a of uid 1000");
+            assertThat(violation.user()).isEqualTo("raz");
+            assertThat(violation.environment()).isEqualTo("a");
+            assertThat(violation.devices()).containsExactly(0);
+        });
+        assertThat(plan.actions()).isEmpty();
+    }
+
+    @Test
+    void itsOwnersAndRootsAndAnUnknownUsersAreNot() {
+        var plan = audit(host().devices(1)
+                .with(env("a").attached(0))
+                .with(
+                        process(1).in("a").uses(0),
+                        process(2).in("a").uid(0).uses(0),
+                        process(3).in("a").uidUnknown().uses(0),
+                        process(4).in("gone").uid(1007).uses(0))
+                .fleet());
+
+        assertThat(plan.violations()).isEmpty();
+    }
+
+    @Test
+    void aDisputeIsReported() {
+        var plan = audit(remote(host("gpu-1").with(env("a").disputed("user raz has uid 7, not 1000"))));
+
+        assertThat(plan.violations())
+                .extracting(Violation::message)
+                .containsExactly("[gpu-1] Environment a is disputed: user raz has uid 7, not 1000");
+    }
+
+    @Test
+    void withoutTheEnvironmentsNothingIsSaid() {
+        var plan = audit(
+                host().with(env("a").disputed("so")).without(Part.ENVIRONMENTS).fleet());
+
+        assertThat(plan.violations()).isEmpty();
+    }
+
+    @Test
+    void aDisputedEnvironmentCountsForNobodyAndIsNotDetached() {
+        var plan = new Policy(Map.of(RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new DeviceLimits(1, Map.of()))
+                .check(
+                        host().devices(3)
+                                .with(
+                                        env("a").attached(0),
+                                        env("b").attached(1, 2).disputed("so"))
+                                .fleet(),
+                        Set.of());
+
+        assertThat(plan.violations()).isEmpty();
+        assertThat(plan.actions()).isEmpty();
+    }
+
+    /** What is not ended goes on holding its memory, so another one must go, or nobody can. */
+    @Test
+    void anImmuneProcessIsNoVictimForMemory() {
+        var server = process(1).in("a").uses(0, "900mi").immune(Immunity.Kind.PROTECTED, "so");
+        var job = process(2).in("a").uses(0, "200mi");
+        var environment = env("a").capacity("1000mi").attached(0);
+
+        assertThat(endedForMemory(
+                        host().devices(1).with(environment).with(server, job).fleet()))
+                .containsExactly(2);
+        assertThat(endedForMemory(host().devices(1)
+                        .with(env("a").capacity("100mi").attached(0))
+                        .with(server)
+                        .fleet()))
+                .isEmpty();
+    }
+
+    @Test
+    void anImmuneProcessThatAnotherRuleWantsCountsAsStaying() {
+        var both = new Policy(
+                Map.of(RuleName.ENV_DEVICES, RuleMode.ENFORCE, RuleName.ENV_MEMORY, RuleMode.ENFORCE),
+                DeviceLimits.NONE);
+        var plan = both.check(
+                host().devices(2)
+                        .with(env("a").capacity("1000mi").attached(0))
+                        .with(
+                                process(1).in("a").uses(0, "900mi").uses(1).immune(Immunity.Kind.EXEMPT, "so"),
+                                process(2).in("a").uses(0, "200mi"))
+                        .fleet(),
+                Set.of());
+
+        assertThat(plan.actions())
+                .filteredOn(planned -> planned.rules().contains(RuleName.ENV_MEMORY))
+                .extracting(planned ->
+                        ((Action.Terminate) planned.action()).process().pid())
+                .containsExactly(2);
+    }
+
+    private static List<Integer> endedForMemory(Fleet fleet) {
+        return new Policy(Map.of(RuleName.ENV_MEMORY, RuleMode.ENFORCE), DeviceLimits.NONE)
+                .check(fleet, Set.of()).actions().stream()
+                        .map(planned ->
+                                ((Action.Terminate) planned.action()).process().pid())
+                        .toList();
+    }
+
+    private static Plan audit(Fleet fleet) {
+        return new Policy(Map.of(RuleName.ENV_OWNER, RuleMode.AUDIT), DeviceLimits.NONE).check(fleet, Set.of());
+    }
+}
