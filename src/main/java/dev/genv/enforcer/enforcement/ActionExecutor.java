@@ -25,6 +25,7 @@ final class ActionExecutor {
     private final Ticker ticker;
     private final Grace grace;
     private final AskedProcesses asked;
+    private final Brake brake;
     private volatile boolean stopped;
 
     /**
@@ -47,6 +48,7 @@ final class ActionExecutor {
         this.limits = limits;
         this.grace = grace;
         this.ticker = ticker;
+        this.brake = new Brake(limits.restraint().mostTerminations());
         this.asked = new AskedProcesses(limits.restraint().killAfter(), ticker);
     }
 
@@ -81,26 +83,36 @@ final class ActionExecutor {
                         records.add(record(planned, new Result(Outcome.UNKILLABLE, "SIGKILL did not end it"))));
         var due = new ArrayList<>(followUp.kills());
         plan.actions().stream().filter(planned -> !wasAsked(planned.action())).forEach(due::add);
-        var brake = new Brake(limits.restraint().mostTerminations());
-        var results = perform(due, hosts.stream().collect(Collectors.toMap(HostReport::host, host -> host)), brake);
+        var results = reasonsToSkip(due, hosts);
+        var heldBack = brake.heldBack(
+                due.stream().filter(planned -> !results.containsKey(planned)).toList(), grace::waitingSince);
+        heldBack.forEach(planned -> results.put(planned, brake.reason()));
+        perform(due, results);
+        brake.note(results);
         due.forEach(planned -> records.add(record(planned, results.getOrDefault(planned, Result.failed("not done")))));
-        return new Execution(records, brake.problems());
+        return new Execution(records, brake.problems(heldBack));
     }
 
-    private Map<PlannedAction, Result> perform(List<PlannedAction> due, Map<String, HostReport> hosts, Brake brake)
-            throws InterruptedException {
+    private Map<PlannedAction, Result> reasonsToSkip(List<PlannedAction> due, List<HostReport> hosts) {
+        var watched = new HashMap<String, HostReport>();
+        hosts.forEach(host -> watched.put(host.host(), host));
         var results = new HashMap<PlannedAction, Result>();
+        for (var planned : due) {
+            var skipped = reasonToSkip(planned, watched.get(planned.action().host()));
+            if (skipped != null) {
+                results.put(planned, skipped);
+            }
+        }
+        return results;
+    }
+
+    /** Does what has no result yet. */
+    private void perform(List<PlannedAction> due, Map<PlannedAction, Result> results) throws InterruptedException {
         // Two pieces of work: a detachment that waits too long for its lock must not lose what came of the signals.
         var signals = new LinkedHashMap<String, List<PlannedAction>>();
         var detachments = new LinkedHashMap<String, List<PlannedAction>>();
         for (var planned : due) {
-            var skipped = reasonToSkip(planned, hosts.get(planned.action().host()));
-            if (skipped == null && planned.action() instanceof Action.Terminate terminate) {
-                skipped = brake.reasonToSkip(terminate);
-            }
-            if (skipped != null) {
-                results.put(planned, skipped);
-            } else {
+            if (!results.containsKey(planned)) {
                 (planned.action() instanceof Action.Terminate ? signals : detachments)
                         .computeIfAbsent(planned.action().host(), _ -> new ArrayList<>())
                         .add(planned);
@@ -108,7 +120,6 @@ final class ActionExecutor {
         }
         perform(signals, results);
         perform(detachments, results);
-        return results;
     }
 
     private @Nullable Result reasonToSkip(PlannedAction planned, @Nullable HostReport host) {

@@ -5,22 +5,18 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.policy.Violation;
 import java.util.Comparator;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.BiFunction;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** What the state said of one environment before. */
 final class EnvironmentTestimony {
-    private final BiFunction<String, String, Testimony.Seen> now;
-    private final Set<Integer> attached = new HashSet<>();
-    private final Map<Integer, Testimony.Seen> vanished = new HashMap<>();
+    private final Ticker ticker;
+    private final AttachmentTestimony attachments;
     private Testimony.@Nullable Seen death;
     private @Nullable Environment latest;
 
@@ -31,14 +27,15 @@ final class EnvironmentTestimony {
     private @Nullable Environment formers;
     private Testimony.@Nullable Seen handover;
 
-    EnvironmentTestimony(BiFunction<String, String, Testimony.Seen> now) {
-        this.now = now;
+    EnvironmentTestimony(Ticker ticker) {
+        this.ticker = ticker;
+        this.attachments = new AttachmentTestimony(ticker);
     }
 
     /** Takes in what the state says, with the holders of each device that it describes. */
     void hear(Environment environment, Map<Integer, Set<String>> holders) {
         death = null;
-        holders.forEach((device, eids) -> hearAttachment(device, eids.contains(environment.eid())));
+        holders.forEach((device, eids) -> attachments.hear(device, eids.contains(environment.eid())));
         var before = latest;
         if (before != null) {
             hearCapacity(before, environment);
@@ -49,17 +46,16 @@ final class EnvironmentTestimony {
 
     void died() {
         if (death == null) {
-            death = now.apply("the environment was active", "it is not");
+            death = Testimony.Seen.now(ticker, "the environment was active", "it is not");
         }
     }
 
     void detached(int device) {
-        attached.remove(device);
-        vanished.remove(device);
+        attachments.detached(device);
     }
 
     void forget(Predicate<Testimony.Seen> isOld) {
-        vanished.values().removeIf(isOld);
+        attachments.forget(isOld);
         if (lowering != null && isOld.test(lowering)) {
             lowering = null;
             roomier = null;
@@ -74,15 +70,8 @@ final class EnvironmentTestimony {
         return death;
     }
 
-    /** The oldest loss among these devices; null where one of them was never lost: using that is wrong in any case. */
     Testimony.@Nullable Seen vanished(List<Integer> devices) {
-        return vanished.keySet().containsAll(devices)
-                ? devices.stream()
-                        .map(vanished::get)
-                        .filter(Objects::nonNull)
-                        .min(Comparator.comparingLong(Testimony.Seen::mark))
-                        .orElse(null)
-                : null;
+        return attachments.vanished(devices);
     }
 
     /** Null where what is used is too much for the old capacity too. */
@@ -104,22 +93,14 @@ final class EnvironmentTestimony {
         return handover;
     }
 
-    private void hearAttachment(int device, boolean isAttached) {
-        if (isAttached) {
-            attached.add(device);
-            vanished.remove(device);
-        } else if (attached.remove(device)) {
-            vanished.put(device, now.apply("attached to device " + device, "not attached to device " + device));
-        }
-    }
-
     /** What was before the first of several changes counts, or whoever makes them would cut the time short. */
     private void hearCapacity(Environment before, Environment after) {
         var reference = roomier == null ? before : roomier;
         if (isLess(after.capacity(), reference.capacity())) {
             if (lowering == null) {
                 roomier = before;
-                lowering = now.apply("memory capacity " + capacity(before), "memory capacity " + capacity(after));
+                lowering = Testimony.Seen.now(
+                        ticker, "memory capacity " + capacity(before), "memory capacity " + capacity(after));
             }
         } else {
             roomier = null;
@@ -132,7 +113,7 @@ final class EnvironmentTestimony {
         if (!owner(after).equals(owner(reference))) {
             if (handover == null) {
                 formers = before;
-                handover = now.apply(owner(before), owner(after));
+                handover = Testimony.Seen.now(ticker, owner(before), owner(after));
             }
         } else {
             formers = null;

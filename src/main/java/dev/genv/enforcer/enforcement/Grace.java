@@ -33,12 +33,21 @@ final class Grace {
 
     /** Takes in what is wrong. */
     void begin(Plan plan) {
-        plan.violations().forEach(violation -> firstSeen.putIfAbsent(violation.key(), ticker.mark()));
+        var now = ticker.mark();
+        plan.violations().forEach(violation -> firstSeen.putIfAbsent(violation.key(), now));
     }
 
     /** Only these violations go on. */
     void keepOnly(Set<Violation.Key> active) {
         firstSeen.keySet().retainAll(active);
+    }
+
+    /** When the oldest of the violations that want it began, by the mark. */
+    long waitingSince(PlannedAction planned) {
+        return planned.causes().stream()
+                .mapToLong(cause -> firstSeen.getOrDefault(cause.key(), ticker.mark()))
+                .min()
+                .orElseGet(ticker::mark);
     }
 
     void detached(Action.Detach ours) {

@@ -11,21 +11,19 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.BiFunction;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** What the state of one machine said before. */
 final class HostTestimony {
-    private final BiFunction<String, String, Testimony.Seen> now;
+    private final Ticker ticker;
     private final Map<String, EnvironmentTestimony> environments = new HashMap<>();
     private final Map<Integer, Testimony.Seen> unlisted = new HashMap<>();
     private Set<Integer> listed = Set.of();
 
-    /** Makes a memory that begins empty; {@code now} makes a change from before and after. */
-    HostTestimony(BiFunction<String, String, Testimony.Seen> now) {
-        this.now = now;
+    HostTestimony(Ticker ticker) {
+        this.ticker = ticker;
     }
 
     void hear(Snapshot snapshot) {
@@ -41,7 +39,7 @@ final class HostTestimony {
         });
         var holders = snapshot.knows(Part.ATTACHMENTS) ? holders(snapshot.devices()) : Map.<Integer, Set<String>>of();
         living.forEach((eid, environment) -> environments
-                .computeIfAbsent(eid, _ -> new EnvironmentTestimony(now))
+                .computeIfAbsent(eid, _ -> new EnvironmentTestimony(ticker))
                 .hear(environment, holders));
     }
 
@@ -93,7 +91,9 @@ final class HostTestimony {
         for (var pid : listed) {
             if (!present.contains(pid)) {
                 unlisted.computeIfAbsent(
-                        pid, _ -> now.apply("an environment listed pid " + pid, "no environment lists pid " + pid));
+                        pid,
+                        _ -> Testimony.Seen.now(
+                                ticker, "an environment listed pid " + pid, "no environment lists pid " + pid));
             }
         }
         unlisted.keySet().removeAll(present);

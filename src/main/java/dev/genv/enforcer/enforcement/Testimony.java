@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.policy.Words;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Predicate;
@@ -23,22 +24,31 @@ final class Testimony {
     }
 
     /** A change, and when it was seen by the clock that only goes on. */
-    record Seen(Change change, long mark) {}
+    record Seen(Change change, long mark) {
+        static Seen now(Ticker ticker, String before, String after) {
+            return new Seen(new Change(Words.safe(before), Words.safe(after), ticker.now()), ticker.mark());
+        }
+
+        /** The same, as if it had been seen so much earlier. */
+        Seen earlier(Duration by) {
+            return new Seen(change, mark - by.toNanos());
+        }
+    }
 
     /** Takes in what the state says now. What cannot be read says nothing, and nothing is forgotten for it. */
-    void hear(Fleet fleet) {
+    synchronized void hear(Fleet fleet) {
         for (var snapshot : fleet.snapshots()) {
             of(snapshot.host()).hear(snapshot);
         }
     }
 
-    /** An attachment is gone because we took it out. */
-    void detached(Action.Detach ours) {
+    /** An attachment is gone because we took it out; also told by a worker that nobody waits for any longer. */
+    synchronized void detached(Action.Detach ours) {
         of(ours.host()).detached(ours.environment().eid(), ours.device());
     }
 
     /** Forgets these changes: what the state says now is what it says. */
-    void forget(Predicate<Seen> isOld) {
+    synchronized void forget(Predicate<Seen> isOld) {
         hosts.values().forEach(host -> host.forget(isOld));
     }
 
@@ -48,7 +58,7 @@ final class Testimony {
      * @return null where it would be one all the same
      */
     @Nullable
-    Seen behind(Violation cause, Action action) {
+    synchronized Seen behind(Violation cause, Action action) {
         var host = of(action.host());
         var named = environmentOf(action);
         return switch (cause.rule()) {
@@ -63,10 +73,7 @@ final class Testimony {
     }
 
     private HostTestimony of(String host) {
-        return hosts.computeIfAbsent(
-                host,
-                _ -> new HostTestimony((before, after) ->
-                        new Seen(new Change(Words.safe(before), Words.safe(after), ticker.now()), ticker.mark())));
+        return hosts.computeIfAbsent(host, _ -> new HostTestimony(ticker));
     }
 
     private static String environmentOf(Action action) {

@@ -113,11 +113,49 @@ class GraceTest {
         shows(at(0), at(a().attached(0), inA().uses(0)));
         shows(at(10), at(a(), inA().uses(0)));
         shows(at(20), at(a().attached(0), inA().uses(0)));
-        shows(at(65), at(a(), inA().uses(0)));
-        cycles(124);
+        cycles(70, 200);
+
+        assertThat(node.performed).isEmpty();
+        assertThat(journal.find(JournalEntry::active, 10)).isEmpty();
+    }
+
+    /** Whoever takes away and puts back in turn would use many devices and hold few. */
+    @Test
+    void theTimeOfSeveralLossesIsCountedTogether() {
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(10), at(a(), inA().uses(0)));
+        shows(at(50), at(a().attached(0), inA().uses(0)));
+        shows(at(60), at(a(), inA().uses(0)));
+        cycles(79);
         assertThat(node.performed).isEmpty();
 
-        cycles(125);
+        cycles(80);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void whoHasUsedItUpHasNoneLeft() {
+        node.answers(_ -> Result.of(Outcome.ALREADY_GONE)); // and so tried every time
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(10), at(a(), inA().uses(0)));
+        cycles(70, 80);
+        shows(at(90), at(a().attached(0), inA().uses(0)));
+        assertThat(node.performed).hasSize(2);
+        shows(at(100), at(a(), inA().uses(0)));
+
+        assertThat(node.performed).hasSize(3);
+    }
+
+    @Test
+    void anAttachmentThatStoodForAnHourHasItsTimeAgain() {
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(10), at(a(), inA().uses(0)));
+        shows(at(50), at(a().attached(0), inA().uses(0)));
+        shows(at(3650), at(a(), inA().uses(0)));
+        cycles(3709);
+        assertThat(node.performed).isEmpty();
+
+        cycles(3710);
         assertThat(node.performed).hasSize(1);
     }
 

@@ -211,6 +211,30 @@ class KillingTest {
         assertThat(signals()).hasSize(5).last().isEqualTo("5 TERM");
     }
 
+    /** Nobody hides behind others of his that come and go. */
+    @Test
+    void whoWaitsLongestComesFirst() {
+        enforcer = enforcer(new Restraint(Duration.ZERO, Duration.ZERO, null, 1));
+        node.shows(host().devices(1).with(process(1).uses(0), process(9).uses(0)));
+        cycles(0);
+        node.shows(host().devices(1).with(process(2).uses(0), process(9).uses(0)));
+        cycles(10);
+
+        assertThat(signals()).containsExactly("1 TERM", "9 TERM");
+    }
+
+    @Test
+    void whatFailsDoesNotHoldUpTheOthers() {
+        enforcer = enforcer(new Restraint(Duration.ZERO, Duration.ZERO, null, 1));
+        node.answers(action ->
+                Result.of(((Action.Terminate) action).process().pid() == 1 ? Outcome.DENIED : Outcome.SIGNALLED));
+        node.shows(host().devices(1).with(process(1).uses(0), process(9).uses(0)));
+
+        cycles(0, 10, 20);
+
+        assertThat(signals()).containsExactly("1 TERM", "9 TERM", "1 TERM");
+    }
+
     @Test
     void onAHostThatMayOnlyBeWatchedNothingIsDone() {
         node.watchesOnly("another enforcer acts here");
