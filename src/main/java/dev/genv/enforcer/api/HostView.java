@@ -6,7 +6,7 @@ import dev.genv.enforcer.enforcement.HostReport;
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.model.Membership;
 import java.time.Instant;
-import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param status {@code ok}, {@code degraded} where a part could not be seen, {@code unreachable}
  * @param lookMs how long the look took, in milliseconds
  * @param devices how many devices the GPU tool lists
- * @param missingRights the capabilities whose lack was noticed in the last cycle
+ * @param missingRights what the service was not given there, such as {@code SYS_PTRACE}, also where it was only noticed in
+ *     the last cycle
  */
 public record HostView(
         String host,
@@ -64,7 +65,7 @@ public record HostView(
     }
 
     private static List<String> missingRights(HostReport report, List<ActionRecord> actions) {
-        var rights = new ArrayList<String>();
+        var rights = new LinkedHashSet<>(report.missingRights());
         if (report.snapshot().processes().stream()
                 .anyMatch(process -> process.membership() instanceof Membership.Unknown unknown
                         && unknown.equals(Membership.NOT_PERMITTED))) {
@@ -74,6 +75,6 @@ public record HostView(
         if (actions.stream().anyMatch(action -> action.result().outcome() == Outcome.DENIED)) {
             rights.add("KILL");
         }
-        return rights;
+        return List.copyOf(rights);
     }
 }

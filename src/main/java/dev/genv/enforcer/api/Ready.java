@@ -11,7 +11,7 @@ import org.eclipse.microprofile.health.HealthCheckResponse;
 import org.eclipse.microprofile.health.HealthCheckResponseBuilder;
 import org.eclipse.microprofile.health.Readiness;
 
-/** Ready if the last cycle saw everything, and not too long ago. */
+/** Ready if the last cycle saw everything, not too long ago, and nothing is missing to act upon it. */
 @Readiness
 public class Ready implements HealthCheck {
     private final Enforcer enforcer;
@@ -34,19 +34,24 @@ public class Ready implements HealthCheck {
             return notReady(answer, "the last cycle ended %d seconds ago".formatted(since.toSeconds()));
         }
         var report = latest.get();
-        if (report.isComplete()) {
+        if (report.isComplete() && report.hosts().stream().allMatch(Ready::hasAllRights)) {
             return answer.up().build();
         }
         report.hosts().stream()
-                .filter(host -> !host.isComplete())
+                .filter(host -> !host.isComplete() || !hasAllRights(host))
                 .forEach(host -> answer.withData(host.host(), problems(host)));
         return notReady(answer, reason(report));
     }
 
     private static String reason(CycleReport report) {
-        return report.error() == null
-                ? "the last cycle could not see everything"
-                : "the last cycle broke off: " + report.error();
+        if (report.error() != null) {
+            return "the last cycle broke off: " + report.error();
+        }
+        return report.isComplete() ? "rights are missing" : "the last cycle could not see everything";
+    }
+
+    private static boolean hasAllRights(HostReport host) {
+        return host.missingRights().isEmpty();
     }
 
     private static String problems(HostReport host) {
