@@ -2,6 +2,7 @@ package dev.genv.enforcer.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.testsupport.Myself;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -34,17 +35,17 @@ class DemoIT {
         assertThat(after)
                 .extracting(match -> match.group(1) + " " + match.group(3))
                 .containsExactly(
-                        "still runs ann's training, on the GPU that she was given",
-                        "still runs bob's inference, within the 8 GiB that he asked for",
-                        "was ended cleo's job, on GPU 1 that she was not given",
-                        "was ended dan's job, using more than the 4 GB that he asked for",
-                        "was ended eve's second job, on one device more than she may have",
-                        "still runs eve's first job",
-                        "was ended somebody's process outside all environments");
+                        "still runs a training, on the GPU that it was given",
+                        "still runs an inference, within the 8 GiB that were asked for",
+                        "was ended a job on GPU 1, which it was not given",
+                        "was ended a job using more than the 4 GB that were asked for",
+                        "was ended the newest job, on one device more than a user may have",
+                        "still runs one more job",
+                        "was ended a process outside all environments");
         assertThat(lines)
                 .filteredOn(line -> line.startsWith("Terminating process"))
                 .hasSize(4);
-        assertThat(lines).contains("Detaching environment 4005 of user eve from device 5");
+        assertThat(lines).contains("Detaching environment 4005 of user %s from device 5".formatted(Myself.name()));
         assertThat(after).noneMatch(match -> Files.exists(Path.of("/proc", match.group(2))));
         assertThat(isEmpty(temporary)).isTrue();
     }
