@@ -2,12 +2,14 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.enforcement.Restraint;
 import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.node.ProtectedExecutable;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +21,8 @@ import org.jspecify.annotations.Nullable;
  * @param interval from the beginning of one cycle to that of the next; zero for a single one
  * @param signals genv's own switch: whether processes may be signalled at all
  * @param restraint what holds the service back
+ * @param protectedExecutables what is never ended, besides what is built in
+ * @param exemptUsers names or uids of users of whom nothing is ended
  * @param nvidiaSmi a path, or a name that is looked for in the usual folders
  * @param requireHostPid whether to act only in the host's PID namespace
  * @param nodeName how this node is called in reports; null for the host's name
@@ -30,6 +34,8 @@ record Settings(
         Map<RuleName, RuleMode> rules,
         DeviceLimits limits,
         Restraint restraint,
+        List<ProtectedExecutable> protectedExecutables,
+        List<String> exemptUsers,
         Path stateDir,
         Duration lockTimeout,
         GpuSource gpuSource,
@@ -47,6 +53,8 @@ record Settings(
 
     Settings {
         rules = Map.copyOf(rules);
+        protectedExecutables = List.copyOf(protectedExecutables);
+        exemptUsers = List.copyOf(exemptUsers);
     }
 
     /**
@@ -65,6 +73,11 @@ record Settings(
                         variables.find("GENV_ENFORCER_MAX_DEVICES_PER_USER", Values::limit),
                         variables.get("GENV_ENFORCER_MAX_DEVICES_FOR_USER", Map.of(), Values::userLimits)),
                 restraint(variables, interval.isZero()),
+                variables.get(
+                        "GENV_ENFORCER_PROTECTED_EXECUTABLES",
+                        List.<ProtectedExecutable>of(),
+                        Values::protectedExecutables),
+                variables.get("GENV_ENFORCER_EXEMPT_USERS", List.<String>of(), Values::users),
                 variables.get(
                         "GENV_ENFORCER_STATE_DIR",
                         variables.get("GENV_TMPDIR", Path.of("/var/tmp/genv"), Values::absolutePath),

@@ -1,19 +1,27 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.node.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleMode;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** Reads the values of settings. Each complaint, an IllegalArgumentException, says what would be right. */
 final class Values {
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})\\s*(ms|s|m|h|)");
+    private static final Pattern USER = Pattern.compile("[^@/:*=]+");
+    /** The last number of 32 bits is no uid: it stands for none. */
+    private static final long HIGHEST_UID = 0xFFFF_FFFEL;
+
     private static final Duration LONGEST = Duration.ofDays(1);
 
     private Values() {}
@@ -116,17 +124,37 @@ final class Values {
     /** {@code john=3,paul=2}, with commas or blanks between them. */
     static Map<String, Integer> userLimits(String value) {
         var limits = new LinkedHashMap<String, Integer>();
-        for (var entry : value.split("[,\\s]+", -1)) {
+        for (var entry : list(value).toList()) {
             var equals = entry.lastIndexOf('=');
-            if (entry.isEmpty()) {
-                continue;
-            }
             if (equals < 1 || limits.put(entry.substring(0, equals), limit(entry.substring(equals + 1))) != null) {
                 throw new IllegalArgumentException(
                         "expected users with a limit each, each once, such as john=3,paul=2");
             }
         }
         return limits;
+    }
+
+    /** {@code /opt/bin/server,/opt/bin/worker@alice}, with commas or blanks between them. */
+    static List<ProtectedExecutable> protectedExecutables(String value) {
+        return list(value).map(ProtectedExecutable::parse).toList();
+    }
+
+    /** Names or uids, with commas or blanks between them. */
+    static List<String> users(String value) {
+        return list(value).map(Values::user).toList();
+    }
+
+    private static String user(String value) {
+        var isNumber = value.matches("[0-9]+");
+        if (!USER.matcher(value).matches()
+                || (isNumber && (value.length() > 10 || Long.parseLong(value) > HIGHEST_UID))) {
+            throw new IllegalArgumentException("expected names or uids of users, such as alice,1003");
+        }
+        return value;
+    }
+
+    private static Stream<String> list(String value) {
+        return Arrays.stream(value.split("[,\\s]+", -1)).filter(entry -> !entry.isEmpty());
     }
 
     static Path absolutePath(String value) {

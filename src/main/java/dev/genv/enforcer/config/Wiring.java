@@ -76,6 +76,7 @@ class Wiring {
     }
 
     private Host node() {
+        var acts = settings.mode() == ServiceMode.ENFORCE;
         var host = new NodeHost(
                 settings.nodeName() == null ? hostName() : settings.nodeName(),
                 new NodeHost.Places(
@@ -84,9 +85,14 @@ class Wiring {
                         settings.lockTimeout(),
                         settings.nvidiaSmi(),
                         settings.gpuTimeout(),
-                        settings.requireHostPid()));
-        if (settings.mode() == ServiceMode.ENFORCE) {
+                        settings.requireHostPid()),
+                new NodeHost.Care(settings.protectedExecutables(), settings.exemptUsers(), acts, settings.signals()));
+        if (acts) {
             host.openStateDirectoryToEverybody().ifPresent(LOG::warn);
+        }
+        var missing = host.missingRights();
+        if (!missing.isEmpty()) {
+            LOG.warnf("Rights are missing: %s", String.join("; ", missing));
         }
         LOG.infof(
                 "Node %s, state in %s, mode %s",

@@ -9,14 +9,18 @@ import java.util.TreeSet;
 /**
  * The accounts that a machine knows by itself. Users from a directory service are not among them: not to find somebody
  * says nothing about him.
- *
- * @param uids by name
  */
-public record Accounts(Map<String, Long> uids) {
+public final class Accounts {
     public static final Accounts NONE = new Accounts(Map.of());
 
-    public Accounts {
-        uids = Map.copyOf(uids);
+    private final Map<String, Long> uids;
+    private final Map<Long, Set<String>> names = new HashMap<>();
+
+    /** The accounts with these uids, by name. */
+    public Accounts(Map<String, Long> uids) {
+        this.uids = Map.copyOf(uids);
+        this.uids.forEach(
+                (name, uid) -> names.computeIfAbsent(uid, _ -> new TreeSet<>()).add(name));
     }
 
     public Optional<Long> uidOf(String name) {
@@ -25,12 +29,6 @@ public record Accounts(Map<String, Long> uids) {
 
     /** All names of a uid, for several may share one; none where it is not known. */
     public Set<String> namesOf(long uid) {
-        var names = new TreeSet<String>();
-        new HashMap<>(uids).forEach((name, own) -> {
-            if (own == uid) {
-                names.add(name);
-            }
-        });
-        return names;
+        return Set.copyOf(names.getOrDefault(uid, Set.of()));
     }
 }

@@ -32,6 +32,10 @@ public record GpuProcess(
                 .toList();
     }
 
+    public GpuProcess with(Membership other) {
+        return new GpuProcess(id, uid, command, other, usage, immunity);
+    }
+
     public int pid() {
         return id.pid();
     }

@@ -8,6 +8,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param exempt the uids of which nothing is ended
  */
 public record Owners(Map<Integer, Long> uidsOfPids, Accounts accounts, Set<Long> exempt) {
+    private static final int TOLD = 8;
+
     public Owners {
         uidsOfPids = Map.copyOf(uidsOfPids);
         exempt = Set.copyOf(exempt);
@@ -57,7 +60,13 @@ public record Owners(Map<Integer, Long> uidsOfPids, Accounts accounts, Set<Long>
                 .user()
                 .map(claims::get)
                 .filter(all -> all.size() > 1)
-                .map(all -> "environments of uids %s go by the same user name".formatted(all));
+                .map(all -> "environments of uids %s go by the same user name".formatted(some(all)));
+    }
+
+    /** Everybody can claim any number of uids, and each of the environments would repeat them all. */
+    private static String some(SortedSet<Long> uids) {
+        var text = uids.stream().limit(TOLD).map(String::valueOf).collect(Collectors.joining(", "));
+        return uids.size() > TOLD ? text + " and %d more".formatted(uids.size() - TOLD) : text;
     }
 
     private @Nullable String contradiction(String name, SortedSet<Long> claims) {
@@ -70,7 +79,7 @@ public record Owners(Map<Integer, Long> uidsOfPids, Accounts accounts, Set<Long>
         for (var uid : claims) {
             var names = accounts.namesOf(uid);
             if (!names.isEmpty()) {
-                return "uid %d is user %s, not %s".formatted(uid, String.join(" or ", names), name);
+                return "uid %d is user %s, not %s".formatted(uid, String.join(" or ", new TreeSet<>(names)), name);
             }
         }
         return null;

@@ -13,10 +13,12 @@ import java.util.Set;
 final class GpuProcesses {
     private final NvidiaSmi gpus;
     private final ProcessProbe probe;
+    private final Spared spared;
 
-    GpuProcesses(NvidiaSmi gpus, ProcessProbe probe) {
+    GpuProcesses(NvidiaSmi gpus, ProcessProbe probe, Spared spared) {
         this.gpus = gpus;
         this.probe = probe;
+        this.spared = spared;
     }
 
     /** What was found, with what each process says of itself as its membership. */
@@ -35,8 +37,13 @@ final class GpuProcesses {
             var processes = new ArrayList<GpuProcess>();
             for (var entry : listing.usage().entrySet()) {
                 see(entry.getKey(), before, problems, missing)
-                        .map(who ->
-                                new GpuProcess(who.id(), who.uid(), who.command(), who.membership(), entry.getValue()))
+                        .map(who -> new GpuProcess(
+                                who.id(),
+                                who.uid(),
+                                who.command(),
+                                who.membership(),
+                                entry.getValue(),
+                                spared.immunity(who)))
                         .ifPresent(processes::add);
             }
             return new Found(listing.devices(), processes);

@@ -12,6 +12,7 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -23,6 +24,7 @@ final class Libc {
     static final int AT_FDCWD = -100;
     static final int AT_SYMLINK_NOFOLLOW = 0x100;
     static final int AT_EMPTY_PATH = 0x1000;
+    static final int AT_STATX_DONT_SYNC = 0x4000;
     static final int O_RDONLY = 0;
     static final int O_WRONLY = 1;
     static final int O_CREAT = 0100;
@@ -149,6 +151,14 @@ final class Libc {
     /** What a name in a directory refers to; a link is itself. */
     static FileStatus status(int directory, String name) throws Errno {
         return statx(directory, name, AT_SYMLINK_NOFOLLOW);
+    }
+
+    /**
+     * What a path leads to, through links, as far as this machine knows: no server is asked, for one of a user's own need
+     * not answer.
+     */
+    static FileStatus status(Path path) throws Errno {
+        return statx(AT_FDCWD, path.toString(), AT_STATX_DONT_SYNC);
     }
 
     /** Opens a descriptor that stays with this very process, whoever gets the pid later. */

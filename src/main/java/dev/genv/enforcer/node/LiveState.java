@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Owners;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
@@ -22,14 +23,14 @@ final class LiveState {
     private final DevicesFile file;
     private final List<Environment> environments;
 
-    LiveState(State state, ProcFs proc, List<Problem> problems, Set<Part> missing) {
+    LiveState(State state, ProcFs proc, Spared spared, List<Problem> problems, Set<Part> missing) {
         this.problems = problems;
         this.missing = missing;
         envs = content(state.envs(), Part.ENVIRONMENTS, EnvsFile.EMPTY);
         file = content(state.devices(), Part.ATTACHMENTS, DevicesFile.EMPTY);
         problems.addAll(envs.problems());
         problems.addAll(file.problems());
-        environments = alive(proc);
+        environments = alive(proc, spared);
         if (state.devices() instanceof State.File.Absent && !environments.isEmpty()) {
             lose(Part.ATTACHMENTS, "state_incomplete", "devices.json is missing although environments are active");
         }
@@ -66,7 +67,7 @@ final class LiveState {
             problems.add(
                     new Problem("membership_unknown", "process %d is not judged: %s".formatted(process.pid(), reason)));
         }
-        return new GpuProcess(process.id(), process.uid(), process.command(), membership, process.usage());
+        return process.with(membership);
     }
 
     private Membership settle(Membership own, GpuProcess process) {
@@ -81,7 +82,7 @@ final class LiveState {
         };
     }
 
-    private List<Environment> alive(ProcFs proc) {
+    private List<Environment> alive(ProcFs proc, Spared spared) {
         var liveness = new Liveness(proc);
         var alive = new ArrayList<Environment>();
         try {
@@ -90,7 +91,7 @@ final class LiveState {
                     alive.add(environment);
                 }
             }
-            return alive;
+            return new Owners(PidOwners.of(alive, proc), spared.accounts(), spared.exempt()).judge(alive);
         } catch (IOException e) {
             lose(Part.ENVIRONMENTS, "proc_unreadable", "which environments are alive is not known: " + e.getMessage());
             return List.of();

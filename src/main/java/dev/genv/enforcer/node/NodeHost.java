@@ -18,13 +18,15 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** The machine that we run on. */
 public final class NodeHost implements Host {
     private final String name;
     private final Path stateDirectory;
-    private final boolean requireHostPid;
     private final ProcFs proc;
+    private final Guard guard;
+    private final Rights rights;
     private final ProcessProbe probe;
     private final NvidiaSmi gpus;
     private final StateReader state;
@@ -47,11 +49,26 @@ public final class NodeHost implements Host {
             Duration gpuTimeout,
             boolean requireHostPid) {}
 
-    public NodeHost(String name, Places places) {
+    /**
+     * What may be done, and to whom not.
+     *
+     * @param protectedExecutables the programs that are never ended, besides those that are built in
+     * @param exemptUsers names or uids of users of whom nothing is ended
+     * @param acts whether anything is done at all
+     * @param signals whether processes are ended then
+     */
+    public record Care(
+            List<ProtectedExecutable> protectedExecutables, List<String> exemptUsers, boolean acts, boolean signals) {}
+
+    public NodeHost(String name, Places places, Care care) {
         this.name = name;
         stateDirectory = places.stateDirectory();
-        requireHostPid = places.requireHostPid();
         proc = new ProcFs(places.proc());
+        guard = new Guard(proc, care.protectedExecutables(), care.exemptUsers());
+        rights = new Rights(
+                proc,
+                new Rights.Needs(
+                        places.requireHostPid(), care.acts() && care.signals(), care.acts(), places.stateDirectory()));
         probe = new ProcessProbe(proc);
         gpus = new NvidiaSmi(places.nvidiaSmi(), places.gpuTimeout());
         state = new StateReader(places.stateDirectory(), places.lockTimeout());
@@ -78,6 +95,11 @@ public final class NodeHost implements Host {
         }
     }
 
+    /** What the service was not given here, each with how to grant it. */
+    public List<String> missingRights() {
+        return rights.missing().stream().map(right -> right.problem().detail()).toList();
+    }
+
     @Override
     public String name() {
         return name;
@@ -89,8 +111,11 @@ public final class NodeHost implements Host {
         var missing = EnumSet.noneOf(Part.class);
         // The processes first and the state after: so a process that has just been started in a new environment is
         // never taken for one whose environment is not there.
-        var seen = processes(problems, missing);
-        var environments = new LiveState(state.read(), proc, problems, missing);
+        var lacking = rights.missing();
+        lacking.forEach(right -> problems.add(right.problem()));
+        var spared = guard.look(problems);
+        var seen = processes(spared, problems, missing);
+        var environments = new LiveState(state.read(), proc, spared, problems, missing);
         var snapshot = new Snapshot(
                 name,
                 seen.processes().stream().map(environments::settle).toList(),
@@ -100,28 +125,41 @@ public final class NodeHost implements Host {
                 missing,
                 problems);
         var ended = asked.stream().filter(probe::hasEnded).collect(Collectors.toUnmodifiableSet());
-        return new Look(snapshot, "nvidia-smi", proc.driverVersion(), ended, List.of(), null);
+        return new Look(
+                snapshot,
+                "nvidia-smi",
+                proc.driverVersion(),
+                ended,
+                lacking.stream().map(MissingRight::name).toList(),
+                watchesOnly());
     }
 
-    /** In another PID namespace the driver's pids are those of other processes, and the wrong ones would be ended. */
-    private GpuProcesses.Found processes(List<Problem> problems, Set<Part> missing) throws InterruptedException {
-        if (requireHostPid && !proc.isFirstPidNamespace()) {
-            problems.add(
-                    new Problem(
-                            "not_host_pid_namespace",
-                            "this is not the host's PID namespace, so the pids of GPU processes mean others here: run with --pid=host"));
+    private @Nullable String watchesOnly() {
+        return rights.isOutsideHostPid() ? "this is not the host's PID namespace: run with --pid=host" : null;
+    }
+
+    private GpuProcesses.Found processes(Spared spared, List<Problem> problems, Set<Part> missing)
+            throws InterruptedException {
+        if (rights.isOutsideHostPid()) {
             missing.add(Part.PROCESSES);
             return GpuProcesses.Found.NONE;
         }
-        return new GpuProcesses(gpus, probe).list(problems, missing);
+        return new GpuProcesses(gpus, probe, spared).list(problems, missing);
     }
 
     @Override
     public void perform(List<Action> actions, BiConsumer<Action, Result> done) throws InterruptedException {
+        var watchesOnly = watchesOnly();
+        if (watchesOnly != null) {
+            actions.forEach(action -> done.accept(action, Result.failed(watchesOnly)));
+            return;
+        }
+        // Not as it was when they were judged: since then a program may have been replaced.
+        var spared = guard.look(new ArrayList<>());
         var detachments = new ArrayList<Action.Detach>();
         for (var action : actions) {
             switch (action) {
-                case Action.Terminate terminate -> done.accept(terminate, signaller.end(terminate));
+                case Action.Terminate terminate -> done.accept(terminate, signaller.end(terminate, spared));
                 case Action.Detach detach -> detachments.add(detach);
             }
         }

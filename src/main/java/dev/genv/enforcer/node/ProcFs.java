@@ -24,6 +24,9 @@ final class ProcFs {
     private static final int LARGEST_OTHER = 1 << 20;
     private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
     private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s");
+    private static final Pattern UID = Pattern.compile("^Uid:\\s+([0-9]{1,10})\\s", Pattern.MULTILINE);
+    private static final Pattern CAPABILITIES = Pattern.compile("^CapEff:\\s+([0-9a-f]{1,16})$", Pattern.MULTILINE);
+    private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
     private final Path root;
 
     ProcFs(Path root) {
@@ -37,8 +40,7 @@ final class ProcFs {
     /** Nothing where there is no such process. */
     Optional<ProcStat> stat(int pid) throws IOException {
         try {
-            return Optional.of(
-                    ProcStat.parse(new String(read(file(pid, "stat"), LARGEST_OTHER), StandardCharsets.UTF_8)));
+            return Optional.of(ProcStat.parse(text(file(pid, "stat"))));
         } catch (IOException e) {
             if (isGone(pid, e)) {
                 return Optional.empty();
@@ -47,16 +49,74 @@ final class ProcFs {
         }
     }
 
-    /** The real uid, or null where {@code status} does not tell. */
+    /** The real uid, or null where there is no such process, or where {@code status} does not tell. */
     @Nullable
     Long realUid(int pid) throws IOException {
-        var status = new String(read(file(pid, "status"), LARGEST_OTHER), StandardCharsets.UTF_8);
-        return status.lines()
-                .filter(line -> line.startsWith("Uid:"))
-                .map(line -> line.split("\\s+", -1)[1])
-                .map(Long::valueOf)
-                .findFirst()
-                .orElse(null);
+        try {
+            var match = UID.matcher(text(file(pid, "status")));
+            return match.find() ? Long.valueOf(match.group(1)) : null;
+        } catch (IOException e) {
+            if (isGone(pid, e)) {
+                return null;
+            }
+            throw e;
+        }
+    }
+
+    /** The capabilities that this service has in effect; none where that cannot be told. */
+    long effectiveCapabilities() {
+        try {
+            var match = CAPABILITIES.matcher(text(root.resolve("self/status")));
+            return match.find() ? Long.parseUnsignedLong(match.group(1), 16) : 0;
+        } catch (IOException e) {
+            return 0;
+        }
+    }
+
+    /** The label that a security module such as AppArmor gave this service; empty where there is none. */
+    String securityLabel() {
+        for (var name : List.of("self/attr/apparmor/current", "self/attr/current")) {
+            try {
+                return text(root.resolve(name)).strip();
+            } catch (IOException e) {
+                // Without such a module the kernel refuses to answer.
+            }
+        }
+        return "";
+    }
+
+    /** The files of the machine itself: those that its first process sees, or ours where they may not be looked at. */
+    FileTree hostFiles() {
+        var first = root.resolve("1/root");
+        return Files.isDirectory(first) ? new FileTree(first) : OWN_FILES;
+    }
+
+    /**
+     * The program that a process runs.
+     *
+     * @param link leads to the very file, whatever has become of its name
+     * @param target its name where it lies
+     */
+    record Program(Path link, Path target) {}
+
+    /** The program of a process; another thread is asked where the first one has ended. */
+    Program program(int pid) throws IOException {
+        try {
+            return program(file(pid, "exe"));
+        } catch (IOException e) {
+            for (var thread : numbers(file(pid, "task"))) {
+                try {
+                    return program(file(pid, "task").resolve(thread.toString()).resolve("exe"));
+                } catch (NoSuchFileException ended) {
+                    // The next one may not have.
+                }
+            }
+            throw e;
+        }
+    }
+
+    private static Program program(Path link) throws IOException {
+        return new Program(link, Files.readSymbolicLink(link));
     }
 
     byte[] environ(int pid) throws IOException {
@@ -69,8 +129,7 @@ final class ProcFs {
         for (var thread : numbers(file(pid, "task"))) {
             var folder = file(pid, "task").resolve(thread.toString());
             try {
-                var stat =
-                        ProcStat.parse(new String(read(folder.resolve("stat"), LARGEST_OTHER), StandardCharsets.UTF_8));
+                var stat = ProcStat.parse(text(folder.resolve("stat")));
                 if (!stat.hasEnded() && stat.environmentEnd() != 0) {
                     return read(folder.resolve("environ"), LARGEST_ENVIRON);
                 }
@@ -89,7 +148,7 @@ final class ProcFs {
      */
     List<String> arguments(int pid) throws IOException {
         try {
-            var line = new String(read(file(pid, "cmdline"), LARGEST_OTHER), StandardCharsets.UTF_8);
+            var line = text(file(pid, "cmdline"));
             return Arrays.asList(line.split("\0", -1));
         } catch (AccessDeniedException e) {
             return List.of();
@@ -122,8 +181,7 @@ final class ProcFs {
     @Nullable
     String driverVersion() {
         try {
-            var version = root.resolve("driver/nvidia/version");
-            var match = DRIVER.matcher(new String(read(version, LARGEST_OTHER), StandardCharsets.UTF_8));
+            var match = DRIVER.matcher(text(root.resolve("driver/nvidia/version")));
             return match.find() ? match.group(1) : null;
         } catch (IOException e) {
             return null;
@@ -148,6 +206,10 @@ final class ProcFs {
 
     private Path file(int pid, String name) {
         return root.resolve(Integer.toString(pid)).resolve(name);
+    }
+
+    private static String text(Path file) throws IOException {
+        return new String(read(file, LARGEST_OTHER), StandardCharsets.UTF_8);
     }
 
     private static byte[] read(Path file, int limit) throws IOException {

@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Tells who a pid is. */
 final class ProcessProbe {
+    private static final Membership UID_UNKNOWN = new Membership.Unknown("its real uid cannot be read");
     private final ProcFs proc;
 
     ProcessProbe(ProcFs proc) {
@@ -18,7 +19,7 @@ final class ProcessProbe {
     /**
      * A process as it was seen.
      *
-     * @param uid its real uid; null where it could not be read
+     * @param uid its real uid; null where it could not be read, and then its membership is unknown too
      * @param membership what the process says of itself
      */
     record Seen(ProcessId id, @Nullable Long uid, String command, Membership membership, boolean kernelThread) {}
@@ -29,8 +30,8 @@ final class ProcessProbe {
         if (before.isEmpty() || before.get().isZombie()) {
             return Optional.empty();
         }
-        var membership = membership(pid, before.get());
         var uid = uid(pid);
+        var membership = uid == null ? UID_UNKNOWN : membership(pid, before.get());
         // Only if it is still the same process do the parts belong together.
         var stat = proc.stat(pid);
         if (stat.isEmpty()
@@ -79,7 +80,7 @@ final class ProcessProbe {
     private @Nullable Long uid(int pid) {
         try {
             return proc.realUid(pid);
-        } catch (IOException | NumberFormatException e) {
+        } catch (IOException e) {
             return null;
         }
     }

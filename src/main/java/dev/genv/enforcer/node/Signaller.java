@@ -9,7 +9,6 @@ import java.util.Objects;
 
 /** Asks processes to end, each only if it still is who it was. */
 final class Signaller {
-    private static final int INIT = 1;
     private final ProcessProbe probe;
 
     Signaller(ProcessProbe probe) {
@@ -17,18 +16,24 @@ final class Signaller {
     }
 
     /** Sends the signal through a process descriptor that was opened before the process was looked at again. */
-    Result end(Action.Terminate action) {
+    Result end(Action.Terminate action, Spared spared) {
         var process = action.process();
-        if (process.pid() <= INIT || process.pid() == ProcessHandle.current().pid()) {
-            return new Result(Outcome.SKIPPED_PROTECTED, "this process is never ended");
+        if (process.pid() <= 0) {
+            return new Result(Outcome.SKIPPED_PROTECTED, "this is no process");
         }
         try (var descriptor = new Descriptor(Libc.pidfdOpen(process.pid()))) {
             var seen = probe.see(process.pid());
             if (seen.isEmpty() || !seen.get().id().equals(process.id())) {
                 return Result.of(Outcome.ALREADY_GONE);
             }
-            if (seen.get().kernelThread()) {
-                return new Result(Outcome.SKIPPED_PROTECTED, "a kernel thread is never ended");
+            var immunity = spared.immunity(seen.get());
+            if (immunity != null) {
+                return new Result(
+                        switch (immunity.kind()) {
+                            case PROTECTED -> Outcome.SKIPPED_PROTECTED;
+                            case EXEMPT -> Outcome.SKIPPED_EXEMPT;
+                        },
+                        immunity.reason());
             }
             if (!seen.get().membership().equals(process.membership())
                     || !Objects.equals(seen.get().uid(), process.uid())) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.genv.enforcer.enforcement.Restraint;
 import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.node.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
 import java.nio.file.Path;
@@ -40,6 +41,8 @@ class SettingsTest {
         assertThat(settings.nvidiaSmi()).isEqualTo("nvidia-smi");
         assertThat(settings.requireHostPid()).isTrue();
         assertThat(settings.nodeName()).isNull();
+        assertThat(settings.protectedExecutables()).isEmpty();
+        assertThat(settings.exemptUsers()).isEmpty();
     }
 
     @ParameterizedTest
@@ -115,6 +118,37 @@ class SettingsTest {
     }
 
     @Test
+    void readsWhoIsSpared() throws BadSettingsException {
+        var settings = read(Map.of(
+                "GENV_ENFORCER_PROTECTED_EXECUTABLES", "/opt/a, /opt/b@alice /opt/c@*",
+                "GENV_ENFORCER_EXEMPT_USERS", " alice,1003 , svc-gpu$"));
+
+        assertThat(settings.protectedExecutables())
+                .containsExactly(
+                        new ProtectedExecutable(Path.of("/opt/a"), "0"),
+                        new ProtectedExecutable(Path.of("/opt/b"), "alice"),
+                        new ProtectedExecutable(Path.of("/opt/c"), "*"));
+        assertThat(settings.exemptUsers()).containsExactly("alice", "1003", "svc-gpu$");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"Xorg", "opt/a", "/opt/a@", "/opt/a,b@alice", "@alice"})
+    void refusesProgramsWithoutAnAbsolutePath(String text) {
+        assertThat(complaints(Map.of("GENV_ENFORCER_PROTECTED_EXECUTABLES", text)))
+                .singleElement()
+                .asString()
+                .startsWith("GENV_ENFORCER_PROTECTED_EXECUTABLES=" + text + ": expected absolute paths");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"@", "alice@host", "4294967295", "9999999999", "12345678901", "a=b", "*", "/home/alice"})
+    void refusesUsersThatCannotBe(String text) {
+        assertThat(complaints(Map.of("GENV_ENFORCER_EXEMPT_USERS", text)))
+                .containsExactly(
+                        "GENV_ENFORCER_EXEMPT_USERS=" + text + ": expected names or uids of users, such as alice,1003");
+    }
+
+    @Test
     void takesAnEmptyValueForNone() throws BadSettingsException {
         var settings = read(Map.of("GENV_ENFORCER_MODE", "", "GENV_TMPDIR", " ", "GENV_ENFORCER_WHATEVER", ""));
 
@@ -165,14 +199,7 @@ class SettingsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "GENV_ENFORCER_PROTECTED_EXECUTABLES",
-                "GENV_ENFORCER_EXEMPT_USERS",
-                "GENV_ENFORCER_API_TOKEN_FILE",
-                "GENV_ENFORCER_REMOTE_HOSTS",
-                "GENV_ENFORCER_NVML_LIBRARY"
-            })
+    @ValueSource(strings = {"GENV_ENFORCER_API_TOKEN_FILE", "GENV_ENFORCER_REMOTE_HOSTS", "GENV_ENFORCER_NVML_LIBRARY"})
     void refusesWhatItCannotDoYet(String name) {
         assertThat(complaints(Map.of(name, "1"))).hasSize(1);
     }

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.Myself;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.Map;
@@ -23,8 +23,8 @@ class OneCycleIT extends OnANode {
                 var greedy = Child.inEnvironment("b");
                 var orphan = Child.inEnvironment("gone")) {
             node.state
-                    .env("a", 1000, "raz", null, shell.pid())
-                    .env("b", 1000, "raz", "1000mi", shell.pid())
+                    .own("a", null, shell.pid())
+                    .own("b", "1000mi", shell.pid())
                     .device(0, "a")
                     .device(1, "b")
                     .device(2)
@@ -48,7 +48,8 @@ class OneCycleIT extends OnANode {
                             "Process %d is not running in a GPU environment".formatted(stray.pid()),
                             "Process %d names environment gone, which is not active".formatted(orphan.pid()),
                             "Process %d from environment a is using non-attached GPU(s) 2".formatted(elsewhere.pid()),
-                            "User raz is using 2 devices which is 1 more than the maximum allowed",
+                            "User %s is using 2 devices which is 1 more than the maximum allowed"
+                                    .formatted(Myself.name()),
                             "Environment b is using 1153m on device 1 which is 104m over its capacity of 1000mi");
             assertThat(output.out().subList(5, output.out().size()))
                     .hasSize(5)
@@ -65,24 +66,25 @@ class OneCycleIT extends OnANode {
         try (var shell = Child.withEnvironment(Map.of());
                 var culprit = Child.inEnvironment("a")) {
             node.state
-                    .env("a", 1000, "raz", "1000mi", shell.pid())
+                    .own("a", "1000mi", shell.pid())
                     .device(0, "a")
                     .device(1)
                     .device(2)
                     .write();
             node.gpus.process(0, culprit.pid(), "1100").process(1, culprit.pid(), "10");
 
-            var output = node.set("MAX_DEVICES_FOR_USER", "raz=0").once();
+            var output = node.set("MAX_DEVICES_FOR_USER", Myself.name() + "=0").once();
 
             culprit.awaitEnd();
             assertThat(output.out())
                     .containsExactly(
                             "Process %d from environment a is using non-attached GPU(s) 1".formatted(culprit.pid()),
-                            "User raz is using 1 devices which is 1 more than the maximum allowed",
+                            "User %s is using 1 devices which is 1 more than the maximum allowed"
+                                    .formatted(Myself.name()),
                             "Environment a is using 1153m on device 0 which is 104m over its capacity of 1000mi",
                             "Terminating process %d from environment a that is running on GPU(s) 0,1"
                                     .formatted(culprit.pid()),
-                            "Detaching environment a of user raz from device 0");
+                            "Detaching environment a of user %s from device 0".formatted(Myself.name()));
             assertThat(output.log())
                     .filteredOn(line -> line.contains("action=terminate"))
                     .singleElement()
@@ -95,7 +97,7 @@ class OneCycleIT extends OnANode {
 
     @Test
     void processesOfTwoUsersEndForWhatTheyDoThemselves() throws IOException {
-        assumeTrue(isRoot(), "only root can start processes of other users");
+        assumeTrue(Myself.isRoot(), "only root can start processes of other users");
         try (var bob = Child.ofUser(2001);
                 var mallory = Child.ofUser(2002)) {
             node.gpus.process(0, bob.pid(), "10").process(1, mallory.pid(), "10");
@@ -114,9 +116,9 @@ class OneCycleIT extends OnANode {
     /** Mallory names bob's environment and fills it: that is her own doing, and only she is ended for it. */
     @Test
     void nobodyIsEndedForTheMemoryOfAnotherUser() throws IOException {
-        assumeTrue(isRoot(), "only root can start processes of other users");
+        assumeTrue(Myself.isRoot(), "only root can start processes of other users");
         var environment = Map.of("GENV_ENVIRONMENT_ID", "bobs");
-        try (var shell = Child.withEnvironment(Map.of());
+        try (var shell = Child.ofUser(2001);
                 var bob = Child.ofUser(2001, environment);
                 var mallory = Child.ofUser(2002, environment)) {
             node.state
@@ -200,13 +202,9 @@ class OneCycleIT extends OnANode {
                 .anyMatch(line -> line.startsWith("GENV_ENFORCER_REMOTE_HOSTS=gpu-2: there is no such setting"));
     }
 
-    private static boolean isRoot() throws IOException {
-        return Integer.valueOf(0).equals(Files.getAttribute(Path.of("/proc/self"), "unix:uid"));
-    }
-
     private void environmentWithADevice(Child shell, Child member) throws IOException {
         node.state
-                .env("a", 1000, "raz", null, shell.pid())
+                .own("a", null, shell.pid())
                 .device(0, "a")
                 .device(1)
                 .device(2)

@@ -3,6 +3,7 @@ package dev.genv.enforcer.e2e;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.Myself;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.Map;
@@ -86,10 +87,11 @@ class TutorialIT extends OnANode {
             assertThat(member.awaitEnd()).isEqualTo(SIGTERM_EXIT);
             assertThat(output.out())
                     .containsExactly(
-                            "User raz is using 1 devices which is 1 more than the maximum allowed",
+                            "User %s is using 1 devices which is 1 more than the maximum allowed"
+                                    .formatted(Myself.name()),
                             "Terminating process %d from environment 67609 that is running on GPU(s) 0"
                                     .formatted(member.pid()),
-                            "Detaching environment 67609 of user raz from device 0");
+                            "Detaching environment 67609 of user %s from device 0".formatted(Myself.name()));
             var detached = node.state.device(0).devicesJson();
             assertThat(Files.readString(node.devicesJson()))
                     .as("byte for byte in genv's form")
@@ -101,7 +103,7 @@ class TutorialIT extends OnANode {
 
     private void environmentWithADevice(Child shell, Child member) throws IOException {
         node.state
-                .env("67609", 1000, "raz", null, shell.pid())
+                .own("67609", null, shell.pid())
                 .device(0, "67609")
                 .device(1)
                 .device(2)

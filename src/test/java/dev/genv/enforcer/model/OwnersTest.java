@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -86,6 +87,16 @@ class OwnersTest {
                 .toList());
 
         assertThat(judged).allMatch(each -> each.ownership().isDisputed());
+    }
+
+    @Test
+    void howManyClaimANameDoesNotMakeItsDisputeLonger() {
+        var many = IntStream.range(5000, 10_000)
+                .mapToObj(uid -> env("e" + uid).user("dave").uid(uid).build())
+                .toList();
+        assertThat(owners().judge(many)).allSatisfy(each -> assertThat(
+                        each.ownership().dispute())
+                .endsWith("5007 and 4992 more go by the same user name"));
     }
 
     @Test

@@ -2,7 +2,9 @@ package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.testsupport.Child;
@@ -23,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
 class GpuProcessesTest {
+    private static final long EXEMPT = 77;
     private final List<Problem> problems = new ArrayList<>();
     private final Set<Part> missing = EnumSet.noneOf(Part.class);
     private final FakeNvidiaSmi smi;
@@ -34,7 +37,8 @@ class GpuProcessesTest {
         proc = new FakeProc(folder.resolve("proc"));
         processes = new GpuProcesses(
                 new NvidiaSmi(smi.path().toString(), Duration.ofSeconds(20)),
-                new ProcessProbe(new ProcFs(proc.root())));
+                new ProcessProbe(new ProcFs(proc.root())),
+                new Spared(new ProcFs(proc.root()), Accounts.NONE, Set.of(EXEMPT), List.of()));
     }
 
     /** Real processes, so that nvidia-smi lists them, with a make-believe past. */
@@ -54,6 +58,26 @@ class GpuProcessesTest {
             assertThat(found.processes()).extracting(GpuProcess::pid).containsExactly(earlier.pid());
             assertThat(problems).isEmpty();
             assertThat(missing).isEmpty();
+        }
+    }
+
+    @Test
+    void whoIsSparedIsToldWithTheReason() throws Exception {
+        try (var exempt = Child.withEnvironment(Map.of());
+                var other = Child.withEnvironment(Map.of())) {
+            smi.process(0, exempt.pid(), "5").process(0, other.pid(), "5");
+            proc.process(exempt.pid()).uid(EXEMPT);
+            proc.process(other.pid());
+            assertThat(processes.list(problems, missing).processes())
+                    .filteredOn(process -> process.immunity() != null)
+                    .singleElement()
+                    .satisfies(process -> {
+                        assertThat(process.pid()).isEqualTo(exempt.pid());
+                        assertThat(process.immunity())
+                                .isNotNull()
+                                .extracting(Immunity::kind)
+                                .isEqualTo(Immunity.Kind.EXEMPT);
+                    });
         }
     }
 

@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Ownership;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
@@ -18,6 +21,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,10 +35,14 @@ class LiveStateTest {
     private final List<Problem> problems = new ArrayList<>();
     private final Set<Part> missing = EnumSet.noneOf(Part.class);
     private final ProcFs proc;
+    private final FakeProc fake;
+    private final Spared spared;
 
     LiveStateTest(@TempDir Path folder) throws IOException {
         proc = new ProcFs(folder);
-        new FakeProc(folder).process(40);
+        fake = new FakeProc(folder);
+        fake.process(40);
+        spared = new Spared(proc, new Accounts(Map.of("alice", 1000L, "bob", 1001L)), Set.of(77L), List.of());
     }
 
     @Test
@@ -134,13 +142,33 @@ class LiveStateTest {
         assertThat(settled(live, 7, Membership.NOT_PERMITTED)).isEqualTo(Membership.NOT_PERMITTED);
     }
 
+    @Test
+    void whatIsWrittenOfAnOwnerIsHeldAgainstTheUidsOfThePids() throws IOException {
+        assertThat(ownership()).isEqualTo(Ownership.UNDISPUTED);
+        fake.process(40).uid(1001);
+        assertThat(ownership().dispute()).contains("uid 1000").contains("1001");
+        fake.process(40).uid(77);
+        assertThat(ownership().exempt()).isTrue();
+    }
+
+    @Test
+    void immunityOutlivesTheSettling() {
+        var immunity = new Immunity(Immunity.Kind.EXEMPT, "any");
+        var process = new GpuProcess(new ProcessId(7, 1), 77L, "python", new Membership.Outside(), List.of(), immunity);
+        assertThat(live(envs(ALIVE), devices()).settle(process).immunity()).isEqualTo(immunity);
+    }
+
+    private Ownership ownership() {
+        return live(envs(ALIVE), devices()).environments().getFirst().ownership();
+    }
+
     private void assertNothingMissing() {
         assertThat(missing).isEmpty();
         assertThat(problems).isEmpty();
     }
 
     private LiveState live(State.File<EnvsFile> envs, State.File<DevicesFile> devices) {
-        return new LiveState(new State(envs, devices), proc, problems, missing);
+        return new LiveState(new State(envs, devices), proc, spared, problems, missing);
     }
 
     private static Membership settled(LiveState live, int pid, Membership own) {

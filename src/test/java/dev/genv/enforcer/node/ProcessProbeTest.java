@@ -148,8 +148,10 @@ class ProcessProbeTest {
     @Test
     void aUidThatCannotBeReadIsUnknown() throws IOException {
         Files.writeString(proc.process(812).file("status"), "Name:\tpython\nUid:\tnobody\n");
-        assertThat(probe.see(812))
-                .hasValueSatisfying(seen -> assertThat(seen.uid()).isNull());
+        assertThat(probe.see(812)).hasValueSatisfying(seen -> {
+            assertThat(seen.uid()).isNull();
+            assertThat(seen.membership()).isInstanceOf(Membership.Unknown.class);
+        });
     }
 
     @Test

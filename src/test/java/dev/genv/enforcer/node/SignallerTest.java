@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
@@ -16,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -96,10 +98,25 @@ class SignallerTest {
     }
 
     @Test
-    void neitherInitNorNoneNorItselfIsEverEnded() {
-        for (var pid :
-                new long[] {1, 0, -1, Integer.MIN_VALUE, ProcessHandle.current().pid()}) {
-            var process = process(new ProcessId((int) pid, 0), 0L, MINE);
+    void whoIsSparedByNowIsLeftAlone() throws IOException {
+        try (var child = Child.inEnvironment("15971")) {
+            var exempt =
+                    new Spared(new ProcFs(Path.of("/proc")), Accounts.NONE, Set.of(Libc.effectiveUid()), List.of());
+            var result = signaller.end(new Action.Terminate("gpu-1", process(child, MINE)), exempt);
+            assertThat(result.outcome()).isEqualTo(Outcome.SKIPPED_EXEMPT);
+            assertThat(result.detail()).contains("uid " + Libc.effectiveUid());
+            assertThat(child.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void neitherInitNorNoneNorItselfIsEverEnded() throws IOException {
+        var proc = new ProcFs(Path.of("/proc"));
+        for (var pid : new int[] {
+            1, 0, -1, Integer.MIN_VALUE, (int) ProcessHandle.current().pid()
+        }) {
+            var started = proc.stat(pid).map(ProcStat::startTime).orElse(0L);
+            var process = process(new ProcessId(pid, started), 0L, MINE);
             assertThat(terminate(signaller, process).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
         }
     }
@@ -111,7 +128,7 @@ class SignallerTest {
             var proc = new FakeProc(folder);
             proc.process(child.pid()).kernelThread().uid(0);
             var process = process(new ProcessId(child.pid(), 1000), 0L, new Membership.Unknown("any"));
-            assertThat(terminate(new Signaller(new ProcessProbe(new ProcFs(folder))), process)
+            assertThat(terminate(new Signaller(new ProcessProbe(new ProcFs(folder))), process, folder)
                             .outcome())
                     .isEqualTo(Outcome.SKIPPED_PROTECTED);
             assertThat(child.isAlive()).isTrue();
@@ -122,7 +139,7 @@ class SignallerTest {
     void aStatThatCannotBeReadIsAFailure(@TempDir Path folder) throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             Files.writeString(new FakeProc(folder).process(child.pid()).file("stat"), "nonsense");
-            var result = terminate(new Signaller(new ProcessProbe(new ProcFs(folder))), process(child, MINE));
+            var result = terminate(new Signaller(new ProcessProbe(new ProcFs(folder))), process(child, MINE), folder);
             assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(child.isAlive()).isTrue();
         }
@@ -151,7 +168,12 @@ class SignallerTest {
     }
 
     private static Result terminate(Signaller signaller, GpuProcess process) {
-        return signaller.end(new Action.Terminate("gpu-1", process));
+        return terminate(signaller, process, Path.of("/proc"));
+    }
+
+    private static Result terminate(Signaller signaller, GpuProcess process, Path proc) {
+        var nobodySpared = new Spared(new ProcFs(proc), Accounts.NONE, Set.of(), List.of());
+        return signaller.end(new Action.Terminate("gpu-1", process), nobodySpared);
     }
 
     private static GpuProcess process(Child child, Membership membership) throws IOException {

@@ -33,9 +33,15 @@ public final class Child implements AutoCloseable {
 
     /** The same, with exactly these variables. */
     public static Child ofUser(long uid, Map<String, String> variables) throws IOException {
+        return ofUser(uid, Path.of("sleep"), variables);
+    }
+
+    /** The same with another program, which is to take the argument {@code 600}. */
+    public static Child ofUser(long uid, Path program, Map<String, String> variables) throws IOException {
         var child = start(
-                List.of("setpriv", "--reuid=" + uid, "--regid=" + uid, "--clear-groups", "sleep", "600"), variables);
-        await().until(() -> Files.readString(child.file("comm")).equals("sleep\n"));
+                List.of("setpriv", "--reuid=" + uid, "--regid=" + uid, "--clear-groups", program.toString(), "600"),
+                variables);
+        await().until(() -> Files.readString(child.file("comm")).equals(program.getFileName() + "\n"));
         return child;
     }
 

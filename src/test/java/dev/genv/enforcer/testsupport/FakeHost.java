@@ -22,6 +22,7 @@ public final class FakeHost implements Host {
     private volatile Function<Action, Result> answer = FakeHost::done;
     private final Set<ProcessId> ended = new HashSet<>();
     private volatile String watchesOnly;
+    private volatile List<String> missingRights = List.of();
     public final List<Action> performed = new ArrayList<>();
 
     public FakeHost(HostBuilder host) {
@@ -57,6 +58,12 @@ public final class FakeHost implements Host {
         return this;
     }
 
+    /** From now on these are missing on it. */
+    public FakeHost lacks(String... rights) {
+        missingRights = List.of(rights);
+        return this;
+    }
+
     @Override
     public String name() {
         return name;
@@ -67,7 +74,7 @@ public final class FakeHost implements Host {
         try {
             var snapshot = view.call();
             var ended = asked.stream().filter(this.ended::contains).collect(Collectors.toSet());
-            return new Look(snapshot, "fake", null, ended, List.of(), watchesOnly);
+            return new Look(snapshot, "fake", null, ended, missingRights, watchesOnly);
         } catch (InterruptedException | RuntimeException e) {
             throw e;
         } catch (Exception e) {

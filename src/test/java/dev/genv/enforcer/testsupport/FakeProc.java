@@ -31,6 +31,27 @@ public final class FakeProc {
         Files.writeString(Files.createDirectories(root.resolve("driver/nvidia")).resolve("version"), version);
     }
 
+    /** What the service is told of itself: its effective capabilities as a hexadecimal number, and its label. */
+    public void self(String capabilities, String label) throws IOException {
+        var self = Files.createDirectories(root.resolve("self"));
+        Files.writeString(
+                self.resolve("status"),
+                "Name:\tjava\nCapPrm:\t0000000000000000\nCapEff:\t%s\n".formatted(capabilities));
+        Files.writeString(Files.createDirectories(self.resolve("attr")).resolve("current"), label + "\n");
+    }
+
+    /** The inode of the PID namespace that the service is in. */
+    public void pidNamespace(long inode) throws IOException {
+        var link = Files.createDirectories(root.resolve("self/ns")).resolve("pid");
+        Files.deleteIfExists(link);
+        Files.createSymbolicLink(link, Path.of("pid:[%d]".formatted(inode)));
+    }
+
+    /** The root directory of the machine's first process. */
+    public Path hostRoot() throws IOException {
+        return Files.createDirectories(root.resolve("1/root"));
+    }
+
     /** One process of it. Whatever is changed can be read at once. */
     public static final class FakeProcess {
         private static final long KERNEL_THREAD = 0x0020_0000;
@@ -109,6 +130,12 @@ public final class FakeProc {
 
         public FakeProcess arguments(String... arguments) throws IOException {
             Files.writeString(file("cmdline"), terminated(arguments));
+            return this;
+        }
+
+        /** The program that it runs. */
+        public FakeProcess exe(Path program) throws IOException {
+            Files.createSymbolicLink(file("exe"), program);
             return this;
         }
 

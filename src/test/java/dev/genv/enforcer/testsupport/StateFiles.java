@@ -31,6 +31,11 @@ public final class StateFiles {
         return env(eid, uid, username, gpuMemory, List.of(pids), List.of());
     }
 
+    /** An environment of the user who runs the tests, so that nothing speaks against its owner. */
+    public StateFiles own(String eid, @Nullable String gpuMemory, Integer... pids) throws IOException {
+        return env(eid, Myself.uid(), Myself.name(), gpuMemory, pids);
+    }
+
     /** An environment with Jupyter kernels. */
     public StateFiles env(
             String eid,

@@ -1,0 +1,15 @@
+package dev.genv.enforcer.node;
+
+import dev.genv.enforcer.model.Problem;
+
+/**
+ * Something that the service needs and was not given.
+ *
+ * @param name a stable word, such as {@code SYS_PTRACE}
+ * @param advice what cannot be done for want of it, and how to grant it
+ */
+record MissingRight(String name, String advice) {
+    Problem problem() {
+        return new Problem("missing_right", name + ": " + advice);
+    }
+}

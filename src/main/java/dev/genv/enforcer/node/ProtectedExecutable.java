@@ -1,0 +1,55 @@
+package dev.genv.enforcer.node;
+
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * A program of the host whose processes are never ended: those of root, and those of one more user.
+ *
+ * @param path where it lies on the host
+ * @param user a name, a uid, or {@code *} for everybody
+ */
+public record ProtectedExecutable(Path path, String user) {
+    static final String EVERYBODY = "*";
+    private static final String ROOT = "0";
+    private static final Pattern VALUE = Pattern.compile("(/.*?[^@])(?:@([^@/:]+))?");
+
+    /** What a machine with GPUs cannot do without: the servers of the GPUs and those of the screens. */
+    static final List<ProtectedExecutable> BUILT_IN = Stream.concat(
+                    Stream.of(new ProtectedExecutable(Path.of("/usr/bin/nvidia-cuda-mps-server"), EVERYBODY)),
+                    Stream.of(
+                                    "/usr/bin/nvidia-cuda-mps-control",
+                                    "/usr/bin/nvidia-persistenced",
+                                    "/usr/bin/nv-hostengine",
+                                    "/usr/lib/xorg/Xorg",
+                                    "/usr/libexec/Xorg",
+                                    "/usr/bin/Xorg",
+                                    "/usr/bin/Xwayland",
+                                    "/usr/bin/gnome-shell",
+                                    "/usr/bin/kwin_wayland",
+                                    "/usr/bin/kwin_x11")
+                            .map(path -> new ProtectedExecutable(Path.of(path), ROOT)))
+            .toList();
+
+    /**
+     * Reads {@code path}, {@code path@user} or {@code path@*}.
+     *
+     * @throws IllegalArgumentException saying what would be right
+     */
+    public static ProtectedExecutable parse(String text) {
+        var match = VALUE.matcher(text);
+        try {
+            if (match.matches()) {
+                var user = match.group(2);
+                return new ProtectedExecutable(Path.of(match.group(1)), user == null ? ROOT : user);
+            }
+        } catch (InvalidPathException e) {
+            // The same complaint fits.
+        }
+        throw new IllegalArgumentException("expected absolute paths, each with @ and a user, with @*, or with neither,"
+                + " such as /opt/bin/server,/opt/bin/worker@alice");
+    }
+}
