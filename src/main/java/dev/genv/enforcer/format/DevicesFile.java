@@ -10,12 +10,14 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code devices.json} says. An entry that cannot be read costs itself and nothing else.
+ * What {@code devices.json} says. An entry that cannot be read costs itself, a field that cannot be read
+ * that field, and nothing else.
  *
  * @param devices with the attachments of all environments, dead ones too
  */
@@ -28,24 +30,36 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
      * @throws UnreadableException where the whole is of no shape that genv ever wrote
      */
     public static DevicesFile of(JsonNode root) throws UnreadableException {
-        var byIndex = new LinkedHashMap<Integer, Device>();
-        var repeated = new HashSet<Integer>();
+        var byIndex = new LinkedHashMap<Integer, List<Device>>();
         var problems = new ArrayList<Problem>();
         for (var entry : isOld(root) ? OldDevices.modernised(root) : Entries.of(root, "devices", "index")) {
             try {
                 var device = device(new Fields(entry), problems);
-                if (byIndex.put(device.index(), device) != null) {
-                    repeated.add(device.index());
-                    Entries.report(problems, Entries.problem("device " + device.index(), "is there more than once"));
-                }
+                byIndex.computeIfAbsent(device.index(), _ -> new ArrayList<>()).add(device);
             } catch (UnreadableException e) {
-                Entries.report(
-                        problems,
-                        Entries.problem("device " + entry.path("index").asText("?"), e));
+                Entries.report(problems, Entries.problem("device " + Entries.name(entry.path("index")), e));
             }
         }
-        repeated.forEach(byIndex::remove);
-        return new DevicesFile(List.copyOf(byIndex.values()), List.copyOf(problems));
+        var devices = new ArrayList<Device>();
+        byIndex.forEach((index, same) -> {
+            if (same.size() > 1) {
+                Entries.report(problems, Entries.problem("device " + index, "is there more than once"));
+            }
+            devices.add(same.size() > 1 ? merged(same) : same.getFirst());
+        });
+        return new DevicesFile(List.copyOf(devices), List.copyOf(problems));
+    }
+
+    /** One device of all entries with its index: whoever one of them says is attached, is. */
+    private static Device merged(List<Device> same) {
+        return new Device(
+                same.getFirst().index(),
+                same.stream()
+                        .map(Device::totalMemory)
+                        .filter(Objects::nonNull)
+                        .findFirst()
+                        .orElse(null),
+                same.stream().flatMap(device -> device.attachments().stream()).toList());
     }
 
     /** The devices in the file's form. */
@@ -122,27 +136,22 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
         var attachments = new ArrayList<Attachment>();
         for (var entry : fields.array("attachments")) {
             try {
-                var attachment = new Fields(entry);
-                var eid = attachment.id("eid");
-                // Whose it is can be read: what else is wrong with it must not make his processes strangers there.
-                attachments.add(new Attachment(
-                        eid,
-                        text(attachment, "gpu_memory", index, eid, problems),
-                        text(attachment, "time", index, eid, problems)));
+                attachments.add(attachment(index, new Fields(entry), problems));
             } catch (UnreadableException e) {
                 Entries.report(problems, Entries.problem("an attachment of device " + index, e));
             }
         }
-        return new Device(index, fields.textOrNull("total_memory"), attachments);
+        var lenient = new Lenient("device " + index, problems);
+        return new Device(index, lenient.read(() -> fields.textOrNull("total_memory")), attachments);
     }
 
-    private static @Nullable String text(
-            Fields attachment, String name, int device, String eid, List<Problem> problems) {
-        try {
-            return attachment.textOrNull(name);
-        } catch (UnreadableException e) {
-            problems.add(Entries.problem("the attachment of environment %s to device %d".formatted(eid, device), e));
-            return null;
-        }
+    /** Whose it is must be readable; what else is wrong with it must not make his processes strangers there. */
+    private static Attachment attachment(int device, Fields fields, List<Problem> problems) throws UnreadableException {
+        var eid = fields.id("eid");
+        var lenient = new Lenient("the attachment of environment %s to device %d".formatted(eid, device), problems);
+        return new Attachment(
+                eid,
+                lenient.read(() -> fields.textOrNull("gpu_memory")),
+                lenient.read(() -> fields.textOrNull("time")));
     }
 }

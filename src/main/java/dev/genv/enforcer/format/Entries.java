@@ -11,6 +11,8 @@ final class Entries {
     /** A file full of bad entries must not fill the memory with complaints. */
     private static final int MOST_PROBLEMS = 100;
 
+    private static final int LONGEST_NAME = 40;
+
     private Entries() {}
 
     /** Adds a problem, up to a bound; at it, that there are more. */
@@ -44,6 +46,12 @@ final class Entries {
 
     static Problem problem(String entry, String why) {
         return new Problem("entry_unreadable", entry + " " + why);
+    }
+
+    /** A short name for an entry without a readable one. */
+    static String name(JsonNode id) {
+        var text = id.asText("?");
+        return text.length() > LONGEST_NAME ? text.substring(0, LONGEST_NAME) + "…" : text;
     }
 
     private static JsonNode withId(JsonNode entry, String id, String value) {

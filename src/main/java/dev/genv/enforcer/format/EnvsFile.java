@@ -1,24 +1,28 @@
 package dev.genv.enforcer.format;
 
+import static java.util.Objects.requireNonNullElse;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Ownership;
 import dev.genv.enforcer.model.Problem;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code envs.json} says. An entry that cannot be read costs itself and nothing else.
+ * What {@code envs.json} says. An entry that cannot be read costs itself, a field that cannot be read that field, and
+ * nothing else: an environment whose id can be read is always there, so that a spoilt entry shields nobody.
  *
  * @param environments all of them, dead ones too
- * @param unreadable the ids of entries that could not be read: who names one of these may well be in the right
  */
-public record EnvsFile(List<Environment> environments, Set<String> unreadable, List<Problem> problems) {
-    public static final EnvsFile EMPTY = new EnvsFile(List.of(), Set.of(), List.of());
+public record EnvsFile(List<Environment> environments, List<Problem> problems) {
+    public static final EnvsFile EMPTY = new EnvsFile(List.of(), List.of());
+    private static final Ownership SEVERAL =
+            new Ownership("it is there more than once, for different users or uids", false);
 
     /**
      * Reads the file's present form or the one from before genv 0.9.0.
@@ -26,29 +30,26 @@ public record EnvsFile(List<Environment> environments, Set<String> unreadable, L
      * @throws UnreadableException where the whole is of no shape that genv ever wrote
      */
     public static EnvsFile of(JsonNode root) throws UnreadableException {
-        var byId = new LinkedHashMap<String, Environment>();
-        var unreadable = new TreeSet<String>();
+        var byId = new LinkedHashMap<String, List<Environment>>();
         var problems = new ArrayList<Problem>();
         for (var entry : Entries.of(root, "envs", "eid")) {
             try {
-                var environment = environment(new Fields(entry));
-                if (byId.put(environment.eid(), environment) != null) {
-                    unreadable.add(environment.eid());
-                    Entries.report(
-                            problems, Entries.problem("environment " + environment.eid(), "is there more than once"));
-                }
+                var fields = new Fields(entry);
+                var eid = fields.id("eid");
+                byId.computeIfAbsent(eid, _ -> new ArrayList<>())
+                        .add(environment(eid, fields, new Lenient("environment " + eid, problems)));
             } catch (UnreadableException e) {
-                var eid = entry.path("eid");
-                var named = eid.isTextual() && !eid.textValue().isEmpty();
-                if (named) {
-                    unreadable.add(eid.textValue());
-                }
-                Entries.report(
-                        problems, Entries.problem(named ? "environment " + eid.textValue() : "an environment", e));
+                Entries.report(problems, Entries.problem("an environment", e));
             }
         }
-        unreadable.forEach(byId::remove);
-        return new EnvsFile(List.copyOf(byId.values()), Set.copyOf(unreadable), List.copyOf(problems));
+        var environments = new ArrayList<Environment>();
+        byId.forEach((eid, same) -> {
+            if (same.size() > 1) {
+                Entries.report(problems, Entries.problem("environment " + eid, "is there more than once"));
+            }
+            environments.add(same.size() > 1 ? merged(same) : same.getFirst());
+        });
+        return new EnvsFile(List.copyOf(environments), List.copyOf(problems));
     }
 
     /** The environments in the file's form. */
@@ -79,46 +80,94 @@ public record EnvsFile(List<Environment> environments, Set<String> unreadable, L
         return byId;
     }
 
-    private static Environment environment(Fields fields) throws UnreadableException {
-        var creation = fields.textOrNull("creation");
+    private static Environment environment(String eid, Fields fields, Lenient lenient) {
         return new Environment(
-                fields.id("eid"),
-                fields.uid("uid"),
-                fields.textOrNull("username"),
-                creation == null ? "" : creation,
-                config(fields.child("config")),
-                pids(fields.array("pids")),
-                kernelIds(fields.arrayOrNone("kernel_ids")));
+                eid,
+                lenient.read(() -> fields.uid("uid")),
+                lenient.read(() -> fields.textOrNull("username")),
+                requireNonNullElse(lenient.read(() -> fields.textOrNull("creation")), ""),
+                config(fields.child("config"), lenient),
+                pids(requireNonNullElse(lenient.read(() -> fields.array("pids")), List.of()), lenient),
+                kernelIds(
+                        requireNonNullElse(lenient.read(() -> fields.arrayOrNone("kernel_ids")), List.of()), lenient));
     }
 
-    private static Environment.Config config(JsonNode node) throws UnreadableException {
-        if (node.isNull() || node.isMissingNode()) {
+    /**
+     * One environment of all entries with its id, read in everybody's favour: it lives as long as any of them says, may
+     * use what the most generous allows, and where they disagree whose it is, it counts for nobody. So a second entry
+     * harms nobody whose environment it names.
+     */
+    private static Environment merged(List<Environment> same) {
+        var first = same.getFirst();
+        var owners = same.stream()
+                .map(one -> new Owner(one.uid(), one.username()))
+                .distinct()
+                .toList();
+        var owner = owners.size() == 1 ? owners.getFirst() : new Owner(null, null);
+        return new Environment(
+                first.eid(),
+                owner.uid,
+                owner.username,
+                first.creation(),
+                new Environment.Config(
+                        first.config().name(), capacity(same), first.config().gpus()),
+                same.stream().flatMap(one -> one.pids().stream()).distinct().toList(),
+                same.stream()
+                        .flatMap(one -> one.kernelIds().stream())
+                        .distinct()
+                        .toList(),
+                owners.size() == 1 ? Ownership.UNDISPUTED : SEVERAL);
+    }
+
+    /** The largest, but none where one of them has none. */
+    private static @Nullable String capacity(List<Environment> same) {
+        Environment largest = null;
+        for (var one : same) {
+            if (one.capacity().isEmpty()) {
+                return null;
+            }
+            if (largest == null
+                    || one.capacity().get().compareTo(largest.capacity().orElseThrow()) > 0) {
+                largest = one;
+            }
+        }
+        return largest == null ? null : largest.config().gpuMemory();
+    }
+
+    private static Environment.Config config(JsonNode node, Lenient lenient) {
+        if (!node.isObject()) {
+            if (!node.isNull() && !node.isMissingNode()) {
+                lenient.tell("has a config that is not an object");
+            }
             return new Environment.Config(null, null, null);
         }
-        var fields = new Fields(node);
         return new Environment.Config(
-                fields.textOrNull("name"), fields.textOrNull("gpu_memory"), fields.countOrNull("gpus"));
+                lenient.read(() -> new Fields(node).textOrNull("name")),
+                lenient.read(() -> new Fields(node).textOrNull("gpu_memory")),
+                lenient.read(() -> new Fields(node).countOrNull("gpus")));
     }
 
-    private static List<Integer> pids(List<JsonNode> nodes) throws UnreadableException {
-        var pids = new ArrayList<Integer>();
-        for (var node : nodes) {
-            if (!node.isIntegralNumber() || !node.canConvertToInt()) {
-                throw new UnreadableException("has a pid that is not a whole number");
-            }
-            pids.add(node.intValue());
+    private static List<Integer> pids(List<JsonNode> nodes, Lenient lenient) {
+        var pids = nodes.stream()
+                .filter(node -> node.isIntegralNumber() && node.canConvertToInt())
+                .map(JsonNode::intValue)
+                .toList();
+        if (pids.size() < nodes.size()) {
+            lenient.tell("has a pid that is not a whole number");
         }
         return pids;
     }
 
-    private static List<String> kernelIds(List<JsonNode> nodes) throws UnreadableException {
-        var ids = new ArrayList<String>();
-        for (var node : nodes) {
-            if (!node.isTextual()) {
-                throw new UnreadableException("has a kernel id that is not text");
-            }
-            ids.add(node.textValue());
+    private static List<String> kernelIds(List<JsonNode> nodes, Lenient lenient) {
+        var ids = nodes.stream()
+                .filter(JsonNode::isTextual)
+                .map(JsonNode::textValue)
+                .toList();
+        if (ids.size() < nodes.size()) {
+            lenient.tell("has a kernel id that is not text");
         }
         return ids;
     }
+
+    private record Owner(@Nullable Long uid, @Nullable String username) {}
 }

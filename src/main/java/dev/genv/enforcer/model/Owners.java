@@ -44,6 +44,9 @@ public record Owners(Map<Integer, Long> uidsOfPids, Accounts accounts, Set<Long>
 
     private Optional<String> dispute(Environment environment, Map<String, SortedSet<Long>> claims) {
         var own = claimsOf(environment);
+        if (environment.ownership().isDisputed()) {
+            return Optional.ofNullable(environment.ownership().dispute()); // by what stands in the file already
+        }
         if (own.size() > 1) {
             return Optional.of("it is recorded for uid %s, but its pids are of uids %s"
                     .formatted(environment.uid(), ofPids(environment)));

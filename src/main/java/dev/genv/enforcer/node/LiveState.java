@@ -72,9 +72,6 @@ final class LiveState {
 
     private Membership settle(Membership own, GpuProcess process) {
         return switch (own) {
-            case Membership.InEnvironment(var eid)
-            when envs.unreadable().contains(eid) ->
-                new Membership.Unknown("names environment " + eid + ", whose entry in envs.json cannot be read");
             case Membership.Outside()
             when missing.contains(Part.ENVIRONMENTS) ->
                 new Membership.Unknown("names no environment, but which environments list its pid is not known");

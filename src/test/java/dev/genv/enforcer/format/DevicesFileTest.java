@@ -73,7 +73,6 @@ class DevicesFileTest {
                 "{'index': 4294967296, 'attachments': []}     | device 4294967296 has an index that is not a number from 0",
                 "{'index': 1}                                 | device 1 has no array of attachments",
                 "{'index': 1, 'attachments': {}}              | device 1 has no array of attachments",
-                "{'index': 1, 'attachments': [], 'total_memory': 5}  | device 1 has a total_memory that is not text",
             })
     void aBadEntryCostsOnlyItselfAndIsNamed(String entry, String problem) throws UnreadableException {
         var file = read("{\"devices\": [%s, {\"index\": 8, \"attachments\": []}]}".formatted(entry.replace('\'', '"')));
@@ -106,13 +105,43 @@ class DevicesFileTest {
     }
 
     @Test
-    void aDeviceThatIsThereTwiceIsNotDescribed() throws UnreadableException {
-        var file = read("""
-                {"devices": [{"index": 1, "attachments": []}, {"index": 0, "attachments": []},
-                             {"index": 1, "attachments": [{"eid": "a"}]}]}""");
-        assertThat(file.devices()).extracting(Device::index).containsExactly(0);
+    void aDeviceStandsAlsoIfItsMemoryCannotBeRead() throws UnreadableException {
+        var file = read("{\"devices\": [{\"index\": 1, \"attachments\": [{\"eid\": \"a\"}], \"total_memory\": 5}]}");
+        assertThat(file.devices()).containsExactly(new Device(1, null, List.of(new Attachment("a", null, null))));
         assertThat(file.problems())
-                .containsExactly(new Problem("entry_unreadable", "device 1 is there more than once"));
+                .containsExactly(new Problem("entry_unreadable", "device 1 has a total_memory that is not text"));
+    }
+
+    /** So nobody can blind a device, or take it from those who hold it, by writing it down once more. */
+    @Test
+    void aDeviceThatIsThereTwiceIsOneWithTheAttachmentsOfBoth() throws UnreadableException {
+        var file = read("""
+                {"devices": [{"index": 1, "attachments": [{"eid": "b"}], "total_memory": 7},
+                             {"index": 0, "attachments": []},
+                             {"index": 1, "attachments": null},
+                             {"index": 1, "attachments": [{"eid": "a"}, {"eid": "b"}], "total_memory": "5mi"},
+                             {"index": 1, "attachments": [], "total_memory": "6mi"}]}""");
+        assertThat(file.devices())
+                .containsExactly(
+                        new Device(1, "5mi", List.of(new Attachment("a", null, null), new Attachment("b", null, null))),
+                        new Device(0, null, List.of()));
+        assertThat(file.problems())
+                .extracting(Problem::detail)
+                .containsExactly(
+                        "device 1 has a total_memory that is not text",
+                        "device 1 has no array of attachments",
+                        "device 1 is there more than once");
+    }
+
+    @Test
+    void complaintsAreBoundedInNumberAndLength() throws UnreadableException {
+        var attachments = "{\"eid\": \"a\", \"gpu_memory\": 1, \"time\": 1},".repeat(500) + "7";
+        var file = read("{\"devices\": [{\"index\": \"%s\"}, {\"index\": 1, \"attachments\": [%s]}]}"
+                .formatted("9".repeat(5000), attachments));
+        assertThat(file.devices()).hasSize(1);
+        assertThat(file.problems()).hasSize(101);
+        assertThat(file.problems().getFirst().detail())
+                .isEqualTo("device %s… has an index that is not a number from 0".formatted("9".repeat(40)));
     }
 
     @ParameterizedTest

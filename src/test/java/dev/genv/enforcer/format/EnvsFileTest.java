@@ -9,7 +9,10 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -51,7 +54,6 @@ class EnvsFileTest {
         assertThat(file.environments()).containsExactly(ENVIRONMENT);
         assertThat(file.byId()).containsOnlyKeys("15971");
         assertThat(file.problems()).isEmpty();
-        assertThat(file.unreadable()).isEmpty();
     }
 
     @Test
@@ -87,39 +89,141 @@ class EnvsFileTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "7                                                            | an environment is not an object",
-                "{'uid': 1, 'pids': []}                                       | an environment has no eid",
-                "{'eid': '', 'uid': 1, 'pids': []}                            | an environment has no eid",
-                "{'eid': 4, 'uid': 1, 'pids': []}                             | an environment has no eid",
-                "{'eid': 'b', 'pids': []}                        | environment b has a uid that is not a user's number",
-                "{'eid': 'b', 'uid': -1, 'pids': []}             | environment b has a uid that is not a user's number",
-                "{'eid': 'b', 'uid': 4294967296, 'pids': []}     | environment b has a uid that is not a user's number",
-                "{'eid': 'b', 'uid': '0', 'pids': []}            | environment b has a uid that is not a user's number",
-                "{'eid': 'b', 'uid': 1}                          | environment b has no array of pids",
-                "{'eid': 'b', 'uid': 1, 'pids': [1.5]}           | environment b has a pid that is not a whole number",
-                "{'eid': 'b', 'uid': 1, 'pids': [2147483648]}    | environment b has a pid that is not a whole number",
-                "{'eid': 'b', 'uid': 1, 'pids': [], 'kernel_ids': [1]}   | environment b has a kernel id that is not text",
-                "{'eid': 'b', 'uid': 1, 'pids': [], 'username': 1}       | environment b has a username that is not text",
-                "{'eid': 'b', 'uid': 1, 'pids': [], 'config': []}        | environment b is not an object",
-                "{'eid': 'b', 'uid': 1, 'pids': [], 'config': {'gpus': 'x'}} | environment b has a gpus that is not a whole number",
+                "7                                  | an environment is not an object",
+                "{'uid': 1, 'pids': []}             | an environment has no eid",
+                "{'eid': '', 'uid': 1, 'pids': []}  | an environment has no eid",
+                "{'eid': 4, 'uid': 1, 'pids': []}   | an environment has no eid",
+                "{'eid': null, 'pids': []}          | an environment has no eid",
             })
-    void aBadEntryCostsOnlyItselfAndIsNamed(String entry, String problem) throws UnreadableException {
+    void anEntryWithoutAnIdCostsOnlyItself(String entry, String problem) throws UnreadableException {
         var file = read("{\"envs\": [%s, %s]}".formatted(entry.replace('\'', '"'), """
                 {"eid": "good", "uid": 1, "pids": []}"""));
         assertThat(file.byId()).containsOnlyKeys("good");
         assertThat(file.problems()).containsExactly(new Problem("entry_unreadable", problem));
-        assertThat(file.unreadable()).isSubsetOf("b").hasSize(problem.startsWith("environment b") ? 1 : 0);
+    }
+
+    /** Otherwise spoiling a field would be a shield, for one's own environment or against another's. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '^',
+            value = {
+                "'pids': [7]                                | has a uid that is not a user's number",
+                "'uid': -1, 'pids': [7]                     | has a uid that is not a user's number",
+                "'uid': 4294967296, 'pids': [7]             | has a uid that is not a user's number",
+                "'uid': '0', 'pids': [7]                    | has a uid that is not a user's number",
+                "'uid': null, 'pids': [7]                   | has a uid that is not a user's number",
+                "'uid': null, 'pids': [7, 1.5, 2147483648, 'x', null]   "
+                        + "| has a uid that is not a user's number;has a pid that is not a whole number",
+                "'uid': null, 'pids': [7], 'kernel_ids': [1]    "
+                        + "| has a uid that is not a user's number;has a kernel id that is not text",
+            })
+    void aFieldThatCannotBeReadCostsOnlyItself(String fields, String problems) throws UnreadableException {
+        var file = read("{\"envs\": [{\"eid\": \"b\", %s}]}".formatted(fields.replace('\'', '"')));
+        assertThat(file.environments())
+                .containsExactly(new Environment(
+                        "b", null, null, "", new Environment.Config(null, null, null), List.of(7), List.of()));
+        assertThat(file.problems())
+                .containsExactlyElementsOf(Arrays.stream(problems.split(";", -1))
+                        .map(why -> new Problem("entry_unreadable", "environment b " + why))
+                        .toList());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '^',
+            value = {
+                "'uid': 1                                    | has no array of pids",
+                "'uid': 1, 'pids': {}                        | has no array of pids",
+                "'uid': 1, 'pids': 7                         | has no array of pids",
+                "'uid': 1, 'pids': [[]]                      | has a pid that is not a whole number",
+                "'uid': 1, 'pids': [], 'kernel_ids': null    | has no array of kernel_ids",
+                "'uid': 1, 'pids': [], 'username': 1         | has a username that is not text",
+                "'uid': 1, 'pids': [], 'creation': []        | has a creation that is not text",
+                "'uid': 1, 'pids': [], 'config': []          | has a config that is not an object",
+                "'uid': 1, 'pids': [], 'config': {'gpus': 'x'}       | has a gpus that is not a whole number",
+                "'uid': 1, 'pids': [], 'config': {'gpu_memory': 4}   | has a gpu_memory that is not text",
+                "'uid': 1, 'pids': [], 'config': {'name': {}}        | has a name that is not text",
+            })
+    void anEnvironmentWithASpoiltFieldIsStillThere(String fields, String problem) throws UnreadableException {
+        var file = read("{\"envs\": [{\"eid\": \"b\", %s}]}".formatted(fields.replace('\'', '"')));
+        assertThat(file.environments())
+                .containsExactly(new Environment(
+                        "b", 1L, null, "", new Environment.Config(null, null, null), List.of(), List.of()));
+        assertThat(file.problems()).containsExactly(new Problem("entry_unreadable", "environment b " + problem));
     }
 
     @Test
-    void anIdThatIsThereTwiceIsNobodys() throws UnreadableException {
-        var file = read("""
-                {"envs": [{"eid": "a", "uid": 1, "pids": []}, {"eid": "b", "uid": 1, "pids": []},
-                          {"eid": "a", "uid": 2, "pids": []}]}""");
+    void aTextWithoutEndIsNotKept() throws UnreadableException {
+        var file = read(
+                "{\"envs\": [{\"eid\": \"%1$s\"}, {\"eid\": \"b\", \"uid\": 1, \"pids\": [], \"username\": \"%1$s\"}]}"
+                        .formatted("x".repeat(5000)));
         assertThat(file.byId()).containsOnlyKeys("b");
-        assertThat(file.unreadable()).containsExactly("a");
+        assertThat(file.problems())
+                .extracting(Problem::detail)
+                .containsExactly(
+                        "an environment has a eid longer than 4096 characters",
+                        "environment b has a username longer than 4096 characters");
+    }
+
+    @Test
+    void anIdThatIsThereTwiceIsOneEnvironmentInItsFavour() throws UnreadableException {
+        var file = read("""
+                {"envs": [{"eid": "a", "uid": 1, "username": "ann", "pids": [4, 5], "config": {"gpu_memory": "900m"}},
+                          {"eid": "b", "uid": 1, "pids": []},
+                          {"eid": "a", "uid": 1, "username": "ann", "pids": [5, 6], "config": {"gpu_memory": "1g"},
+                           "kernel_ids": ["k"]}]}""");
+        assertThat(file.byId()).containsOnlyKeys("a", "b");
+        assertThat(file.byId().get("a"))
+                .isEqualTo(new Environment(
+                        "a", 1L, "ann", "", new Environment.Config(null, "1g", null), List.of(4, 5, 6), List.of("k")));
         assertThat(file.problems())
                 .containsExactly(new Problem("entry_unreadable", "environment a is there more than once"));
+    }
+
+    /** A capacity that somebody adds, or makes unreadable, must not make his neighbour's environment too large. */
+    @ParameterizedTest
+    @ValueSource(strings = {"{}", "null", "[]", "{\"gpu_memory\": null}", "{\"gpu_memory\": \"much\"}"})
+    void aCapacityHoldsOnlyWhereAllEntriesHaveOne(String config) throws UnreadableException {
+        var file = read("""
+                {"envs": [{"eid": "a", "uid": 1, "pids": [], "config": {"gpu_memory": "1m"}},
+                          {"eid": "a", "uid": 1, "pids": [], "config": %s},
+                          {"eid": "a", "uid": 1, "pids": [], "config": {"gpu_memory": "2m"}}]}""".formatted(config));
+        assertThat(file.environments())
+                .singleElement()
+                .satisfies(merged -> assertThat(merged.capacity()).isEmpty());
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "\"uid\": 2, \"username\": \"ann\"",
+                "\"uid\": 1, \"username\": \"bob\"",
+                "\"uid\": 1, \"username\": null",
+                "\"uid\": \"x\", \"username\": \"ann\"",
+            })
+    void anEnvironmentWhoseEntriesDisagreeWhoseItIsIsDisputed(String owner) throws UnreadableException {
+        var file = read("""
+                {"envs": [{"eid": "a", "uid": 1, "username": "ann", "pids": []}, {"eid": "a", "pids": [], %s},
+                          {"eid": "a", "uid": 1, "username": "ann", "pids": []}]}""".formatted(owner));
+        assertThat(file.environments()).singleElement().satisfies(merged -> {
+            assertThat(merged.ownership().isDisputed()).isTrue();
+            assertThat(merged.uid()).isNull();
+            assertThat(merged.username()).isNull();
+        });
+    }
+
+    /** Users choose how often an id is there: what it costs must not grow faster than that. */
+    @Test
+    void anIdThatIsThereVeryOftenCostsNoMoreThanItsEntries() throws UnreadableException {
+        var entries = IntStream.range(0, 20_000)
+                .mapToObj(i -> "{\"eid\": \"a\", \"uid\": 1, \"pids\": [%d, %d]}".formatted(i, i + 20_000))
+                .collect(Collectors.joining(","));
+        var file = read("{\"envs\": [" + entries + "]}");
+        assertThat(file.environments())
+                .singleElement()
+                .satisfies(merged -> assertThat(merged.pids()).hasSize(40_000));
     }
 
     @ParameterizedTest

@@ -109,6 +109,8 @@ class SnapshotJsonTest {
                 "{'envs': {'envs': []}, 'devices': {'devices': []}}       | is not an object",
                 "{'envs': {'envs': [1]}, 'devices': {'devices': []}}      | an environment is not an object",
                 "{'envs': {'envs': []}, 'devices': {'devices': [1]}}      | device ? is not an object",
+                "{'envs': {'envs': [{'eid': 'a', 'pids': []}]}, 'devices': {'devices': []}}  | environment a has a uid",
+                "{'envs': {'envs': []}, 'devices': {'devices': [{'index': 0, 'attachments': []}, {'index': 0, 'attachments': []}]}} | device 0 is there more than once",
             })
     void refusesWhatCannotBeRead(String json, String why) {
         assertThatThrownBy(() -> read(json.replace('\'', '"')))

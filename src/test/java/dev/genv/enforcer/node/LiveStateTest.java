@@ -107,7 +107,7 @@ class LiveStateTest {
     @Test
     void theProblemsOfTheEntriesAreToldToo() {
         var bad = new Problem("entry_unreadable", "environment x has no array of pids");
-        live(new State.File.Present<>(new EnvsFile(List.of(), Set.of("x"), List.of(bad))), devices());
+        live(new State.File.Present<>(new EnvsFile(List.of(), List.of(bad))), devices());
         assertThat(problems).containsExactly(bad);
         assertThat(missing).isEmpty();
     }
@@ -118,13 +118,6 @@ class LiveStateTest {
         assertThat(problems)
                 .containsExactly(
                         new Problem("device_undescribed", "devices.json lacks the device(s) [1, 2]: not judged"));
-    }
-
-    @Test
-    void whoNamesAnEnvironmentWhoseEntryCannotBeReadIsUnknown() {
-        var live = live(new State.File.Present<>(new EnvsFile(List.of(ALIVE), Set.of("x"), List.of())), devices());
-        assertThat(settled(live, 7, new Membership.InEnvironment("x"))).isInstanceOf(Membership.Unknown.class);
-        assertThat(settled(live, 7, new Membership.InEnvironment("y"))).isEqualTo(new Membership.InEnvironment("y"));
     }
 
     @Test
@@ -180,7 +173,7 @@ class LiveStateTest {
     }
 
     private static State.File<EnvsFile> envs(Environment... environments) {
-        return new State.File.Present<>(new EnvsFile(List.of(environments), Set.of(), List.of()));
+        return new State.File.Present<>(new EnvsFile(List.of(environments), List.of()));
     }
 
     private static State.File<DevicesFile> devices(Device... devices) {
