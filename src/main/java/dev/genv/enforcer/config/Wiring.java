@@ -55,7 +55,7 @@ class Wiring {
 
     @Produces
     @Singleton
-    Enforcer enforcer(Journal journal, MeterRegistry registry) {
+    Enforcer enforcer(Journal journal, MeterRegistry registry) throws InterruptedException {
         var setup = new Enforcer.Setup(
                 List.of(node()),
                 false,
@@ -75,7 +75,7 @@ class Wiring {
         return MeterFilter.replaceTagValues("method", method -> METHODS.contains(method) ? method : "OTHER");
     }
 
-    private Host node() {
+    private Host node() throws InterruptedException {
         var acts = settings.mode() == ServiceMode.ENFORCE;
         var host = new NodeHost(
                 settings.nodeName() == null ? hostName() : settings.nodeName(),
@@ -89,6 +89,7 @@ class Wiring {
                 new NodeHost.Care(settings.protectedExecutables(), settings.exemptUsers(), acts, settings.signals()));
         if (acts) {
             host.openStateDirectoryToEverybody().ifPresent(LOG::warn);
+            host.takeCharge().ifPresent(LOG::warn);
         }
         var missing = host.missingRights();
         if (!missing.isEmpty()) {

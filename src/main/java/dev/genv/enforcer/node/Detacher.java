@@ -19,25 +19,49 @@ import org.jspecify.annotations.Nullable;
 final class Detacher {
     private final Path path;
     private final Duration lockTimeout;
+    private final LockHolders holders;
 
-    Detacher(Path path, Duration lockTimeout) {
+    Detacher(Path path, Duration lockTimeout, LockHolders holders) {
         this.path = path;
         this.lockTimeout = lockTimeout;
+        this.holders = holders;
+    }
+
+    /**
+     * Removes what an earlier run left unfinished, if it left something.
+     *
+     * @return the names of the files that are gone
+     * @throws IOException where there is something that could not be removed now
+     */
+    List<String> removeLeftovers() throws IOException, InterruptedException {
+        try (var directory = StateDirectory.open(path)) {
+            if (directory == null || Leftovers.in(directory).isEmpty()) {
+                return List.of();
+            }
+            try (var _ = directory.lock(lockTimeout, true)) {
+                return Leftovers.remove(directory);
+            }
+        } catch (LockException e) {
+            throw new IOException(holders.explain(e), e);
+        }
     }
 
     /** Detaches all of them in one writing, so that the lock is taken once. */
     List<Result> detach(List<Action.Detach> detachments) throws InterruptedException {
         try (var directory = StateDirectory.open(path)) {
-            if (directory == null || !directory.has(StateReader.DEVICES)) {
+            if (directory == null || !directory.has(RawState.DEVICES)) {
                 return all(detachments, Result.of(Outcome.ALREADY_DETACHED));
             }
             try (var _ = directory.lock(lockTimeout, true)) {
+                Leftovers.remove(directory);
                 return detach(directory, detachments);
             }
+        } catch (LockException e) {
+            return all(detachments, Result.failed(holders.explain(e)));
         } catch (IOException e) {
             return all(detachments, Result.failed(String.valueOf(e.getMessage())));
         } catch (UnreadableException e) {
-            return all(detachments, Result.failed(StateReader.DEVICES + " " + e.getMessage()));
+            return all(detachments, Result.failed(RawState.DEVICES + " " + e.getMessage()));
         }
     }
 
@@ -51,7 +75,7 @@ final class Detacher {
         var places = detachments.stream().map(Detacher::place).toList();
         var removed = new HashSet<>(DevicesFile.remove(file, Set.copyOf(places)));
         if (!removed.isEmpty()) {
-            directory.replace(StateReader.DEVICES, GenvJson.write(file));
+            directory.replace(RawState.DEVICES, GenvJson.write(file));
         }
         return places.stream()
                 .map(place -> Result.of(removed.remove(place) ? Outcome.DETACHED : Outcome.ALREADY_DETACHED))
@@ -64,9 +88,9 @@ final class Detacher {
 
     private static byte @Nullable [] read(StateDirectory directory) throws IOException {
         try {
-            return directory.read(StateReader.DEVICES);
+            return directory.read(RawState.DEVICES);
         } catch (IOException e) {
-            throw new IOException(StateReader.DEVICES + ": " + e.getMessage(), e);
+            throw new IOException(RawState.DEVICES + ": " + e.getMessage(), e);
         }
     }
 

@@ -12,12 +12,16 @@ import java.lang.foreign.MemorySegment;
  * @param mode type and permissions, as in stat(2)
  * @param uid its owner
  * @param size in bytes
- * @param device the file system it is on; only to be compared
+ * @param device the file system it is on: its major number in the upper half, its minor number in the lower
+ * @param links how many names it has; 0 where it was removed
+ * @param modified when its content was last written, in nanoseconds
+ * @param changed when anything of it was last changed, in nanoseconds; nobody can set this back
  */
-record FileStatus(int mode, long uid, long inode, long size, long device) {
+record FileStatus(int mode, long uid, long inode, long size, long device, long links, long modified, long changed) {
     private static final int TYPE = 0170000;
     private static final int REGULAR = 0100000;
     private static final int PERMISSIONS = 07777;
+    private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
     /** Reads {@code struct statx}. */
     static FileStatus ofStatx(MemorySegment status) {
@@ -26,7 +30,18 @@ record FileStatus(int mode, long uid, long inode, long size, long device) {
                 Integer.toUnsignedLong(status.get(JAVA_INT, 20)),
                 status.get(JAVA_LONG, 32),
                 status.get(JAVA_LONG, 40),
-                (long) status.get(JAVA_INT, 136) << Integer.SIZE | Integer.toUnsignedLong(status.get(JAVA_INT, 140)));
+                device(status.get(JAVA_INT, 136), status.get(JAVA_INT, 140)),
+                Integer.toUnsignedLong(status.get(JAVA_INT, 16)),
+                time(status, 112),
+                time(status, 96));
+    }
+
+    static long device(int major, int minor) {
+        return (long) major << Integer.SIZE | Integer.toUnsignedLong(minor);
+    }
+
+    private static long time(MemorySegment status, long offset) {
+        return status.get(JAVA_LONG, offset) * NANOS_PER_SECOND + status.get(JAVA_INT, offset + Long.BYTES);
     }
 
     boolean isRegular() {

@@ -9,6 +9,8 @@ final class GenvLock implements AutoCloseable {
     static final String NAME = "genv.lock";
     private static final int MODE = 0666;
     private static final long PAUSE_MILLIS = 10;
+    /** To open or make the file, while others make and remove it. */
+    private static final int MOST_ATTEMPTS = 100;
 
     private final Descriptor file;
 
@@ -16,17 +18,23 @@ final class GenvLock implements AutoCloseable {
         this.file = file;
     }
 
+    /**
+     * Waits for it.
+     *
+     * @return null where there is no lock file and none is to be made: then nobody holds it
+     * @throws LockException where it cannot be had in this time
+     */
     static @Nullable GenvLock acquire(int directory, Duration timeout, boolean create)
             throws IOException, InterruptedException {
-        var start = System.nanoTime();
-        while (true) {
+        var deadline = System.nanoTime() + timeout.toNanos();
+        do {
             var file = open(directory, create);
             if (file == null) {
                 return null;
             }
             var locked = false;
             try {
-                locked = waitFor(file, start, timeout) && isStillThere(directory, file);
+                locked = waitFor(directory, file, deadline, timeout);
                 if (locked) {
                     return new GenvLock(file);
                 }
@@ -35,10 +43,8 @@ final class GenvLock implements AutoCloseable {
                     file.close();
                 }
             }
-            if (System.nanoTime() - start > timeout.toNanos() * 2) {
-                throw new IOException(NAME + " is replaced again and again");
-            }
-        }
+        } while (System.nanoTime() - deadline < 0);
+        throw LockException.unusable("is replaced again and again", null);
     }
 
     /** Closing the descriptor gives the lock back. */
@@ -47,24 +53,28 @@ final class GenvLock implements AutoCloseable {
         file.close();
     }
 
-    private static boolean waitFor(Descriptor file, long start, Duration timeout)
+    /** False where the file was replaced: whoever replaced it is not kept out by the one that we hold or wait for. */
+    private static boolean waitFor(int directory, Descriptor file, long deadline, Duration timeout)
             throws IOException, InterruptedException {
-        if (!Libc.status(file.number()).isRegular()) {
-            throw new IOException(NAME + " is not a regular file");
+        var status = Libc.status(file.number());
+        if (!status.isRegular()) {
+            throw LockException.unusable("is not a regular file", null);
         }
         while (!Libc.tryFlock(file.number())) {
-            if (System.nanoTime() - start >= timeout.toNanos()) {
-                throw new LockTimeoutException(timeout);
+            if (System.nanoTime() - deadline >= 0) {
+                throw LockException.timeout(timeout, status);
             }
             Thread.sleep(PAUSE_MILLIS);
+            if (!isStillThere(directory, status)) {
+                return false;
+            }
         }
-        return true;
+        return isStillThere(directory, status);
     }
 
-    /** Whoever replaced the file while we waited is not kept out by the one that we hold. */
-    private static boolean isStillThere(int directory, Descriptor file) throws IOException {
+    private static boolean isStillThere(int directory, FileStatus file) throws IOException {
         try {
-            return Libc.status(directory, NAME).isSameFile(Libc.status(file.number()));
+            return Libc.status(directory, NAME).isSameFile(file);
         } catch (Errno e) {
             if (e.is(Errno.ENOENT)) {
                 return false;
@@ -74,12 +84,12 @@ final class GenvLock implements AutoCloseable {
     }
 
     private static @Nullable Descriptor open(int directory, boolean create) throws IOException {
-        while (true) {
+        for (var attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
             try {
                 return new Descriptor(Libc.openat(directory, NAME, Libc.O_RDONLY, 0));
             } catch (Errno e) {
                 if (!e.is(Errno.ENOENT)) {
-                    throw new IOException(NAME + " cannot be opened: " + e.getMessage(), e);
+                    throw LockException.unusable("cannot be opened: " + e.getMessage(), e);
                 }
                 if (!create) {
                     return null;
@@ -91,9 +101,10 @@ final class GenvLock implements AutoCloseable {
                 return file;
             } catch (Errno e) {
                 if (!e.is(Errno.EEXIST)) {
-                    throw e;
+                    throw LockException.unusable("cannot be made: " + e.getMessage(), e);
                 }
             }
         }
+        throw LockException.unusable("comes and goes", null);
     }
 }

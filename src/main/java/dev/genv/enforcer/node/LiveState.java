@@ -28,6 +28,7 @@ final class LiveState {
         this.missing = missing;
         envs = content(state.envs(), Part.ENVIRONMENTS, EnvsFile.EMPTY);
         file = content(state.devices(), Part.ATTACHMENTS, DevicesFile.EMPTY);
+        problems.addAll(state.problems());
         problems.addAll(envs.problems());
         problems.addAll(file.problems());
         environments = alive(proc, spared);

@@ -32,6 +32,8 @@ public final class NodeHost implements Host {
     private final StateReader state;
     private final Signaller signaller;
     private final Detacher detacher;
+    private final LockHolders holders;
+    private @Nullable ActingLock acting;
 
     /**
      * Where things are on this machine, and how long to wait for them.
@@ -71,9 +73,10 @@ public final class NodeHost implements Host {
                         places.requireHostPid(), care.acts() && care.signals(), care.acts(), places.stateDirectory()));
         probe = new ProcessProbe(proc);
         gpus = new NvidiaSmi(places.nvidiaSmi(), places.gpuTimeout());
-        state = new StateReader(places.stateDirectory(), places.lockTimeout());
+        holders = new LockHolders(proc);
+        state = new StateReader(places.stateDirectory(), places.lockTimeout(), holders);
         signaller = new Signaller(probe);
-        detacher = new Detacher(places.stateDirectory(), places.lockTimeout());
+        detacher = new Detacher(places.stateDirectory(), places.lockTimeout(), holders);
     }
 
     /**
@@ -100,6 +103,25 @@ public final class NodeHost implements Host {
         return rights.missing().stream().map(right -> right.problem().detail()).toList();
     }
 
+    /**
+     * From now on we act here, unless another enforcer does; and what one that was killed left unfinished is removed.
+     *
+     * @return what was done or could not be done; nothing where there was nothing to do
+     */
+    public Optional<String> takeCharge() throws InterruptedException {
+        acting = new ActingLock(stateDirectory, holders);
+        try {
+            var removed = detacher.removeLeftovers();
+            return removed.isEmpty()
+                    ? Optional.empty()
+                    : Optional.of("%s: removed %d file(s) that an earlier run left unfinished"
+                            .formatted(stateDirectory, removed.size()));
+        } catch (IOException e) {
+            return Optional.of("%s: what an earlier run left unfinished is not removed yet: %s"
+                    .formatted(stateDirectory, e.getMessage()));
+        }
+    }
+
     @Override
     public String name() {
         return name;
@@ -109,6 +131,10 @@ public final class NodeHost implements Host {
     public Look look(Set<ProcessId> asked) throws InterruptedException {
         var problems = new ArrayList<Problem>();
         var missing = EnumSet.noneOf(Part.class);
+        var standing = acting == null ? ActingLock.Standing.ACTING : acting.take();
+        if (standing.problem() != null) {
+            problems.add(standing.problem());
+        }
         // The processes first and the state after: so a process that has just been started in a new environment is
         // never taken for one whose environment is not there.
         var lacking = rights.missing();
@@ -131,7 +157,7 @@ public final class NodeHost implements Host {
                 proc.driverVersion(),
                 ended,
                 lacking.stream().map(MissingRight::name).toList(),
-                watchesOnly());
+                standing.other() == null ? watchesOnly() : standing.other());
     }
 
     private @Nullable String watchesOnly() {
@@ -173,7 +199,7 @@ public final class NodeHost implements Host {
 
     private static boolean isEmpty(Path directory) throws IOException {
         try (var entries = Files.list(directory)) {
-            return entries.findAny().isEmpty();
+            return entries.allMatch(entry -> entry.endsWith(ActingLock.NAME));
         }
     }
 }

@@ -22,6 +22,9 @@ final class ProcFs {
     private static final String FIRST_PID_NAMESPACE = "pid:[4026531836]";
 
     private static final int LARGEST_OTHER = 1 << 20;
+    /** Of what users can make longer: they choose how many locks they hold. */
+    private static final int LARGEST_LIST = 16 << 20;
+
     private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
     private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s");
     private static final Pattern UID = Pattern.compile("^Uid:\\s+([0-9]{1,10})\\s", Pattern.MULTILINE);
@@ -175,6 +178,17 @@ final class ProcFs {
             }
         }
         return numbers;
+    }
+
+    /** The locks of all files that anybody holds. */
+    List<String> locks() throws IOException {
+        return lines("locks");
+    }
+
+    private List<String> lines(String file) throws IOException {
+        return new String(read(root.resolve(file), LARGEST_LIST), StandardCharsets.UTF_8)
+                .lines()
+                .toList();
     }
 
     /** The version of the NVIDIA driver, where its kernel module is loaded. */

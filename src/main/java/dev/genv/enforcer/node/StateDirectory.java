@@ -1,10 +1,12 @@
 package dev.genv.enforcer.node;
 
 import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HexFormat;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.List;
+import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class StateDirectory implements AutoCloseable {
     static final int LARGEST_FILE = 16 << 20;
+    /** Users choose how many files there are. */
+    private static final int MOST_NAMES = 10_000;
+
     private static final int EVERYBODYS_FILE = 0666;
     private static final int EVERYBODYS_DIRECTORY = 0777;
 
@@ -76,13 +81,9 @@ final class StateDirectory implements AutoCloseable {
 
     /** Puts a finished file in the place of another: whoever looks sees the old one or the new one, whole. */
     void replace(String name, byte[] content) throws IOException {
-        var temporary = "." + name + ".genv-enforcer-"
-                + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong());
-        var flags = Libc.O_WRONLY | Libc.O_CREAT | Libc.O_EXCL;
-        try (var file = new Descriptor(Libc.openat(directory.number(), temporary, flags, EVERYBODYS_FILE))) {
-            Libc.fchmod(file.number(), EVERYBODYS_FILE); // whatever the umask is
-            Libc.write(file.number(), content);
-            Libc.fsync(file.number());
+        var temporary = Leftovers.newName(name);
+        try {
+            make(temporary, EVERYBODYS_FILE, content);
             Libc.renameat(directory.number(), temporary, name);
         } catch (Errno e) {
             removeQuietly(temporary, e);
@@ -92,11 +93,52 @@ final class StateDirectory implements AutoCloseable {
     }
 
     /**
+     * Makes a file that is not there yet, finished and on the disk.
+     *
+     * @throws Errno also where there is one
+     */
+    void make(String name, int mode, byte[] content) throws IOException {
+        var flags = Libc.O_WRONLY | Libc.O_CREAT | Libc.O_EXCL;
+        try (var file = new Descriptor(Libc.openat(directory.number(), name, flags, mode))) {
+            Libc.fchmod(file.number(), mode); // whatever the umask is
+            Libc.write(file.number(), content);
+            Libc.fsync(file.number());
+        }
+    }
+
+    /** Opens whatever stands there for reading, but no link. */
+    Descriptor open(String name) throws IOException {
+        return new Descriptor(Libc.openat(directory.number(), name, Libc.O_RDONLY, 0));
+    }
+
+    void remove(String name) throws IOException {
+        Libc.unlinkat(directory.number(), name);
+    }
+
+    /** What is in it; of a great many, some. */
+    List<String> names() throws IOException {
+        // The listing is of the directory that is open, whatever its path leads to by now.
+        try (var entries = Files.newDirectoryStream(Path.of("/proc/self/fd", Integer.toString(directory.number())))) {
+            return StreamSupport.stream(entries.spliterator(), false)
+                    .limit(MOST_NAMES)
+                    .map(entry -> String.valueOf(entry.getFileName()))
+                    .toList();
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+    }
+
+    /** What the kernel says of the directory itself. */
+    FileStatus status() throws IOException {
+        return Libc.status(directory.number());
+    }
+
+    /**
      * Waits for genv's lock.
      *
      * @param create whether to make the lock file where there is none; otherwise there is nobody to wait for, and null
      *     comes back
-     * @throws LockTimeoutException where somebody held it for longer than that
+     * @throws LockException where it cannot be had in this time, or is none
      */
     @Nullable
     GenvLock lock(Duration timeout, boolean create) throws IOException, InterruptedException {
@@ -108,12 +150,17 @@ final class StateDirectory implements AutoCloseable {
     }
 
     boolean has(String name) throws IOException {
+        return status(name) != null;
+    }
+
+    /** What stands there, without following a link; null where there is nothing. */
+    @Nullable
+    FileStatus status(String name) throws IOException {
         try {
-            Libc.status(directory.number(), name);
-            return true;
+            return Libc.status(directory.number(), name);
         } catch (Errno e) {
             if (e.is(Errno.ENOENT)) {
-                return false;
+                return null;
             }
             throw e;
         }

@@ -2,6 +2,7 @@ package dev.genv.enforcer.node;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
 class DetacherTest {
+    private static final LockHolders HOLDERS = new LockHolders(new ProcFs(Path.of("/proc")));
     private static final Attachment MINE = new Attachment("mine", "4g", "20/11/2026 10:00:00");
     private static final Attachment LATER = new Attachment("mine", "4g", "20/11/2026 10:00:01");
     private static final Attachment OTHERS = new Attachment("\u00fcbung", null, "20/11/2026 10:00:00");
@@ -31,7 +33,7 @@ class DetacherTest {
     DetacherTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
         file = path.resolve("devices.json");
-        detacher = new Detacher(path, Duration.ofMillis(200));
+        detacher = new Detacher(path, Duration.ofMillis(200), HOLDERS);
     }
 
     @Test
@@ -79,7 +81,9 @@ class DetacherTest {
         try (var directory = requireNonNull(StateDirectory.open(path));
                 var lock = directory.lock(Duration.ofSeconds(1), true)) {
             assertThat(lock).isNotNull();
-            assertThat(assertUntouched(Outcome.FAILED, 0, MINE)).contains("genv.lock is held by another program");
+            assertThat(assertUntouched(Outcome.FAILED, 0, MINE))
+                    .contains("genv.lock is held by another program")
+                    .contains("process %d ".formatted(ProcessHandle.current().pid()));
         }
         assertThat(detach(0, MINE)).containsExactly(Result.of(Outcome.DETACHED));
     }
@@ -111,9 +115,60 @@ class DetacherTest {
     void aDirectoryThatCannotBeOpenedIsAFailure() throws Exception {
         files().device(0, MINE).write();
         Files.createSymbolicLink(path.resolveSibling("link"), path);
-        var result = new Detacher(path.resolveSibling("link"), Duration.ofSeconds(1)).detach(List.of(action(0, MINE)));
+        var result = new Detacher(path.resolveSibling("link"), Duration.ofSeconds(1), HOLDERS)
+                .detach(List.of(action(0, MINE)));
         assertThat(result).extracting(Result::outcome).containsExactly(Outcome.FAILED);
         assertThat(file).hasBinaryContent(bytes(files().device(0, MINE)));
+    }
+
+    @Test
+    void whatAKilledRunLeftUnfinishedIsRemovedBeforeAnythingElse() throws Exception {
+        files().device(0, MINE).write();
+        var left =
+                List.of(".devices.json.genv-enforcer-0123456789abcdef", ".devices.json.genv-enforcer-ffffffffffffffff");
+        for (var name : left) {
+            Files.writeString(path.resolve(name), "{");
+        }
+        assertThat(detach(0, MINE)).containsExactly(Result.of(Outcome.DETACHED));
+        assertThat(path.toFile().list()).containsExactlyInAnyOrder("devices.json", "envs.json", "genv.lock");
+        assertThat(detacher.removeLeftovers()).isEmpty();
+    }
+
+    @Test
+    void whatIsLeftIsRemovedUnderTheLockAndNothingElse() throws Exception {
+        var others = List.of(
+                ".devices.json.genv-enforcer-0123456789ABCDEF",
+                ".devices.json.genv-enforcer-0123456789abcde",
+                ".devices.json.genv-enforcer-0123456789abcdef0",
+                ".envs.json.genv-enforcer-0123456789abcdef",
+                "x.devices.json.genv-enforcer-0123456789abcdef",
+                ".devices.json.swp");
+        for (var name : others) {
+            Files.createFile(path.resolve(name));
+        }
+        assertThat(detacher.removeLeftovers()).isEmpty();
+        assertThat(path.resolve("genv.lock")).doesNotExist();
+        var precious = Files.writeString(path.resolveSibling("precious"), "precious");
+        Files.createSymbolicLink(path.resolve(".devices.json.genv-enforcer-0000000000000000"), precious);
+        var directory = Files.createDirectory(path.resolve(".devices.json.genv-enforcer-1111111111111111"));
+        try (var held = requireNonNull(StateDirectory.open(path));
+                var lock = held.lock(Duration.ofSeconds(1), true)) {
+            assertThat(lock).isNotNull();
+            assertThatThrownBy(detacher::removeLeftovers)
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("genv.lock is held");
+        }
+        assertThat(detacher.removeLeftovers()).containsExactly(".devices.json.genv-enforcer-0000000000000000");
+        assertThat(precious).hasContent("precious");
+        assertThat(directory).isDirectory();
+        assertThat(others).allSatisfy(name -> assertThat(path.resolve(name)).exists());
+    }
+
+    @Test
+    void withoutADirectoryNothingIsLeft() throws Exception {
+        Files.delete(path);
+        assertThat(detacher.removeLeftovers()).isEmpty();
+        assertThat(path).doesNotExist();
     }
 
     /** Tries it and gives the detail of what came of it. */

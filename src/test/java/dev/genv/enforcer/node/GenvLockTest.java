@@ -68,7 +68,7 @@ class GenvLockTest {
             var start = System.nanoTime();
             for (var create : new boolean[] {true, false}) {
                 assertThatThrownBy(() -> directory.lock(SHORT, create))
-                        .isInstanceOf(LockTimeoutException.class)
+                        .isInstanceOfSatisfying(LockException.class, GenvLockTest::isTimeout)
                         .hasMessageContaining("for longer than 200 ms");
             }
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(SHORT.multipliedBy(2), LONG);
@@ -110,8 +110,22 @@ class GenvLockTest {
             held.close();
             try (var lock = waiting.get()) {
                 assertThat(lock).isNotNull();
-                assertThatThrownBy(() -> directory.lock(SHORT, true)).isInstanceOf(LockTimeoutException.class);
+                assertThatThrownBy(() -> directory.lock(SHORT, true))
+                        .isInstanceOfSatisfying(LockException.class, GenvLockTest::isTimeout);
             }
+        }
+    }
+
+    /** Otherwise whoever holds a file that is gone keeps us waiting for it. */
+    @Test
+    void nobodyIsWaitedForOnAFileThatIsNoLongerTheLock() throws Exception {
+        try (var held = requireNonNull(directory.lock(SHORT, true));
+                var executor = Executors.newVirtualThreadPerTaskExecutor()) {
+            assertThat(held).isNotNull();
+            var waiting = executor.submit(() -> directory.lock(LONG, true));
+            await().until(() -> timesOpen() == 2);
+            Files.move(Files.createFile(file.resolveSibling("new")), file, ATOMIC_MOVE);
+            closed(waiting);
         }
     }
 
@@ -147,10 +161,17 @@ class GenvLockTest {
     private void assertRefused(String why) {
         for (var create : new boolean[] {true, false}) {
             assertThatThrownBy(() -> directory.lock(LONG, create))
-                    .isInstanceOf(IOException.class)
-                    .isNotInstanceOf(LockTimeoutException.class)
+                    .isInstanceOfSatisfying(LockException.class, e -> {
+                        assertThat(e.code()).isEqualTo("lock_unusable");
+                        assertThat(e.file()).isNull();
+                    })
                     .hasMessageContainingAll("genv.lock", why);
         }
+    }
+
+    private static void isTimeout(LockException e) {
+        assertThat(e.code()).isEqualTo("lock_timeout");
+        assertThat(e.file()).isNotNull();
     }
 
     private static void closed(Future<@Nullable GenvLock> waiting) throws Exception {

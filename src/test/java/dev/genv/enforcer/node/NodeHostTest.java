@@ -187,6 +187,33 @@ class NodeHostTest {
         }
     }
 
+    @Test
+    void whoTakesChargeWhereAnotherHasOnlyWatches() throws Exception {
+        files().device(0).device(1).write();
+        assertThat(host.takeCharge()).isEmpty();
+        assertThat(host.look(Set.of()).watchesOnly()).isNull();
+        try (var other = new ActingLock(state, new LockHolders(new ProcFs(Path.of("/proc"))))) {
+            assertThat(other.take().other()).isNotNull();
+            Files.delete(state.resolve(ActingLock.NAME));
+            assertThat(other.take().other()).isNull();
+            var look = host.look(Set.of());
+            assertThat(look.watchesOnly()).contains("another enforcer");
+            assertThat(look.snapshot().problems()).extracting(Problem::code).containsExactly("second_enforcer");
+            assertThat(look.snapshot().missing()).isEmpty();
+        }
+        assertThat(host.look(Set.of()).watchesOnly()).isNull();
+    }
+
+    @Test
+    void whoTakesChargeRemovesWhatWasLeftUnfinished() throws Exception {
+        files().device(0).device(1).write();
+        Files.createFile(state.resolve(".devices.json.genv-enforcer-0123456789abcdef"));
+        assertThat(host.takeCharge())
+                .hasValueSatisfying(said -> assertThat(said).contains("removed 1 file"));
+        assertThat(state.resolve(".devices.json.genv-enforcer-0123456789abcdef"))
+                .doesNotExist();
+    }
+
     private StateFiles files() {
         return new StateFiles(state);
     }

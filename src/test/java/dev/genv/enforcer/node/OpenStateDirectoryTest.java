@@ -46,6 +46,16 @@ class OpenStateDirectoryTest {
     }
 
     @Test
+    void theFileOfAnEnforcerIsNothing() throws IOException {
+        assumeThat(Libc.effectiveUid())
+                .as("only root has a directory of root's")
+                .isZero();
+        Files.createFile(state.resolve(".genv-enforcer.lock"));
+        assertThat(host.openStateDirectoryToEverybody()).isPresent();
+        assertThat(mode()).isEqualTo(0777);
+    }
+
+    @Test
     void oneWithAnythingInItIsLeftAlone() throws IOException {
         Files.createFile(state.resolve("envs.json"));
         assertThat(host.openStateDirectoryToEverybody()).isEmpty();

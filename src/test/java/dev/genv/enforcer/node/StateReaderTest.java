@@ -7,11 +7,21 @@ import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -25,7 +35,7 @@ class StateReaderTest {
 
     StateReaderTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
-        reader = new StateReader(path, Duration.ofMillis(200));
+        reader = new StateReader(path, Duration.ofMillis(200), new LockHolders(new ProcFs(Path.of("/proc"))));
     }
 
     @Test
@@ -88,23 +98,83 @@ class StateReaderTest {
         assertUnreadable(reader.read().devices(), "state_unreadable", path.toString());
     }
 
+    /** So nobody escapes by holding the lock. */
     @Test
-    void waitsForGenvsLockButNotForEver() throws Exception {
+    void whileSomebodyHoldsTheLockItIsReadWithoutItAndTheHolderIsNamed() throws Exception {
         new StateFiles(path).env("1", 1000, null, null).device(0).write();
         try (var directory = requireNonNull(StateDirectory.open(path));
                 var lock = directory.lock(Duration.ofSeconds(1), true)) {
             assertThat(lock).isNotNull();
-            assertUnreadable(reader.read().envs(), "lock_timeout", "genv.lock");
-            assertUnreadable(reader.read().devices(), "lock_timeout", "genv.lock");
+            var state = reader.read();
+            assertThat(envs(state).environments()).hasSize(1);
+            assertThat(devices(state).devices()).hasSize(1);
+            assertThat(state.problems()).singleElement().satisfies(problem -> {
+                assertThat(problem.code()).isEqualTo("lock_timeout");
+                assertThat(problem.detail())
+                        .contains(
+                                "genv.lock is held by another program, for longer than 200 ms",
+                                "process %d (".formatted(ProcessHandle.current().pid()),
+                                "of uid " + Libc.effectiveUid());
+            });
         }
         assertThat(envs(reader.read()).environments()).hasSize(1);
+        assertThat(reader.read().problems()).isEmpty();
     }
 
     @Test
-    void aLockFileThatIsNoFileIsAProblem() throws Exception {
+    void withoutTheLockABadFileStillCostsItselfOnly() throws Exception {
         new StateFiles(path).env("1", 1000, null, null).device(0).write();
         Files.createDirectory(path.resolve("genv.lock"));
-        assertUnreadable(reader.read().envs(), "state_unreadable", "genv.lock");
+        Files.writeString(path.resolve("envs.json"), "{\"envs\": [");
+        var state = reader.read();
+        assertUnreadable(state.envs(), "state_unreadable", "envs.json is not JSON");
+        assertThat(devices(state).devices()).hasSize(1);
+    }
+
+    @Test
+    void withoutTheLockAndWithoutFilesItIsAFreshMachine() throws Exception {
+        Files.createDirectory(path.resolve("genv.lock"));
+        assertThat(reader.read().envs()).isInstanceOf(State.File.Absent.class);
+        assertThat(reader.read().devices()).isInstanceOf(State.File.Absent.class);
+    }
+
+    /** What genv does, and what a holder may do while we read: a file is empty, then half, then whole. */
+    @Test
+    void withoutTheLockNothingHalfWrittenIsBelieved() throws Exception {
+        var few = new StateFiles(path).env("1", 1000, null, null).envsJson();
+        var many = IntStream.range(0, 200)
+                .mapToObj(i -> "{\"eid\": \"%d\", \"uid\": 1, \"pids\": []}".formatted(i))
+                .collect(Collectors.joining(", ", "{\"envs\": [", "]}"));
+        var file = Files.writeString(path.resolve("envs.json"), few);
+        Files.createDirectory(path.resolve("genv.lock"));
+        try (var writer = new Rewriting(file, List.of(few, many))) {
+            for (var look = 0; look < 3; look++) {
+                if (reader.read().envs() instanceof State.File.Present<EnvsFile>(var content)) {
+                    assertThat(content.environments().size()).isIn(1, 200);
+                }
+            }
+            assertThat(writer.rounds()).isPositive();
+        }
+        assertThat(envs(reader.read()).environments().size()).isIn(1, 200);
+    }
+
+    @Test
+    void aLockFileThatIsNoneIsReadWithout() throws Exception {
+        new StateFiles(path).env("1", 1000, null, null).device(0).write();
+        var lock = path.resolve("genv.lock");
+        for (var obstacle : List.<Obstacle>of(
+                Files::createDirectory,
+                Fifo::at,
+                link -> Files.createSymbolicLink(link, path.resolveSibling("elsewhere")),
+                link -> Files.createSymbolicLink(link, Path.of("/etc/passwd")))) {
+            obstacle.put(lock);
+            var state = reader.read();
+            assertThat(envs(state).environments()).hasSize(1);
+            assertThat(devices(state).devices()).hasSize(1);
+            assertThat(state.problems()).extracting(Problem::code).containsExactly("lock_unusable");
+            Files.delete(lock);
+        }
+        assertThat(reader.read().problems()).isEmpty();
     }
 
     @Test
@@ -133,5 +203,40 @@ class StateReaderTest {
             assertThat(unreadable.problem().code()).isEqualTo(code);
             assertThat(unreadable.problem().detail()).contains(why);
         });
+    }
+
+    private interface Obstacle {
+        void put(Path path) throws Exception;
+    }
+
+    /** Somebody who writes these texts into a file, one after the other, in place and in two halves, until closed. */
+    private static final class Rewriting implements AutoCloseable {
+        private final AtomicInteger rounds = new AtomicInteger();
+        private final AtomicBoolean stopped = new AtomicBoolean();
+        private final CompletableFuture<Void> writing;
+
+        Rewriting(Path file, List<String> texts) {
+            writing = CompletableFuture.runAsync(() -> {
+                try {
+                    while (!stopped.get()) {
+                        var text = texts.get(rounds.getAndIncrement() % texts.size());
+                        Files.writeString(file, text.substring(0, text.length() / 2));
+                        Files.writeString(file, text.substring(text.length() / 2), StandardOpenOption.APPEND);
+                    }
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+        }
+
+        int rounds() {
+            return rounds.get();
+        }
+
+        @Override
+        public void close() {
+            stopped.set(true);
+            writing.join();
+        }
     }
 }
