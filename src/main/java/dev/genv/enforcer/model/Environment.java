@@ -40,6 +40,11 @@ public record Environment(
         this(eid, uid, username, creation, config, pids, kernelIds, Ownership.UNDISPUTED);
     }
 
+    /** The same with other pids. */
+    public Environment with(List<Integer> otherPids) {
+        return new Environment(eid, uid, username, creation, config, otherPids, kernelIds, ownership);
+    }
+
     public Environment with(Ownership other) {
         return new Environment(eid, uid, username, creation, config, pids, kernelIds, other);
     }

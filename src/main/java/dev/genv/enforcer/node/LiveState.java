@@ -86,7 +86,7 @@ final class LiveState {
         try {
             for (var environment : envs.environments()) {
                 if (liveness.isAlive(environment)) {
-                    alive.add(environment);
+                    alive.add(liveness.withoutDeadPids(environment));
                 }
             }
             return new Owners(PidOwners.of(alive, proc), spared.accounts(), spared.exempt()).judge(alive);

@@ -12,12 +12,15 @@ final class Liveness {
     /** What could be a kernel's file among all arguments; read once, and only if some environment has kernels alone. */
     private @Nullable Set<String> kernelFiles;
 
+    /** What runs; read once, for a file can list any number of pids. */
+    private @Nullable Set<Integer> running;
+
     Liveness(ProcFs proc) {
         this.proc = proc;
     }
 
     boolean isAlive(Environment environment) throws IOException {
-        if (environment.pids().stream().anyMatch(proc::exists)) {
+        if (environment.pids().stream().anyMatch(running()::contains)) {
             return true;
         }
         for (var kernel : environment.kernelIds()) {
@@ -26,6 +29,20 @@ final class Liveness {
             }
         }
         return false;
+    }
+
+    /** The same environment with those of its pids alone that are there: the others mean nothing, and may be many. */
+    Environment withoutDeadPids(Environment environment) throws IOException {
+        var there = running();
+        return environment.with(
+                environment.pids().stream().distinct().filter(there::contains).toList());
+    }
+
+    private Set<Integer> running() throws IOException {
+        if (running == null) {
+            running = new HashSet<>(proc.pids());
+        }
+        return running;
     }
 
     /**

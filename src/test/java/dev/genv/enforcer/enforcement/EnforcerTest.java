@@ -206,6 +206,34 @@ class EnforcerTest {
                 assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS));
     }
 
+    /** The signal was sent, if late: another one would be the second. */
+    @Test
+    void whatAHostDoesTooLateIsNotDoneAgain() {
+        var release = new CountDownLatch(1);
+        var node = new FakeHost(host().devices(1).with(process(1).uses(0))).answers(_ -> {
+            awaitUninterruptibly(release);
+            return Result.of(Outcome.SIGNALLED);
+        });
+        var setup = setup(ServiceMode.ENFORCE, true, node);
+        var impatient = new Enforcer.Setup(
+                setup.hosts(),
+                false,
+                setup.policy(),
+                ServiceMode.ENFORCE,
+                true,
+                Restraint.NONE,
+                setup.lookTimeout(),
+                Duration.ofMillis(200));
+        var enforcer = new Enforcer(impatient, journal, Ticker.ofSystem(), List.of());
+
+        assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.ACTION_FAILED);
+        release.countDown();
+
+        await().untilAsserted(() ->
+                assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS));
+        assertThat(node.performed).hasSize(1);
+    }
+
     @Test
     void neverRunsTwoCyclesAtATime() throws InterruptedException {
         var looking = new CountDownLatch(1);

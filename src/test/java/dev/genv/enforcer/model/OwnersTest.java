@@ -94,9 +94,9 @@ class OwnersTest {
         var many = IntStream.range(5000, 10_000)
                 .mapToObj(uid -> env("e" + uid).user("dave").uid(uid).build())
                 .toList();
-        assertThat(owners().judge(many)).allSatisfy(each -> assertThat(
-                        each.ownership().dispute())
-                .endsWith("5007 and 4992 more go by the same user name"));
+        assertThat(owners().judge(many))
+                .allSatisfy(each ->
+                        assertThat(each.ownership().dispute()).endsWith("5007 and 4992 more go by the same user name"));
     }
 
     @Test

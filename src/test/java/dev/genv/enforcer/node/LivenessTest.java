@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeout;
 
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -30,6 +31,15 @@ class LivenessTest {
         assertThat(isAlive(List.of(40, 41), List.of())).isTrue();
         assertThat(isAlive(List.of(40, 42), List.of())).isFalse();
         assertThat(isAlive(List.of(), List.of())).isFalse();
+    }
+
+    @Test
+    void pidsThatAreNotThereAreLeftOut() throws IOException {
+        proc.process(41);
+        proc.process(43).state('Z');
+        var environment = EnvBuilder.env("a").pids(40, 41, 41, -1, 43).build();
+        assertThat(new Liveness(new ProcFs(proc.root())).withoutDeadPids(environment).pids())
+                .containsExactly(41, 43);
     }
 
     @Test
