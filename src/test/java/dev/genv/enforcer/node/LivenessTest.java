@@ -38,7 +38,9 @@ class LivenessTest {
         proc.process(41);
         proc.process(43).state('Z');
         var environment = EnvBuilder.env("a").pids(40, 41, 41, -1, 43).build();
-        assertThat(new Liveness(new ProcFs(proc.root())).withoutDeadPids(environment).pids())
+        assertThat(new Liveness(new ProcFs(proc.root()))
+                        .withoutDeadPids(environment)
+                        .pids())
                 .containsExactly(41, 43);
     }
 
