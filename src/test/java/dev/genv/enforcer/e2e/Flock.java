@@ -27,6 +27,10 @@ final class Flock implements AutoCloseable {
         return new Flock(process);
     }
 
+    long pid() {
+        return process.pid();
+    }
+
     boolean isHeld() {
         return process.isAlive();
     }
