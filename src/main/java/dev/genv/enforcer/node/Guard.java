@@ -65,7 +65,10 @@ final class Guard {
             return Optional.empty();
         } catch (IOException e) {
             // Its processes may be there all the same, and none of them must end for that.
-            problems.add(unusable(program, "it cannot be examined: " + e));
+            problems.add(new Problem(
+                    "protected_unusable",
+                    "%s cannot be examined, so that no process is ended that could run it: %s; correct it, or take it out of %s"
+                            .formatted(program.path(), e, PROTECTED)));
             return Optional.of(new ProtectedFile(program.path(), program.path(), 0, null, everybody, uid));
         }
     }

@@ -24,6 +24,7 @@ final class Node implements AutoCloseable {
     final StateFiles state;
     final FakeNvidiaSmi gpus;
     private final Map<String, String> settings = new TreeMap<>();
+    private final List<String> launcher = new ArrayList<>();
     private final List<Process> started = new ArrayList<>();
     private int runs;
 
@@ -49,6 +50,12 @@ final class Node implements AutoCloseable {
 
     Node variable(String name, String value) {
         settings.put(name, value);
+        return this;
+    }
+
+    /** The command that starts the program, such as one that takes rights away from it first. */
+    Node startedBy(String... command) {
+        launcher.addAll(List.of(command));
         return this;
     }
 
@@ -83,13 +90,15 @@ final class Node implements AutoCloseable {
         runs++;
         var out = directory.resolve("out-" + runs);
         var log = directory.resolve("log-" + runs);
-        var builder = new ProcessBuilder(
+        var command = new ArrayList<>(launcher);
+        command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "-Djava.io.tmpdir=" + directory,
                 "-jar",
-                JAR.toString());
+                JAR.toString()));
+        var builder = new ProcessBuilder(command);
         builder.directory(directory.toFile()).redirectOutput(out.toFile()).redirectError(log.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GENV_") || name.startsWith("QUARKUS_"));
         builder.environment().putAll(settings);

@@ -113,6 +113,27 @@ class OneCycleIT extends OnANode {
         }
     }
 
+    @Test
+    void whoIsExemptIsReportedAndSpared() throws IOException {
+        try (var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+
+            var output = node.set("NON_ENV_PROCESSES", "enforce")
+                    .set("EXEMPT_USERS", "no-such-user, " + Myself.uid())
+                    .once();
+
+            assertThat(output.exitCode()).isZero();
+            assertThat(output.out().getFirst())
+                    .isEqualTo("Process %d is not running in a GPU environment".formatted(stray.pid()));
+            assertThat(output.out().getLast())
+                    .contains("skipped_exempt")
+                    .contains("uid %d, of whom nothing is ended".formatted(Myself.uid()));
+            assertThat(output.log())
+                    .anyMatch(line -> line.contains("user_unknown_here") && line.contains("no-such-user"));
+            assertThat(stray.isAlive()).isTrue();
+        }
+    }
+
     /** Mallory names bob's environment and fills it: that is her own doing, and only she is ended for it. */
     @Test
     void nobodyIsEndedForTheMemoryOfAnotherUser() throws IOException {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.e2e;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.Myself;
@@ -108,6 +109,23 @@ class ServiceIT extends OnANode {
             assertThat(member.isAlive()).isTrue();
             assertThat(status(service, "/q/health/live")).isEqualTo(200);
             assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+        }
+    }
+
+    @Test
+    void aRightThatIsMissingIsSaidEverywhere() throws IOException {
+        assumeTrue(Myself.isRoot() && Myself.mayTouchOthers(), "only root has rights to lose");
+        node.startedBy("setpriv", "--bounding-set=-kill").set("NON_ENV_PROCESSES", "enforce");
+        try (var others = Child.ofUser(2001)) {
+            node.gpus.process(0, others.pid(), "10");
+            var service = node.serve();
+
+            awaitNotReady(service, "missing_right");
+            assertThat(get(service, "/hosts").getList("[0].missing_rights")).containsExactly("KILL");
+            assertThat(get(service, "/q/health/ready").getString("checks[0].data['gpu-1']"))
+                    .contains("--cap-add KILL");
+            assertThat(Files.readString(service.out())).contains("Rights are missing: KILL: ");
+            assertThat(others.isAlive()).isTrue();
         }
     }
 
