@@ -135,11 +135,11 @@ public final class NodeHost implements Host {
         if (standing.problem() != null) {
             problems.add(standing.problem());
         }
-        // The processes first and the state after: so a process that has just been started in a new environment is
-        // never taken for one whose environment is not there.
         var lacking = rights.missing();
         lacking.forEach(right -> problems.add(right.problem()));
         var spared = guard.look(problems);
+        // The processes first and the state after: so a process that has just been started in a new environment is
+        // never taken for one whose environment is not there.
         var seen = processes(spared, problems, missing);
         var environments = new LiveState(state.read(), proc, spared, problems, missing);
         var snapshot = new Snapshot(

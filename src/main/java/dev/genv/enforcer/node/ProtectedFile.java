@@ -2,6 +2,7 @@ package dev.genv.enforcer.node;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.Set;
@@ -25,9 +26,12 @@ record ProtectedFile(
      * Finds it.
      *
      * @throws UntrustedException where not root alone decides what file that is
-     * @throws java.nio.file.NoSuchFileException where there is none
+     * @throws NoSuchFileException where there is none
      */
     static ProtectedFile find(FileTree host, Path path, boolean everybody, long uid) throws IOException {
+        if (Files.notExists(host.follow(path, FileTree.Inspection.NONE))) {
+            throw new NoSuchFileException(path.toString());
+        }
         var place = host.follow(path, new TrustedOwners(Set.of(ROOT)));
         var status = Libc.status(place);
         if (!status.isRegular()) {

@@ -198,7 +198,7 @@ class NodeHostTest {
             assertThat(other.take().other()).isNull();
             var look = host.look(Set.of());
             assertThat(look.watchesOnly()).contains("another enforcer");
-            assertThat(look.snapshot().problems()).extracting(Problem::code).containsExactly("second_enforcer");
+            assertThat(problems(look.snapshot())).extracting(Problem::code).containsExactly("second_enforcer");
             assertThat(look.snapshot().missing()).isEmpty();
         }
         assertThat(host.look(Set.of()).watchesOnly()).isNull();
