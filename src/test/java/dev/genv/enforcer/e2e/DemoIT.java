@@ -2,7 +2,6 @@ package dev.genv.enforcer.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.testsupport.Myself;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -45,7 +44,7 @@ class DemoIT {
         assertThat(lines)
                 .filteredOn(line -> line.startsWith("Terminating process"))
                 .hasSize(4);
-        assertThat(lines).contains("Detaching environment 4005 of user %s from device 5".formatted(Myself.name()));
+        assertThat(lines).anyMatch(line -> line.matches("Detaching environment 4005 of user \\S+ from device 5"));
         assertThat(after).noneMatch(match -> Files.exists(Path.of("/proc", match.group(2))));
         assertThat(isEmpty(temporary)).isTrue();
     }
