@@ -16,8 +16,10 @@ import java.lang.foreign.MemorySegment;
  * @param links how many names it has; 0 where it was removed
  * @param modified when its content was last written, in nanoseconds
  * @param changed when anything of it was last changed, in nanoseconds; nobody can set this back
+ * @param born when it was made, in nanoseconds; 0 where the file system does not tell
  */
-record FileStatus(int mode, long uid, long inode, long size, long device, long links, long modified, long changed) {
+record FileStatus(
+        int mode, long uid, long inode, long size, long device, long links, long modified, long changed, long born) {
     private static final int TYPE = 0170000;
     private static final int REGULAR = 0100000;
     private static final int PERMISSIONS = 07777;
@@ -33,7 +35,8 @@ record FileStatus(int mode, long uid, long inode, long size, long device, long l
                 device(status.get(JAVA_INT, 136), status.get(JAVA_INT, 140)),
                 Integer.toUnsignedLong(status.get(JAVA_INT, 16)),
                 time(status, 112),
-                time(status, 96));
+                time(status, 96),
+                time(status, 80));
     }
 
     static long device(int major, int minor) {

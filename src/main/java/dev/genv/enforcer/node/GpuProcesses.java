@@ -48,7 +48,7 @@ final class GpuProcesses {
             }
             return new Found(listing.devices(), processes);
         } catch (ToolException e) {
-            return lost(new Problem("gpu_tool_failed", String.valueOf(e.getMessage())), problems, missing);
+            return lost(new Problem(e.code(), String.valueOf(e.getMessage())), problems, missing);
         } catch (IOException e) {
             return lost(new Problem("proc_unreadable", String.valueOf(e.getMessage())), problems, missing);
         }

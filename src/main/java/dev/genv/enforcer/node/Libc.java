@@ -40,7 +40,7 @@ final class Libc {
 
     private static final int LOCK_EX = 2;
     private static final int LOCK_NB = 4;
-    private static final int STATX_BASIC_STATS = 0x7ff;
+    private static final int STATX_BASIC_STATS_AND_BTIME = 0xfff;
     private static final int SC_CLK_TCK = 2;
     private static final int CLOCK_BOOTTIME = 7;
     private static final long SYS_PIDFD_SEND_SIGNAL = 424;
@@ -189,7 +189,7 @@ final class Libc {
     private static FileStatus statx(int directory, String name, int flags) throws Errno {
         try (var arena = Arena.ofConfined()) {
             var status = arena.allocate(256, 8);
-            STATX.call(directory, arena.allocateFrom(name), flags, STATX_BASIC_STATS, status);
+            STATX.call(directory, arena.allocateFrom(name), flags, STATX_BASIC_STATS_AND_BTIME, status);
             return FileStatus.ofStatx(status);
         }
     }

@@ -74,7 +74,7 @@ public final class NodeHost implements Host {
         probe = new ProcessProbe(proc);
         gpus = new NvidiaSmi(places.nvidiaSmi(), places.gpuTimeout());
         holders = new LockHolders(proc);
-        state = new StateReader(places.stateDirectory(), places.lockTimeout(), holders);
+        state = new StateReader(places.stateDirectory(), places.lockTimeout(), proc);
         signaller = new Signaller(probe);
         detacher = new Detacher(places.stateDirectory(), places.lockTimeout(), holders);
     }

@@ -21,6 +21,17 @@ final class NvidiaSmi {
     private static final String PROCESSES = "--query-compute-apps=gpu_uuid,pid,used_gpu_memory";
     private static final String NO_DEVICES = "No devices were found";
     private static final int NO_DEVICES_EXIT_CODE = 6;
+    private static final String NO_ACCESS = "Failed to initialize NVML: Unknown Error";
+    private static final String NEW_CONTAINER =
+            "this container has lost its access to the GPUs, as systemctl daemon-reload"
+                    + " takes it away, and must be recreated; on a plain host, load the driver again or reboot";
+    private static final String GPU_IS_LOST = "[GPU is lost]";
+    private static final String NO_HANDLE = "Unable to determine the device handle";
+    private static final String LOST = "what runs on that GPU cannot be seen; reset it or reboot";
+    private static final String NO_PERMISSION = "[Insufficient Permissions]";
+    private static final String HIDDEN = "a process on a MIG device is hidden from a container that is not privileged";
+    private static final int MOST_PROBLEMS = 100;
+    private static final int LONGEST_SHOWN = 200;
     /** Indices move when a GPU goes or comes: the list of devices is never older than that. */
     private static final Duration KEEP_DEVICES = Duration.ofSeconds(60);
 
@@ -69,10 +80,11 @@ final class NvidiaSmi {
         for (var line : lines) {
             var index = known.indexOf(line.uuid());
             if (index.isEmpty()) {
-                problems.add(new Problem(
+                complain(
+                        problems,
                         "device_unknown",
                         "nvidia-smi lists process %d on %s, which is none of its devices"
-                                .formatted(line.pid(), line.uuid())));
+                                .formatted(line.pid(), shown(line.uuid())));
             } else {
                 byPid.computeIfAbsent(line.pid(), _ -> new TreeMap<>())
                         .merge(index.get(), new DeviceUsage(index.get(), line.memory()), NvidiaSmi::sum);
@@ -106,10 +118,43 @@ final class NvidiaSmi {
             var said = Optional.of(output.stdout().strip())
                     .filter(text -> !text.isEmpty())
                     .orElse(output.stderr().strip());
-            throw new ToolException("nvidia-smi ended with %d: %s"
-                    .formatted(output.exitCode(), said.lines().findFirst().orElse("it said nothing")));
+            throw failure(output.exitCode(), said.lines().findFirst().orElse("it said nothing"));
         }
         return lines;
+    }
+
+    private static ToolException failure(int exitCode, String said) {
+        var message = "nvidia-smi ended with %d: %s".formatted(exitCode, shown(said));
+        if (said.startsWith(NO_ACCESS)) {
+            return new ToolException("gpu_needs_new_container", message + ": " + NEW_CONTAINER, null);
+        }
+        return said.contains(NO_HANDLE)
+                ? new ToolException("gpu_lost", message + ": " + LOST, null)
+                : new ToolException(message);
+    }
+
+    /** What is wrong with a line that tells nothing. */
+    private static void complain(List<Problem> problems, String line) {
+        if (line.contains(GPU_IS_LOST) || line.contains(NO_HANDLE)) {
+            complain(problems, "gpu_lost", "nvidia-smi says: %s: %s".formatted(shown(line), LOST));
+        } else if (line.contains(NO_PERMISSION)) {
+            complain(problems, "gpu_process_hidden", "nvidia-smi says: %s: %s".formatted(shown(line), HIDDEN));
+        } else {
+            complain(problems, "gpu_line_unreadable", "nvidia-smi says: " + shown(line));
+        }
+    }
+
+    /** Adds a problem, up to a bound: megabytes of garbage must not become as many complaints. */
+    private static void complain(List<Problem> problems, String code, String detail) {
+        if (problems.size() < MOST_PROBLEMS) {
+            problems.add(new Problem(code, detail));
+        } else if (problems.size() == MOST_PROBLEMS) {
+            problems.add(new Problem("gpu_line_unreadable", "nvidia-smi says more that cannot be understood"));
+        }
+    }
+
+    private static String shown(String text) {
+        return text.length() > LONGEST_SHOWN ? text.substring(0, LONGEST_SHOWN) + "…" : text;
     }
 
     /** One line: a process on a device. */
@@ -121,7 +166,7 @@ final class NvidiaSmi {
         private static Optional<Line> parse(String line, List<Problem> problems) {
             var fields = line.split(",", -1);
             if (fields.length != 3 || !fields[1].strip().matches("[1-9][0-9]{0,8}")) {
-                problems.add(new Problem("gpu_line_unreadable", "nvidia-smi says: " + line));
+                complain(problems, line);
                 return Optional.empty();
             }
             return Optional.of(new Line(fields[0].strip(), Integer.parseInt(fields[1].strip()), memory(fields[2])));
@@ -144,10 +189,12 @@ final class NvidiaSmi {
                 if (fields.length != 3
                         || !fields[0].strip().matches("[0-9]{1,6}")
                         || fields[1].strip().startsWith("[")) { // such as [GPU is lost], which tells none from another
-                    problems.add(new Problem("gpu_line_unreadable", "nvidia-smi says: " + line));
+                    complain(problems, line);
                 } else if (byUuid.put(fields[1].strip(), Integer.valueOf(fields[0].strip())) != null) {
                     repeated.add(fields[1].strip());
-                    problems.add(new Problem("gpu_line_unreadable", "nvidia-smi names a device twice: " + line));
+                    complain(problems, "gpu_line_unreadable", "nvidia-smi names a device twice: " + shown(line));
+                } else if (line.contains(GPU_IS_LOST)) {
+                    complain(problems, line); // it is known which one it is, but not what runs there
                 }
             }
             byUuid.keySet().removeAll(repeated);

@@ -185,6 +185,35 @@ final class ProcFs {
         return lines("locks");
     }
 
+    /** What is mounted, as a process sees it: {@code self}, or a pid. */
+    List<String> mounts(String who) throws IOException {
+        return lines(who + "/mountinfo");
+    }
+
+    /** Whether the machine's own files lie elsewhere than ours; no, where that cannot be told. */
+    boolean isInContainer() {
+        try {
+            var ours = Files.readSymbolicLink(root.resolve("self/ns/mnt"));
+            return !ours.equals(Files.readSymbolicLink(root.resolve("1/ns/mnt")));
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** What stands at a path of the machine's own, as its first process sees it; null where there is nothing. */
+    @Nullable
+    FileStatus hostStatus(Path path) throws IOException {
+        try {
+            var there = root.resolve("1/root").resolve(Path.of("/").relativize(path));
+            return Libc.status(Libc.AT_FDCWD, there.toString());
+        } catch (Errno e) {
+            if (e.is(Errno.ENOENT) || e.is(Errno.ENOTDIR)) {
+                return null;
+            }
+            throw e;
+        }
+    }
+
     private List<String> lines(String file) throws IOException {
         return new String(read(root.resolve(file), LARGEST_LIST), StandardCharsets.UTF_8)
                 .lines()

@@ -13,23 +13,33 @@ final class StateReader {
     private final Path path;
     private final Duration lockTimeout;
     private final LockHolders holders;
+    private final SameDirectory same;
+    private final HostPath host;
 
-    StateReader(Path path, Duration lockTimeout, LockHolders holders) {
+    StateReader(Path path, Duration lockTimeout, ProcFs proc) {
         this.path = path;
         this.lockTimeout = lockTimeout;
-        this.holders = holders;
+        holders = new LockHolders(proc);
+        same = new SameDirectory(path);
+        host = new HostPath(path, proc);
     }
 
     /** Reads both files as they stood at one moment. What cannot be read is a problem in the answer. */
     State read() throws InterruptedException {
         try (var directory = StateDirectory.open(path)) {
-            return directory == null ? State.ABSENT : read(directory);
+            var status = directory == null ? null : directory.status();
+            var state = directory == null || status == null ? State.ABSENT : read(directory, status);
+            return same.changed(status).map(state::with).orElse(state);
         } catch (IOException e) {
             return State.unreadable(new Problem("state_unreadable", path + ": " + e.getMessage()));
         }
     }
 
-    private State read(StateDirectory directory) throws IOException, InterruptedException {
+    private State read(StateDirectory directory, FileStatus status) throws IOException, InterruptedException {
+        var moved = host.moved(status);
+        if (moved.isPresent()) {
+            return State.unreadable(moved.get());
+        }
         try {
             return locked(directory).parsed();
         } catch (LockException e) {

@@ -20,11 +20,22 @@ final class Tool {
 
     private final Path program;
     private final Duration timeout;
+    private final Starter starter;
     private @Nullable Process unfinished;
 
     Tool(Path program, Duration timeout) {
+        this(program, timeout, ProcessBuilder::start);
+    }
+
+    Tool(Path program, Duration timeout, Starter starter) {
         this.program = program;
         this.timeout = timeout;
+        this.starter = starter;
+    }
+
+    /** How a child is started. */
+    interface Starter {
+        Process start(ProcessBuilder builder) throws IOException;
     }
 
     /** What a run came to. */
@@ -58,8 +69,16 @@ final class Tool {
         } catch (IOException e) {
             throw new ToolException(program + " cannot be read: " + e.getMessage(), e);
         } finally {
-            process.destroyForcibly();
+            end(process);
         }
+    }
+
+    /** With what it has started itself, as long as that can be told: otherwise each look would leave something more. */
+    private static void end(Process process) {
+        if (process.isAlive()) {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+        }
+        process.destroyForcibly(); // closes its streams, too
     }
 
     private void collect(Collected stdout, Collected stderr) throws IOException, ToolException {
@@ -78,7 +97,7 @@ final class Tool {
         builder.environment().put("LC_ALL", "C");
         builder.environment().put("GENV_BYPASS", "1");
         try {
-            return builder.start();
+            return starter.start(builder);
         } catch (IOException e) {
             throw new ToolException(program + " cannot be run: " + e.getMessage(), e);
         }

@@ -101,9 +101,11 @@ class GpuProcessesTest {
         smi.fault("echo 'Failed to initialize NVML: Unknown Error'; exit 255");
         assertThat(processes.list(problems, missing)).isEqualTo(new GpuProcesses.Found(Set.of(), List.of()));
         assertThat(missing).containsExactly(Part.PROCESSES);
-        assertThat(problems)
-                .containsExactly(new Problem(
-                        "gpu_tool_failed", "nvidia-smi ended with 255: Failed to initialize NVML: Unknown Error"));
+        assertThat(problems).singleElement().satisfies(problem -> {
+            assertThat(problem.code()).isEqualTo("gpu_needs_new_container");
+            assertThat(problem.detail())
+                    .startsWith("nvidia-smi ended with 255: Failed to initialize NVML: Unknown Error");
+        });
     }
 
     @Test
@@ -111,7 +113,7 @@ class GpuProcessesTest {
         smi.process(FakeNvidiaSmi.uuid(0), "[Insufficient Permissions]", "[Insufficient Permissions]");
         assertThat(processes.list(problems, missing).devices()).containsExactly(0);
         assertThat(missing).containsExactly(Part.EVERY_PROCESS);
-        assertThat(problems).extracting(Problem::code).containsExactly("gpu_line_unreadable");
+        assertThat(problems).extracting(Problem::code).containsExactly("gpu_process_hidden");
     }
 
     @Test

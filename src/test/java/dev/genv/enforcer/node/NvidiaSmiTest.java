@@ -97,9 +97,10 @@ class NvidiaSmiTest {
         fake.process(0, PID, "5");
         var listing = smi.list();
         assertThat(listing.usage()).containsOnlyKeys(PID);
-        assertThat(listing.problems())
-                .containsExactly(
-                        new Problem("gpu_line_unreadable", "nvidia-smi says: %s, %s, [N/A]".formatted(uuid(0), pid)));
+        assertThat(listing.problems()).singleElement().satisfies(problem -> {
+            assertThat(problem.code()).isEqualTo(pid.startsWith("[I") ? "gpu_process_hidden" : "gpu_line_unreadable");
+            assertThat(problem.detail()).startsWith("nvidia-smi says: %s, %s, [N/A]".formatted(uuid(0), pid));
+        });
     }
 
     @Test
@@ -125,7 +126,10 @@ class NvidiaSmiTest {
         var listing = smi.list();
         assertThat(listing.devices()).containsExactly(0);
         assertThat(listing.usage()).containsOnlyKeys(PID);
-        assertThat(listing.problems()).containsExactly(new Problem("gpu_line_unreadable", "nvidia-smi says: " + line));
+        assertThat(listing.problems()).singleElement().satisfies(problem -> {
+            assertThat(problem.code()).isEqualTo("gpu_lost");
+            assertThat(problem.detail()).startsWith("nvidia-smi says: " + line).contains("reset it or reboot");
+        });
     }
 
     /** Two lost ones look the same: a process on one must not be taken for one on the other, and ended for it. */
@@ -136,7 +140,9 @@ class NvidiaSmiTest {
         var listing = smi.list();
         assertThat(listing.devices()).isEmpty();
         assertThat(listing.usage()).isEmpty();
-        assertThat(listing.problems()).extracting(Problem::code).contains("gpu_line_unreadable", "device_unknown");
+        assertThat(listing.problems())
+                .extracting(Problem::code)
+                .contains(uuid.contains("lost") ? "gpu_lost" : "gpu_line_unreadable", "device_unknown");
     }
 
     @ParameterizedTest
@@ -158,10 +164,63 @@ class NvidiaSmiTest {
             fake.fault(fault);
             assertThatThrownBy(smi::list)
                     .isInstanceOf(ToolException.class)
-                    .hasMessage("nvidia-smi ended with %d: %s", exitCode, words);
+                    .hasMessageStartingWith("nvidia-smi ended with %d: %s".formatted(exitCode, words));
         }
         fake.noFault();
         assertThat(smi.list().usage()).containsOnlyKeys(PID);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "255, Failed to initialize NVML: Unknown Error, gpu_needs_new_container",
+        "15, Unable to determine the device handle for GPU0000:0B:00.0: Unknown Error, gpu_lost",
+        "18, Failed to initialize NVML: Driver/library version mismatch, gpu_tool_failed",
+        "9, NVIDIA-SMI has failed, gpu_tool_failed",
+        "137, , gpu_tool_failed",
+    })
+    void whatCanBeDoneAboutAFailureDependsOnIt(int exitCode, String words, String code) throws IOException {
+        fake.fault("echo '%s'; exit %d".formatted(words, exitCode));
+        assertThatThrownBy(smi::list)
+                .isInstanceOfSatisfying(
+                        ToolException.class, e -> assertThat(e.code()).isEqualTo(code));
+    }
+
+    @Test
+    void onlyANewContainerMendsWhatDaemonReloadDoes() throws IOException {
+        fake.fault("echo 'Failed to initialize NVML: Unknown Error'; exit 255");
+        assertThatThrownBy(smi::list).hasMessageContainingAll("must be recreated", "on a plain host");
+    }
+
+    /** Which one is lost is known; what runs there is not. */
+    @Test
+    void aLostDeviceThatIsNamedIsStillOne() throws Exception {
+        fake.gpuLines("0, %s, [GPU is lost]\n".formatted(uuid(0))).process(0, PID, "5");
+        var listing = smi.list();
+        assertThat(listing.devices()).containsExactly(0);
+        assertThat(listing.usage()).containsOnlyKeys(PID);
+        assertThat(listing.problems()).extracting(Problem::code).containsExactly("gpu_lost");
+    }
+
+    @Test
+    void megabytesOfGarbageBecomeAFewShortComplaints() throws Exception {
+        fake.gpus(1)
+                .fault(
+                        "case $1 in *apps*) head -c 3000000 /dev/zero | tr '\\0' x; echo; yes garbage | head -n 100000;; esac");
+        fake.process(0, PID, "5");
+        var listing = smi.list();
+        assertThat(listing.usage()).containsOnlyKeys(PID);
+        assertThat(listing.problems())
+                .hasSizeBetween(100, 102)
+                .allSatisfy(problem -> assertThat(problem.detail()).hasSizeLessThan(300));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"kill -9 $$", "echo '%s, 1, 1'; kill -9 $$"})
+    void whatIsKilledSaysNothing(String fault) throws IOException {
+        fake.gpus(1).fault(fault.formatted(uuid(0)));
+        assertThatThrownBy(smi::list)
+                .isInstanceOf(ToolException.class)
+                .hasMessageContaining("nvidia-smi ended with 137");
     }
 
     @Test
@@ -224,7 +283,7 @@ class NvidiaSmiTest {
     void aDeviceThatIsLostIsToldEveryTime() throws Exception {
         fake.gpuLines("0, a, 1\n1, [GPU is lost], [GPU is lost]\n");
         for (var look = 0; look < 2; look++) {
-            assertThat(smi.list().problems()).extracting(Problem::code).containsExactly("gpu_line_unreadable");
+            assertThat(smi.list().problems()).extracting(Problem::code).containsExactly("gpu_lost");
         }
     }
 

@@ -148,6 +148,53 @@ class StateDirectoryTest {
         assertThat(file).hasContent("old");
     }
 
+    @Test
+    void readsNoDevice() throws Exception {
+        assumeThat(Libc.effectiveUid()).as("only root can make a device").isZero();
+        // The one behind /dev/zero, which has no end.
+        assumeThat(exitCode("mknod", file.toString(), "c", "1", "5"))
+                .as("devices can be made here")
+                .isZero();
+        assertThatThrownBy(() -> directory.read("envs.json")).isInstanceOf(IOException.class);
+    }
+
+    @Test
+    void aFullDiskLeavesWhatWasThere() throws Exception {
+        assumeThat(Libc.effectiveUid())
+                .as("only root can mount a small file system")
+                .isZero();
+        assumeThat(exitCode("mount", "-t", "tmpfs", "-o", "size=64k,mode=777", "tmpfs", path.toString()))
+                .as("file systems can be mounted here")
+                .isZero();
+        try (var small = requireNonNull(StateDirectory.open(path))) {
+            small.replace("envs.json", "old".getBytes(UTF_8));
+            assertThatThrownBy(() -> small.replace("envs.json", new byte[1 << 20]))
+                    .hasMessageContaining("no space left on the device");
+            assertThat(path.toFile().list()).containsExactly("envs.json");
+            assertThat(file).hasContent("old");
+            small.replace("envs.json", "new".getBytes(UTF_8));
+            assertThat(file).hasContent("new");
+        } finally {
+            assertThat(exitCode("umount", path.toString())).isZero();
+        }
+    }
+
+    @Test
+    void listsSomeNamesOfAVeryGreatMany() throws IOException {
+        for (var i = 0; i < 12_000; i++) {
+            Files.createFile(path.resolve("f" + i));
+        }
+        assertThat(directory.names()).hasSize(10_000).doesNotHaveDuplicates();
+    }
+
+    /** As everything else, by the descriptor and not by the path. */
+    @Test
+    void listsWhatIsInTheDirectoryThatWasOpened() throws IOException {
+        Files.createFile(file);
+        Files.move(path, path.resolveSibling("moved"));
+        assertThat(directory.names()).containsExactly("envs.json");
+    }
+
     /** It stays the directory that was opened, wherever its path leads meanwhile. */
     @Test
     void isTheOneThatWasOpened() throws IOException {
@@ -161,6 +208,14 @@ class StateDirectoryTest {
         try (var sparse = new RandomAccessFile(file.toFile(), "rw")) {
             sparse.setLength(size);
         }
+    }
+
+    private static int exitCode(String... command) throws IOException, InterruptedException {
+        return new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .start()
+                .waitFor();
     }
 
     private static int mode(Path file) throws IOException {

@@ -1,5 +1,7 @@
 package dev.genv.enforcer.node;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -8,6 +10,7 @@ import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
@@ -27,6 +30,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class StateReaderTest {
@@ -35,7 +39,7 @@ class StateReaderTest {
 
     StateReaderTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
-        reader = new StateReader(path, Duration.ofMillis(200), new LockHolders(new ProcFs(Path.of("/proc"))));
+        reader = new StateReader(path, Duration.ofMillis(200), new ProcFs(Path.of("/proc")));
     }
 
     @Test
@@ -76,6 +80,59 @@ class StateReaderTest {
         Files.writeString(path.resolve("envs.json"), content == null ? "" : content.replace('\'', '"'));
         assertUnreadable(reader.read().envs(), "state_unreadable", why);
         assertThat(devices(reader.read()).devices()).hasSize(1);
+    }
+
+    /** Hostile but perfectly valid JSON, and what only looks like it. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "null",
+                "[]",
+                "7",
+                "\"envs\"",
+                "{}",
+                "{\"envs\": null}",
+                "{\"envs\": \"x\"}",
+                "{\"envs\": []} x",
+                "{\"envs\": []}{}",
+                "{'envs': []}",
+                "{\"envs\": [NaN]}",
+                "\u0000",
+                "\ufeff{\"envs\": []}",
+            })
+    void whatIsOfNoShapeThatGenvEverWroteIsUnreadable(String content) throws Exception {
+        new StateFiles(path).device(0).write();
+        Files.writeString(path.resolve("envs.json"), content);
+        assertUnreadable(reader.read().envs(), "state_unreadable", "envs.json");
+        assertThat(devices(reader.read()).devices()).hasSize(1);
+    }
+
+    @Test
+    void whatIsTooDeepTooLongOrNotTextIsUnreadable() throws Exception {
+        new StateFiles(path).device(0).write();
+        var latin = "{\"envs\": [{\"eid\": \"\u00fc\"}]}".getBytes(ISO_8859_1);
+        for (var bytes : List.of(
+                ("{\"envs\": " + "[".repeat(100_000)).getBytes(US_ASCII),
+                ("{\"envs\": " + "[".repeat(1000) + "]".repeat(1000) + "}").getBytes(US_ASCII),
+                ("{\"envs\": [" + "7,".repeat(2_000_000) + "7]}").getBytes(US_ASCII),
+                ("{\"envs\": [" + "9".repeat(100_000) + "]}").getBytes(US_ASCII),
+                new byte[17 << 20],
+                latin)) {
+            Files.write(path.resolve("envs.json"), bytes);
+            assertUnreadable(reader.read().envs(), "state_unreadable", "envs.json");
+        }
+        new StateFiles(path).env("1", 1, null, null).writeEnvs();
+        assertThat(envs(reader.read()).environments()).hasSize(1);
+    }
+
+    @Test
+    void aFileThatIsALinkIntoProcOrToRootsFilesIsNotRead() throws Exception {
+        new StateFiles(path).device(0).writeDevices();
+        for (var target : List.of("/etc/passwd", "/proc/self/environ", "/proc/self/fd/0", "/dev/zero", "/absent")) {
+            Files.createSymbolicLink(path.resolve("envs.json"), Path.of(target));
+            assertUnreadable(reader.read().envs(), "state_unreadable", "is a symbolic link");
+            Files.delete(path.resolve("envs.json"));
+        }
     }
 
     @Test
@@ -175,6 +232,39 @@ class StateReaderTest {
             Files.delete(lock);
         }
         assertThat(reader.read().problems()).isEmpty();
+    }
+
+    @Test
+    void aDirectoryThatIsReplacedOrGoneIsTold() throws Exception {
+        new StateFiles(path).env("1", 1000, null, null).write();
+        assertThat(reader.read().problems()).isEmpty();
+        Files.move(path, path.resolveSibling("moved"));
+        for (var look = 0; look < 2; look++) {
+            assertThat(reader.read().problems()).extracting(Problem::code).containsExactly("state_directory_replaced");
+        }
+        new StateFiles(path).env("2", 1000, null, null).write();
+        var state = reader.read();
+        assertThat(state.problems()).extracting(Problem::code).containsExactly("state_directory_replaced");
+        assertThat(envs(state).environments()).extracting(Environment::eid).containsExactly("2");
+        assertThat(reader.read().problems()).isEmpty();
+    }
+
+    @Test
+    void whatTheHostHasNoLongerIsNotRead(@TempDir Path folder) throws Exception {
+        new StateFiles(path).env("1", 1000, null, null).device(0).write();
+        var fake = new FakeProc(folder);
+        fake.mountNamespace("self", 2).mountNamespace("1", 1);
+        fake.mounts("self", "36 22 98:0 /genv %s rw - ext4 /dev/sda rw".formatted(path.toRealPath()));
+        fake.mounts("1", "24 22 98:0 / /data rw - ext4 /dev/sda rw");
+        var onHost = Files.createDirectories(folder.resolve("1/root")).resolve("data");
+        Files.createSymbolicLink(onHost, path.toRealPath().getParent());
+        var contained = new StateReader(path, Duration.ofSeconds(1), new ProcFs(folder));
+        assertThat(envs(contained.read()).environments()).hasSize(1);
+        Files.delete(onHost);
+        assertUnreadable(contained.read().envs(), "state_directory_moved", "/data/genv");
+        assertUnreadable(contained.read().devices(), "state_directory_moved", "recreate the container");
+        Files.createSymbolicLink(onHost, path.toRealPath().getParent());
+        assertThat(envs(contained.read()).environments()).hasSize(1);
     }
 
     @Test

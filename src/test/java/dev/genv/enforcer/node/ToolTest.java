@@ -5,10 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -58,6 +63,40 @@ class ToolTest {
             await().until(() ->
                     !ProcessHandle.of(pid()).map(ProcessHandle::isAlive).orElse(false));
         }
+    }
+
+    /** Closing its output is not its end. */
+    @Test
+    void whatClosesItsOutputAndLingersIsEnded() throws IOException {
+        var tool = new Tool(script("echo $$ >\"$0.pid\"; exec >&- 2>&-; exec sleep 600"), Duration.ofSeconds(2));
+        assertThatThrownBy(tool::run)
+                .isInstanceOf(ToolException.class)
+                .hasMessageContaining("did not end within 2000 ms");
+        await().until(() -> !ProcessHandle.of(pid()).map(ProcessHandle::isAlive).orElse(false));
+    }
+
+    /** Otherwise a tool that hangs in a child of its own leaves one more behind at every look. */
+    @Test
+    void endsWhatTheToolHasStartedToo() throws IOException {
+        var tool = new Tool(script("sleep 600 & echo $! >\"$0.pid\"; wait"), Duration.ofSeconds(2));
+        assertThatThrownBy(tool::run).isInstanceOf(ToolException.class);
+        await().until(() -> !ProcessHandle.of(pid()).map(ProcessHandle::isAlive).orElse(false));
+    }
+
+    /** As in D state, where no signal reaches it. */
+    @Test
+    void oneThatCannotBeEndedStaysTheOnlyOne() throws Exception {
+        var unkillable = new Unkillable();
+        var started = new AtomicInteger();
+        var tool = new Tool(
+                script("echo well"), SHORT, builder -> started.getAndIncrement() == 0 ? unkillable : builder.start());
+        assertThatThrownBy(tool::run).hasMessageContaining("did not end within 300 ms");
+        for (var look = 0; look < 3; look++) {
+            assertThatThrownBy(tool::run).hasMessageContaining("still hangs and cannot be ended");
+        }
+        assertThat(started).hasValue(1);
+        unkillable.alive = false;
+        assertThat(tool.run().stdout()).isEqualTo("well\n");
     }
 
     @Test
@@ -115,5 +154,55 @@ class ToolTest {
     private Path script(String commands) throws IOException {
         var script = Files.writeString(folder.resolve("tool"), "#!/bin/sh\n" + commands + "\n");
         return Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+
+    /** A process that outlives every signal. */
+    private static final class Unkillable extends Process {
+        private boolean alive = true;
+
+        @Override
+        public OutputStream getOutputStream() {
+            return OutputStream.nullOutputStream();
+        }
+
+        @Override
+        public InputStream getInputStream() {
+            return InputStream.nullInputStream();
+        }
+
+        @Override
+        public InputStream getErrorStream() {
+            return InputStream.nullInputStream();
+        }
+
+        @Override
+        public int waitFor() {
+            throw new UnsupportedOperationException("nobody may wait for ever");
+        }
+
+        @Override
+        public boolean waitFor(long timeout, TimeUnit unit) {
+            return !alive;
+        }
+
+        @Override
+        public boolean isAlive() {
+            return alive;
+        }
+
+        @Override
+        public int exitValue() {
+            return 0;
+        }
+
+        @Override
+        public void destroy() {
+            // no signal reaches it
+        }
+
+        @Override
+        public Stream<ProcessHandle> descendants() {
+            return Stream.empty();
+        }
     }
 }

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Collectors;
 
 /** A make-believe {@code /proc}, in which any process can be put. */
@@ -24,6 +25,20 @@ public final class FakeProc {
         var process = new FakeProcess(Files.createDirectories(root.resolve(Integer.toString(pid))), pid);
         process.writeStat();
         return process.uid(1000).arguments().environ();
+    }
+
+    /** The mount namespace of {@code self}, or of a pid. */
+    public FakeProc mountNamespace(String who, long inode) throws IOException {
+        var link = Files.createDirectories(root.resolve(who).resolve("ns")).resolve("mnt");
+        Files.deleteIfExists(link);
+        Files.createSymbolicLink(link, Path.of("mnt:[" + inode + "]"));
+        return this;
+    }
+
+    /** The lines of {@code mountinfo} of {@code self}, or of a pid. */
+    public FakeProc mounts(String who, String... lines) throws IOException {
+        Files.write(Files.createDirectories(root.resolve(who)).resolve("mountinfo"), List.of(lines));
+        return this;
     }
 
     /** The text of {@code /proc/driver/nvidia/version}. */

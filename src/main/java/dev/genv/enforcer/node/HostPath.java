@@ -1,0 +1,68 @@
+package dev.genv.enforcer.node;
+
+import dev.genv.enforcer.model.Problem;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the state directory lies for the host, if we are in a container. A mount stays with the directory that it was made
+ * of: when the host's path leads to another one since, genv's users are there, and we look at what nobody uses.
+ */
+final class HostPath {
+    private final Path path;
+    private final ProcFs proc;
+    private @Nullable Path onHost;
+
+    HostPath(Path path, ProcFs proc) {
+        this.path = path;
+        this.proc = proc;
+    }
+
+    /** Why this directory is not the one that the host has; nothing where it is, or where that cannot be told. */
+    Optional<Problem> moved(FileStatus directory) {
+        if (directory.links() == 0) {
+            return problem("has been removed, and only a mount leads there still");
+        }
+        if (!proc.isInContainer()) {
+            return Optional.empty();
+        }
+        try {
+            if (onHost == null) {
+                onHost = find(directory);
+                return Optional.empty();
+            }
+            var there = proc.hostStatus(onHost);
+            return there != null && there.isSameFile(directory)
+                    ? Optional.empty()
+                    : problem("is a mount of a directory that the host no longer has at " + onHost);
+        } catch (IOException notPermitted) {
+            return Optional.empty();
+        }
+    }
+
+    private Optional<Problem> problem(String what) {
+        return Optional.of(new Problem("state_directory_moved", "%s %s: recreate the container".formatted(path, what)));
+    }
+
+    /** The host may have the same file system in several places, one over the other: the one that leads here counts. */
+    private @Nullable Path find(FileStatus directory) throws IOException {
+        var own = path.toRealPath();
+        var mount = Mount.of(proc.mounts("self"), own);
+        if (mount.isEmpty()) {
+            return null;
+        }
+        var inFileSystem = mount.get().inFileSystem(own);
+        for (var candidate : Mount.parse(proc.mounts("1"))) {
+            if (candidate.device().equals(mount.get().device()) && inFileSystem.startsWith(candidate.root())) {
+                var there = candidate.inMount(inFileSystem);
+                var status = proc.hostStatus(there);
+                if (status != null && status.isSameFile(directory)) {
+                    return there;
+                }
+            }
+        }
+        return null;
+    }
+}

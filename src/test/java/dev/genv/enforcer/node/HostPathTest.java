@@ -1,0 +1,125 @@
+package dev.genv.enforcer.node;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.testsupport.FakeProc;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A container in which {@code folder/genv} is a mount of the host's {@code /data/srv/genv}. */
+class HostPathTest {
+    private final Path folder;
+    private final Path directory;
+    private final FakeProc fake;
+    private final HostPath host;
+
+    HostPathTest(@TempDir Path folder) throws IOException {
+        this.folder = folder.toRealPath();
+        directory = this.folder.resolve("genv");
+        fake = new FakeProc(this.folder.resolve("proc"));
+        host = new HostPath(directory, new ProcFs(fake.root()));
+    }
+
+    @BeforeEach
+    void make() throws IOException {
+        Files.createDirectory(directory);
+        fake.mountNamespace("self", 4026532281L).mountNamespace("1", 4026531841L);
+        fake.mounts(
+                "self",
+                "22 1 0:30 / / rw - overlay overlay rw",
+                "36 22 98:0 /srv/genv %s rw - ext4 /dev/sda rw".formatted(directory));
+        fake.mounts(
+                "1",
+                "22 1 254:0 / / rw - ext4 /dev/root rw",
+                "23 22 98:0 /etc /mnt rw - ext4 /dev/sda rw",
+                "24 22 98:0 / /data rw - ext4 /dev/sda rw");
+        leadHostTo(folder);
+    }
+
+    @Test
+    void theDirectoryThatTheHostHasIsFine() throws IOException {
+        assertThat(moved()).isEmpty();
+        assertThat(moved()).isEmpty();
+    }
+
+    @Test
+    void anotherOneOnTheHostIsTold() throws IOException {
+        assertThat(moved()).isEmpty();
+        Files.createDirectories(folder.resolve("other/genv"));
+        leadHostTo(folder.resolve("other"));
+        assertMoved("/data/srv/genv");
+        leadHostTo(folder);
+        assertThat(moved()).isEmpty();
+    }
+
+    @Test
+    void noneOnTheHostIsTold() throws IOException {
+        assertThat(moved()).isEmpty();
+        leadHostTo(Files.createDirectory(folder.resolve("empty")));
+        assertMoved("/data/srv/genv");
+    }
+
+    @Test
+    void aLinkOnTheHostIsNotTheDirectory() throws IOException {
+        assertThat(moved()).isEmpty();
+        var other = Files.createDirectory(folder.resolve("linked"));
+        Files.createSymbolicLink(other.resolve("genv"), directory);
+        leadHostTo(other);
+        assertMoved("/data/srv/genv");
+    }
+
+    @Test
+    void oneThatIsRemovedButStillMountedIsTold() throws IOException {
+        try (var open = requireNonNull(StateDirectory.open(directory))) {
+            Files.delete(directory);
+            assertThat(host.moved(open.status()))
+                    .hasValueSatisfying(problem -> assertThat(problem.code()).isEqualTo("state_directory_moved"));
+        }
+    }
+
+    @Test
+    void outsideOfContainersNothingIsCompared() throws IOException {
+        fake.mountNamespace("self", 4026531841L);
+        leadHostTo(Files.createDirectory(folder.resolve("empty")));
+        assertThat(moved()).isEmpty();
+        assertThat(moved()).isEmpty();
+    }
+
+    @Test
+    void whatCannotBeFoundOutIsNoProblem() throws IOException {
+        fake.mounts("1", "22 1 254:0 / / rw - ext4 /dev/root rw");
+        assertThat(moved()).isEmpty();
+        leadHostTo(Files.createDirectory(folder.resolve("empty")));
+        assertThat(moved()).isEmpty();
+        Files.delete(fake.root().resolve("1/mountinfo"));
+        assertThat(moved()).isEmpty();
+        Files.delete(fake.root().resolve("1/ns/mnt"));
+        assertThat(moved()).isEmpty();
+    }
+
+    private void leadHostTo(Path parent) throws IOException {
+        var link = Files.createDirectories(fake.root().resolve("1/root/data")).resolve("srv");
+        Files.deleteIfExists(link);
+        Files.createSymbolicLink(link, parent);
+    }
+
+    private Optional<Problem> moved() throws IOException {
+        try (var open = requireNonNull(StateDirectory.open(directory))) {
+            return host.moved(open.status());
+        }
+    }
+
+    private void assertMoved(String where) throws IOException {
+        assertThat(moved()).hasValueSatisfying(problem -> {
+            assertThat(problem.code()).isEqualTo("state_directory_moved");
+            assertThat(problem.detail()).contains(directory.toString(), where, "recreate the container");
+        });
+    }
+}
