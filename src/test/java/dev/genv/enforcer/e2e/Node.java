@@ -122,6 +122,19 @@ final class Node implements AutoCloseable {
             return match.find() ? Integer.parseInt(match.group(1)) : 0;
         }
 
+        /** All lines of its log and of its standard output. */
+        List<String> said() throws IOException {
+            var lines = new ArrayList<>(Files.readAllLines(out));
+            lines.addAll(Files.readAllLines(log));
+            return lines;
+        }
+
+        /** Ends it on the spot, as the machine's own killer would: nothing of it runs any more when this comes back. */
+        void kill() {
+            process.destroyForcibly();
+            await().atMost(Duration.ofSeconds(30)).until(() -> !process.isAlive());
+        }
+
         /** Ends it as a container engine would, and tells how long that took. */
         Duration stop() {
             var start = System.nanoTime();

@@ -41,7 +41,7 @@ public final class Child implements AutoCloseable {
         var child = start(
                 List.of("setpriv", "--reuid=" + uid, "--regid=" + uid, "--clear-groups", program.toString(), "600"),
                 variables);
-        await().until(() -> Files.readString(child.file("comm")).equals(program.getFileName() + "\n"));
+        await().until(() -> child.command().equals(program.getFileName().toString()));
         return child;
     }
 
@@ -62,6 +62,11 @@ public final class Child implements AutoCloseable {
     public int awaitEnd() {
         await().until(() -> !process.isAlive());
         return process.exitValue();
+    }
+
+    /** The short name of the program that it runs at this moment. */
+    public String command() throws IOException {
+        return Files.readString(file("comm")).strip();
     }
 
     /** Clock ticks since boot. */

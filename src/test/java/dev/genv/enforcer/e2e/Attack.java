@@ -1,0 +1,63 @@
+package dev.genv.enforcer.e2e;
+
+import java.util.Set;
+
+/**
+ * Something that mallory does against bob, or to get away with something.
+ *
+ * @param name what it is, for the table
+ * @param step does it, and starts her process
+ * @param bob what becomes of bob's job
+ * @param hers what becomes of her own process
+ * @param told the rules that are said to be broken and the codes of the problems, all of which must be told
+ */
+record Attack(String name, Step step, Bob bob, Hers hers, Set<String> told) {
+
+    /** What she does. */
+    interface Step {
+        void run(Scene scene) throws Exception;
+    }
+
+    /** What becomes of bob's job. */
+    enum Bob {
+        UNTOUCHED("nothing"),
+        ENDED_AFTER_THE_GRACE("is ended after the grace, and told with what was before");
+
+        final String words;
+
+        Bob(String words) {
+            this.words = words;
+        }
+    }
+
+    /** What becomes of her own process. */
+    enum Hers {
+        ENDED("is ended"),
+        SPARED("is left alone while it lasts");
+
+        final String words;
+
+        Hers(String words) {
+            this.words = words;
+        }
+    }
+
+    static Attack inVain(String name, Step step, String... told) {
+        return new Attack(name, step, Bob.UNTOUCHED, Hers.ENDED, Set.of(told));
+    }
+
+    /** It keeps the service from seeing enough to end anything. */
+    static Attack blinding(String name, Step step, String... told) {
+        return new Attack(name, step, Bob.UNTOUCHED, Hers.SPARED, Set.of(told));
+    }
+
+    /** genv's files being what they are, this can only be delayed and told. */
+    static Attack delayed(String name, Step step, String... told) {
+        return new Attack(name, step, Bob.ENDED_AFTER_THE_GRACE, Hers.ENDED, Set.of(told));
+    }
+
+    @Override
+    public String toString() {
+        return name;
+    }
+}

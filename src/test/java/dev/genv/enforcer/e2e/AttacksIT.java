@@ -1,0 +1,77 @@
+package dev.genv.enforcer.e2e;
+
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Mallory against bob, two real users, on a node with the packaged service. Every attack has a node of its own. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+class AttacksIT {
+    private static final int AT_A_TIME = 4;
+
+    private final Map<Attack, Future<Scene.Outcome>> outcomes = new LinkedHashMap<>();
+    private final ExecutorService attackers = Executors.newFixedThreadPool(AT_A_TIME);
+
+    @BeforeAll
+    void begin(@TempDir Path directory) throws Exception {
+        People.assumeThatTheyCanBe();
+        Files.setAttribute(directory, "unix:mode", 0755); // they must get through it
+        for (var attack : Attacks.all()) {
+            var place = directory.resolve("attack-" + outcomes.size());
+            outcomes.put(attack, attackers.submit(() -> suffer(attack, place)));
+        }
+    }
+
+    @TestFactory
+    @Order(1)
+    Stream<DynamicTest> everyAttack() {
+        return outcomes.entrySet().stream().map(entry -> dynamicTest(entry.getKey().name(), entry.getValue()::get));
+    }
+
+    @Test
+    @Order(2)
+    void theReadmeTellsWhatCameOfThem() throws Exception {
+        var table = new Table("attacks", "mallory", "bob's job", "root's files", "her own process", "told");
+        for (var future : outcomes.values()) {
+            var outcome = future.get();
+            table.row(
+                    outcome.attack().name(),
+                    outcome.bob().words,
+                    "nothing",
+                    outcome.hers().words,
+                    outcome.told().stream().map("`%s`"::formatted).collect(Collectors.joining(", ")));
+        }
+        table.write();
+        table.assertThatTheReadmeHasIt();
+    }
+
+    @AfterAll
+    void end() {
+        attackers.close();
+    }
+
+    private static Scene.Outcome suffer(Attack attack, Path directory) throws Exception {
+        try (var scene = new Scene(Files.createDirectory(directory))) {
+            return scene.suffer(attack);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+package dev.genv.enforcer.e2e;
+
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+
+/** What a running service shows over HTTP. */
+final class Face {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration LONGEST_ANSWER = Duration.ofSeconds(5);
+    private static final HttpClient CLIENT = HttpClient.newHttpClient();
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final int port;
+
+    Face(Node.Service service) throws IOException {
+        port = service.port();
+        if (port == 0) {
+            throw new IOException("The service is not there: " + service.said());
+        }
+    }
+
+    /** The node as one look saw it. */
+    record Look(String at, String status, Set<String> problems) {
+        boolean isGood() {
+            return status.equals("ok") && problems.isEmpty();
+        }
+    }
+
+    int status(String path) throws IOException {
+        return get(path).statusCode();
+    }
+
+    JsonNode json(String path) throws IOException {
+        return JSON.readTree(get(path).body());
+    }
+
+    boolean answers() {
+        try {
+            return status("/q/health/live") > 0;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    Look look() throws IOException {
+        var host = json("/hosts").path(0);
+        return new Look(
+                host.path("last_look").asText(),
+                host.path("status").asText(),
+                host.path("problems").findValuesAsText("code").stream().collect(Collectors.toCollection(TreeSet::new)));
+    }
+
+    /** Waits for the look that comes after that one. */
+    Look after(Look look) {
+        var next = new AtomicReference<>(look);
+        await().atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).until(() -> {
+            next.set(look());
+            return !next.get().at().isEmpty() && !next.get().at().equals(look.at());
+        });
+        return next.get();
+    }
+
+    /** Waits for a look that saw everything and had nothing to complain of. */
+    Look awaitGood() {
+        var last = new AtomicReference<Look>();
+        await().atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).until(() -> {
+            last.set(look());
+            return last.get().isGood();
+        });
+        return last.get();
+    }
+
+    private HttpResponse<String> get(String path) throws IOException {
+        var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
+                .timeout(LONGEST_ANSWER)
+                .build();
+        try {
+            return CLIENT.send(request, HttpResponse.BodyHandlers.ofString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted", e);
+        }
+    }
+}

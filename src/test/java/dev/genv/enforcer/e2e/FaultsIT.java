@@ -1,0 +1,114 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
+
+import dev.genv.enforcer.testsupport.Me;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Everything that can go wrong around the packaged service, with real files and processes. Several services run side by
+ * side, each of which suffers its faults one after the other; every fault must be over before the next.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+class FaultsIT {
+    private final Map<Fault, CompletableFuture<FaultyNode.Outcome>> outcomes = new LinkedHashMap<>();
+    private final List<Thread> sufferers = new ArrayList<>();
+
+    @BeforeAll
+    void begin(@TempDir Path directory) throws IOException {
+        suffer(directory.resolve("envs"), StateFileFaults.ofEnvs(), _ -> {}, () -> {});
+        suffer(directory.resolve("devices"), StateFileFaults.ofDevices(), _ -> {}, () -> {});
+        suffer(directory.resolve("place"), PlaceFaults.all(), _ -> {}, () -> {});
+        suffer(directory.resolve("tool"), ToolFaults.all(), _ -> {}, () -> {});
+        suffer(directory.resolve("service"), ServiceFaults.all(), node -> node.set("KILL_AFTER", "2s"), () -> {});
+        if (Me.isRoot()) {
+            var disk = new FullDisk();
+            suffer(directory.resolve("disk"), List.of(disk.fault()), disk::prepare, disk);
+        }
+    }
+
+    @TestFactory
+    @Order(1)
+    Stream<DynamicTest> everyFault() {
+        return outcomes.entrySet().stream()
+                .map(entry -> dynamicTest(entry.getKey().name(), entry.getValue()::get));
+    }
+
+    @Test
+    @Order(2)
+    void theReadmeTellsWhatCameOfThem() throws Exception {
+        assumeTrue(Me.isRoot(), "only root can make all of the faults");
+        var table = new Table("faults", "what goes wrong", "a process that breaks a rule", "told", "readiness");
+        for (var outcome : outcomes.values()) {
+            table.row(cells(outcome.get()));
+        }
+        table.write();
+        assertThat(outcomes).hasSizeGreaterThanOrEqualTo(40);
+        table.assertThatTheReadmeHasIt();
+    }
+
+    @AfterAll
+    void end() throws InterruptedException {
+        for (var sufferer : sufferers) {
+            sufferer.join();
+        }
+    }
+
+    /** On a node of its own, at the same time as the others. */
+    private void suffer(Path directory, List<Fault> faults, FaultyNode.Preparation preparation, AutoCloseable around) {
+        faults.forEach(fault -> outcomes.put(fault, new CompletableFuture<>()));
+        sufferers.add(Thread.ofPlatform().start(() -> {
+            try (around;
+                    var node = new FaultyNode(directory, preparation)) {
+                faults.forEach(fault -> suffer(node, fault));
+            } catch (Throwable e) {
+                faults.forEach(fault -> outcomes.get(fault).completeExceptionally(e));
+            }
+        }));
+    }
+
+    private void suffer(FaultyNode node, Fault fault) {
+        try {
+            outcomes.get(fault).complete(node.suffer(fault));
+        } catch (Throwable e) { // an assertion that failed, too
+            outcomes.get(fault).completeExceptionally(e);
+        }
+    }
+
+    private static String[] cells(FaultyNode.Outcome outcome) {
+        var fault = outcome.fault();
+        var told =
+                fault.told().stream().sorted().map("`%s`"::formatted).collect(Collectors.toCollection(ArrayList::new));
+        fault.perhaps().forEach(code -> told.add("perhaps `%s`".formatted(code)));
+        if (!fault.toldInLog().isEmpty()) {
+            told.add("the log: `%s`".formatted(fault.toldInLog()));
+        }
+        return new String[] {
+            fault.name(),
+            outcome.stray().words,
+            told.isEmpty() ? "–" : String.join(", ", told),
+            !outcome.answered() ? "no answer" : outcome.ready() ? "ready" : "not ready"
+        };
+    }
+}

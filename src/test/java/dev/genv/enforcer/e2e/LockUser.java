@@ -1,0 +1,72 @@
+package dev.genv.enforcer.e2e;
+
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.RealFlock;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+
+/** Somebody whose shell takes genv's lock and gives it back, again and again, and who notes how long he had to wait. */
+final class LockUser implements Closeable {
+    private static final long PAUSE_NANOS = Duration.ofMillis(10).toNanos();
+
+    private final Path lock;
+    private final Thread thread;
+    private volatile boolean closed;
+    private boolean paused;
+    private long longestNanos;
+    private int taken;
+
+    LockUser(Path lock) {
+        this.lock = lock;
+        thread = Thread.ofPlatform().daemon().name("lock user").start(this::run);
+    }
+
+    /** From now on; nothing of what was before counts. */
+    synchronized void goOn() {
+        paused = false;
+        longestNanos = 0;
+    }
+
+    synchronized void pause() {
+        paused = true;
+    }
+
+    synchronized Duration longestWait() {
+        return Duration.ofNanos(longestNanos);
+    }
+
+    synchronized int timesTaken() {
+        return taken;
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        await().until(() -> !thread.isAlive());
+    }
+
+    private void run() {
+        while (!closed) {
+            takeAndGiveBack();
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
+    }
+
+    private synchronized void takeAndGiveBack() {
+        if (paused) {
+            return;
+        }
+        var start = System.nanoTime();
+        try (var _ = RealFlock.take(lock)) {
+            longestNanos = Math.max(longestNanos, System.nanoTime() - start);
+            taken++;
+        } catch (IOException e) {
+            // While the state directory is gone there is nothing to wait for either.
+            longestNanos = Math.max(longestNanos, System.nanoTime() - start);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * A node that bob and mallory share. Bob's environment has device 0 and a job on it, mallory's has device 1; device 2 is
+ * nobody's. Nobody may have more than one device. Root has files of his own.
+ */
+final class Scene implements Closeable {
+    static final String BOBS = "bobs";
+    static final String HERS = "hers";
+    static final String BOB = "bob";
+    static final String MALLORY = "mallory";
+    private static final Duration PATIENCE = Duration.ofSeconds(40);
+    private static final Duration GRACE = Duration.ofSeconds(3);
+    /** More than the grace lasts. */
+    private static final int LOOKS = 6;
+
+    final Node node;
+    final Path rootsFiles;
+    private final Map<Path, String> rootsFilesBefore = new TreeMap<>();
+    private final Child bobsShell;
+    private final Child bobsJob;
+    private final Child herShell;
+    private final List<Child> children = new ArrayList<>();
+    private final Node.Service service;
+    private final Face face;
+    private Child herProcess;
+
+    /** What came of an attack, as it was seen from outside. */
+    record Outcome(Attack attack, Attack.Bob bob, Attack.Hers hers, Set<String> told) {}
+
+    Scene(Path directory) throws IOException {
+        openToEverybody(directory);
+        node = new Node(directory);
+        node.gpus.gpus(3);
+        rootsFiles = Files.createDirectory(directory.resolve("root"));
+        for (var name : List.of("envs.json", "devices.json", "genv.lock", ".genv-enforcer.lock")) {
+            var file = Files.writeString(rootsFiles.resolve(name), "root's own " + name);
+            rootsFilesBefore.put(file, Files.readString(file));
+        }
+        bobsShell = add(Child.ofUser(People.BOB));
+        bobsJob = add(Child.ofUser(People.BOB, Map.of("GENV_ENVIRONMENT_ID", BOBS)));
+        herShell = add(Child.ofUser(People.MALLORY));
+        write(honest());
+        node.gpus.process(0, bobsJob.pid(), "900");
+        node.set("NON_ENV_PROCESSES", "enforce")
+                .set("INACTIVE_ENV_PROCESSES", "enforce")
+                .set("MAX_DEVICES_PER_USER", 1)
+                .set("DETACHED_GRACE", GRACE.toSeconds() + "s")
+                .set("LOCK_TIMEOUT", "300ms");
+        service = node.serve();
+        face = new Face(service);
+        face.awaitGood();
+    }
+
+    /** The state as it is before anybody attacks; what it gives may be changed. */
+    StateFiles honest() {
+        return new StateFiles(node.stateDirectory)
+                .env(BOBS, People.BOB, BOB, "1000mi", bobsShell())
+                .env(HERS, People.MALLORY, MALLORY, null, herShell())
+                .device(0, BOBS)
+                .device(1, HERS)
+                .device(2);
+    }
+
+    int bobsShell() {
+        return bobsShell.pid();
+    }
+
+    int bobsJob() {
+        return bobsJob.pid();
+    }
+
+    int herShell() {
+        return herShell.pid();
+    }
+
+    /** She writes both state files, in their places. */
+    void sheWrites(StateFiles files) throws IOException {
+        sheWrites("envs.json", files.envsJson());
+        sheWrites("devices.json", files.devicesJson());
+    }
+
+    void sheWrites(String file, String content) throws IOException {
+        var draft = Files.writeString(node.directory.resolve("draft"), content);
+        sheRuns("cat %s >%s".formatted(draft, file));
+    }
+
+    /** She runs that in the state directory, to its end. */
+    void sheRuns(String script) throws IOException {
+        var process = new ProcessBuilder(asMallory(script)).inheritIO().start();
+        await().until(() -> !process.isAlive());
+        assertThat(process.exitValue()).as(script).isZero();
+    }
+
+    /** She starts that in the state directory, and the last of it is one program that stays. */
+    Child sheStarts(String script, Map<String, String> variables, String becomes) throws IOException {
+        var all = new HashMap<>(variables);
+        all.put("PATH", "/usr/bin:/bin");
+        var child = add(Child.running(asMallory(script), all));
+        await().until(() -> child.command().equals(becomes));
+        return child;
+    }
+
+    /** A process of hers on a GPU; what becomes of it is what is looked at. */
+    void herProcess(Child process, int gpu, int memory) throws IOException {
+        herProcess = process;
+        node.gpus.process(gpu, process.pid(), Integer.toString(memory));
+    }
+
+    void herProcess(Map<String, String> variables, int gpu, int memory) throws IOException {
+        herProcess(add(Child.ofUser(People.MALLORY, variables)), gpu, memory);
+    }
+
+    /** Waits until something is said about bob's job; then it has not been touched yet. */
+    void awaitThatBobIsTold() {
+        await().atMost(PATIENCE)
+                .until(() -> service.said().stream()
+                        .anyMatch(line ->
+                                line.contains("pid=%d ".formatted(bobsJob.pid())) && line.contains("skipped_grace")));
+    }
+
+    Outcome suffer(Attack attack) throws Exception {
+        attack.step().run(this);
+        var told = new TreeSet<String>();
+        var look = face.look();
+        var deadline = System.nanoTime() + PATIENCE.toNanos();
+        for (var looks = 0; looks < LOOKS || !isAsExpected(attack, told); looks++) {
+            assertThat(System.nanoTime())
+                    .as("bob's job %s, her process %s, told %s", bobsJob.isAlive(), herProcess.isAlive(), told)
+                    .isLessThan(deadline);
+            look = face.after(look);
+            told.addAll(look.problems());
+            face.json("/violations").forEach(violation -> told.add(violation.path("rule").asText()));
+        }
+        assertThat(face.status("/q/health/live")).as("liveness").isEqualTo(200);
+        assertThat(rootsFilesBefore).allSatisfy((file, content) -> assertThat(file).hasContent(content));
+        assertThat(Files.list(rootsFiles)).hasSize(rootsFilesBefore.size());
+        assertThat(service.said()).as("the log").noneMatch(line -> line.contains("\u001b") || line.contains("\u202e"));
+        assertThat(told).isEqualTo(new TreeSet<>(attack.told()));
+        var bob = outcomeForBob();
+        return new Outcome(attack, bob, herProcess.isAlive() ? Attack.Hers.SPARED : Attack.Hers.ENDED, told);
+    }
+
+    private boolean isAsExpected(Attack attack, Set<String> told) {
+        return bobsJob.isAlive() == (attack.bob() == Attack.Bob.UNTOUCHED)
+                && herProcess.isAlive() == (attack.hers() == Attack.Hers.SPARED)
+                && told.containsAll(attack.told());
+    }
+
+    private Attack.Bob outcomeForBob() throws IOException {
+        var actions = service.said().stream()
+                .filter(line -> line.contains("action=") && line.contains("pid=%d ".formatted(bobsJob.pid())))
+                .toList();
+        if (bobsJob.isAlive()) {
+            assertThat(actions).noneMatch(line -> line.contains("outcome=signalled"));
+            return Attack.Bob.UNTOUCHED;
+        }
+        assertThat(actions.getFirst()).contains("outcome=skipped_grace");
+        var changes = face.json("/violations").findValues("change");
+        assertThat(changes).anySatisfy(change -> {
+            assertThat(change.path("before").asText()).isNotEmpty();
+            assertThat(change.path("after").asText()).isNotEmpty();
+        });
+        return Attack.Bob.ENDED_AFTER_THE_GRACE;
+    }
+
+    private void write(StateFiles files) throws IOException {
+        files.write();
+        openToEverybody(node.stateDirectory);
+        for (var name : List.of("envs.json", "devices.json")) {
+            Files.setPosixFilePermissions(
+                    node.stateDirectory.resolve(name), PosixFilePermissions.fromString("rw-rw-rw-"));
+        }
+    }
+
+    private Child add(Child child) {
+        children.add(child);
+        return child;
+    }
+
+    private List<String> asMallory(String script) {
+        var uid = Integer.toString(People.MALLORY);
+        return List.of(
+                "setpriv",
+                "--reuid=" + uid,
+                "--regid=" + uid,
+                "--clear-groups",
+                "sh",
+                "-c",
+                "cd %s && %s".formatted(node.stateDirectory, script));
+    }
+
+    private static void openToEverybody(Path directory) throws IOException {
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
+    }
+
+    @Override
+    public void close() {
+        node.close();
+        children.forEach(Child::close);
+    }
+}

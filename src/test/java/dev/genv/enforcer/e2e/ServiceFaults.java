@@ -1,0 +1,63 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.Child;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+/** What can happen to the service itself and with those that it asks to end. */
+final class ServiceFaults {
+    private static final Map<String, String> PATH = Map.of("PATH", "/usr/bin:/bin");
+
+    private ServiceFaults() {}
+
+    /** KILL_AFTER must be short. */
+    static List<Fault> all() {
+        return List.of(
+                Fault.harmless("a process that ignores SIGTERM", _ -> {}, _ -> {})
+                        .with(() -> ignoring("TERM"))
+                        .toldInLog("signal=KILL outcome=signalled"),
+                Fault.harmless(
+                        "a second enforcer", ServiceFaults::startAnother, FaultyNode::stopHelper, "second_enforcer"),
+                Fault.blinding(
+                        "the service is stopped by SIGSTOP",
+                        node -> signal(node, "STOP"),
+                        node -> signal(node, "CONT")));
+    }
+
+    /** A signal that is ignored stays so when the shell becomes another program. */
+    static Child ignoring(String signal) throws IOException {
+        var child = Child.running(List.of("/bin/sh", "-c", "trap '' %s; exec sleep 600".formatted(signal)), PATH);
+        await().until(() -> child.command().equals("sleep"));
+        return child;
+    }
+
+    private static void startAnother(FaultyNode node) throws IOException {
+        var other = node.node.serve();
+        node.witness(other);
+        node.helper(() -> {
+            assertThat(other.said()).noneMatch(line -> line.contains("outcome=signalled"));
+            other.stop();
+        });
+    }
+
+    private static void signal(FaultyNode node, String name) throws IOException {
+        var kill = "kill -%s %d".formatted(name, node.service().process().pid());
+        Command.run("/bin/sh", "-c", kill);
+        if (name.equals("STOP")) {
+            await().atMost(Duration.ofSeconds(10)).until(() -> isStopped(node.service()));
+        }
+    }
+
+    private static boolean isStopped(Node.Service service) throws IOException {
+        var stat = Files.readString(
+                Path.of("/proc", Long.toString(service.process().pid()), "stat"));
+        return stat.substring(stat.lastIndexOf(')')).startsWith(") T");
+    }
+}
