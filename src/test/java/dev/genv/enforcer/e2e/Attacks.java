@@ -36,7 +36,13 @@ final class Attacks {
                 Attack.inVain(
                         "puts bob's pids into her own environment",
                         withState((scene, files) -> files.env(
-                                HERS, People.MALLORY, MALLORY, null, scene.herShell(), scene.bobsShell(), scene.bobsJob())),
+                                HERS,
+                                People.MALLORY,
+                                MALLORY,
+                                null,
+                                scene.herShell(),
+                                scene.bobsShell(),
+                                scene.bobsJob())),
                         "env-owner",
                         "non-env-processes"),
                 Attack.inVain(
@@ -65,7 +71,8 @@ final class Attacks {
                             var first = scene.honest().envsJson();
                             scene.sheWrites(
                                     "envs.json",
-                                    first.substring(0, first.lastIndexOf("\n  ]")) + "," + second.substring(second.indexOf('[') + 1));
+                                    first.substring(0, first.lastIndexOf("\n  ]")) + ","
+                                            + second.substring(second.indexOf('[') + 1));
                             stray(scene);
                         },
                         "entry_unreadable",
@@ -172,7 +179,9 @@ final class Attacks {
                 Attack.inVain(
                         "adds 5,000 entries whose ids would rewrite a terminal",
                         scene -> {
-                            scene.sheWrites("envs.json", scene.honest().envsJson().replace("\"envs\": [", "\"envs\": [" + nasty()));
+                            scene.sheWrites(
+                                    "envs.json",
+                                    scene.honest().envsJson().replace("\"envs\": [", "\"envs\": [" + nasty()));
                             stray(scene);
                         },
                         "entry_unreadable",

@@ -44,7 +44,8 @@ class AttacksIT {
     @TestFactory
     @Order(1)
     Stream<DynamicTest> everyAttack() {
-        return outcomes.entrySet().stream().map(entry -> dynamicTest(entry.getKey().name(), entry.getValue()::get));
+        return outcomes.entrySet().stream()
+                .map(entry -> dynamicTest(entry.getKey().name(), entry.getValue()::get));
     }
 
     @Test

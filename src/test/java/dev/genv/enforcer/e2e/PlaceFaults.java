@@ -71,7 +71,7 @@ final class PlaceFaults {
         var name = "the state directory " + what;
         return stray == Fault.Stray.ENDED
                 ? Fault.harmless(name, make, undo, code)
-                : Fault.blinding(name, make, undo, code);
+                : Fault.blinding(name, make, undo, code, "membership_unknown");
     }
 
     private static Fault lock(String what, String code, Fault.Step make) {

@@ -42,8 +42,8 @@ final class ServiceFaults {
         var other = node.node.serve();
         node.witness(other);
         node.helper(() -> {
-            assertThat(other.said()).noneMatch(line -> line.contains("outcome=signalled"));
             other.stop();
+            assertThat(other.said()).as("the second's log").noneMatch(line -> line.contains("outcome=signalled"));
         });
     }
 

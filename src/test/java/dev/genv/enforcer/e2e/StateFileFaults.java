@@ -98,7 +98,7 @@ final class StateFileFaults {
         if (Me.isRoot()) {
             faults.add(whole("a device", replaced(StateFileFaults::zero), "state_unreadable"));
             faults.add(Fault.harmless(
-                    name + " of mode 000, which root reads all the same",
+                    "`" + name + "` of mode 000, which root reads all the same",
                     node -> Files.setPosixFilePermissions(
                             node.file(name), PosixFilePermissions.fromString("---------")),
                     this::restore));
@@ -107,7 +107,8 @@ final class StateFileFaults {
     }
 
     private Fault whole(String what, Fault.Step make, String code) {
-        return fault("`%s` %s".formatted(name, what), make, stray, code);
+        var told = stray == Fault.Stray.SPARED ? new String[] {code, "membership_unknown"} : new String[] {code};
+        return fault("`%s` %s".formatted(name, what), make, stray, told);
     }
 
     private Fault entry(String what, String entry) {
