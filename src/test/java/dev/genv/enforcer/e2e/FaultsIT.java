@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
-import dev.genv.enforcer.testsupport.Me;
+import dev.genv.enforcer.testsupport.Myself;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -42,7 +42,7 @@ class FaultsIT {
         suffer(directory.resolve("place"), PlaceFaults.all(), _ -> {}, () -> {});
         suffer(directory.resolve("tool"), ToolFaults.all(), _ -> {}, () -> {});
         suffer(directory.resolve("service"), ServiceFaults.all(), node -> node.set("KILL_AFTER", "2s"), () -> {});
-        if (Me.isRoot()) {
+        if (Myself.isRoot()) {
             var disk = new FullDisk();
             suffer(directory.resolve("disk"), List.of(disk.fault()), disk::prepare, disk);
         }
@@ -58,7 +58,7 @@ class FaultsIT {
     @Test
     @Order(2)
     void theReadmeTellsWhatCameOfThem() throws Exception {
-        assumeTrue(Me.isRoot(), "only root can make all of the faults");
+        assumeTrue(Myself.isRoot(), "only root can make all of the faults");
         var table = new Table("faults", "what goes wrong", "a process that breaks a rule", "told", "readiness");
         for (var outcome : outcomes.values()) {
             table.row(cells(outcome.get()));

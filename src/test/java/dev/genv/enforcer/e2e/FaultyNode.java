@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.Me;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -57,7 +56,7 @@ final class FaultyNode implements Closeable {
         shell = Child.withEnvironment(Map.of());
         member = Child.inEnvironment(OWN);
         node.state
-                .env(OWN, Me.uid(), Me.name(), "8g", shell.pid())
+                .own(OWN, "8g", shell.pid())
                 .device(0, OWN)
                 .device(1)
                 .device(2)

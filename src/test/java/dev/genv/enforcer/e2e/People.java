@@ -2,7 +2,8 @@ package dev.genv.enforcer.e2e;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.genv.enforcer.testsupport.Me;
+import dev.genv.enforcer.testsupport.Myself;
+import java.io.IOException;
 
 /** Users whom no machine has an account for, so that nothing but their uids tells who they are. */
 final class People {
@@ -11,7 +12,7 @@ final class People {
 
     private People() {}
 
-    static void assumeThatTheyCanBe() {
-        assumeTrue(Me.isRoot(), "only root can start processes of other users");
+    static void assumeThatTheyCanBe() throws IOException {
+        assumeTrue(Myself.isRoot(), "only root can start processes of other users");
     }
 }

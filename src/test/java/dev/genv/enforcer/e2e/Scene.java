@@ -48,7 +48,8 @@ final class Scene implements Closeable {
     record Outcome(Attack attack, Attack.Bob bob, Attack.Hers hers, Set<String> told) {}
 
     Scene(Path directory) throws IOException {
-        openToEverybody(directory);
+        // Others get through it, but nobody else may write in it: the service would not trust the tool there.
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
         node = new Node(directory);
         node.gpus.gpus(3);
         rootsFiles = Files.createDirectory(directory.resolve("root"));
@@ -187,7 +188,7 @@ final class Scene implements Closeable {
 
     private void write(StateFiles files) throws IOException {
         files.write();
-        openToEverybody(node.stateDirectory);
+        Files.setPosixFilePermissions(node.stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
         for (var name : List.of("envs.json", "devices.json")) {
             Files.setPosixFilePermissions(
                     node.stateDirectory.resolve(name), PosixFilePermissions.fromString("rw-rw-rw-"));
@@ -209,10 +210,6 @@ final class Scene implements Closeable {
                 "sh",
                 "-c",
                 "cd %s && %s".formatted(node.stateDirectory, script));
-    }
-
-    private static void openToEverybody(Path directory) throws IOException {
-        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
     }
 
     @Override

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.e2e;
 
 import dev.genv.enforcer.testsupport.Fifo;
-import dev.genv.enforcer.testsupport.Me;
+import dev.genv.enforcer.testsupport.Myself;
 import dev.genv.enforcer.testsupport.RealFlock;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -32,7 +32,7 @@ final class StateFileFaults {
         this.stray = stray;
     }
 
-    static List<Fault> ofEnvs() {
+    static List<Fault> ofEnvs() throws IOException {
         var envs = new StateFileFaults(ENVS, "envs", Fault.Stray.SPARED);
         return concat(
                 envs.ofTheWhole(),
@@ -52,7 +52,7 @@ final class StateFileFaults {
                         content -> content.replace("\"uid\"", "\"more\": [{}], \"uid\"")));
     }
 
-    static List<Fault> ofDevices() {
+    static List<Fault> ofDevices() throws IOException {
         var devices = new StateFileFaults(DEVICES, "devices", Fault.Stray.ENDED);
         return concat(
                 devices.ofTheWhole(),
@@ -77,7 +77,7 @@ final class StateFileFaults {
                         content -> content.replace("\"index\"", "\"more\": [{}], \"index\"")));
     }
 
-    private List<Fault> ofTheWhole() {
+    private List<Fault> ofTheWhole() throws IOException {
         var faults = new ArrayList<>(List.of(
                 whole("missing", node -> Files.delete(node.file(name)), "state_incomplete"),
                 whole("empty", written(""), "state_unreadable"),
@@ -95,7 +95,7 @@ final class StateFileFaults {
                 whole("a FIFO", replaced(Fifo::at), "state_unreadable"),
                 whole("a directory", replaced(Files::createDirectory), "state_unreadable"),
                 grows()));
-        if (Me.isRoot()) {
+        if (Myself.isRoot()) {
             faults.add(whole("a device", replaced(StateFileFaults::zero), "state_unreadable"));
             faults.add(Fault.harmless(
                     "`" + name + "` of mode 000, which root reads all the same",

@@ -1,0 +1,92 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.Bookkeeper;
+import dev.genv.enforcer.testsupport.Bookkeeper.Habit;
+import dev.genv.enforcer.testsupport.Bookkeeper.Holder;
+import dev.genv.enforcer.testsupport.Child;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Others write the state at full speed while the service detaches. Whatever the service did to it must be what it says that
+ * it did: nobody else loses an attachment, none comes back, and nobody is ended for a file that was half written.
+ */
+class ConcurrencyIT extends OnANode {
+    private static final int DEVICES = 8;
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final String DETACHED = "action=detach";
+
+    private final List<Child> children = new ArrayList<>();
+
+    @Test
+    void nothingIsLostAndNothingComesBack() throws IOException {
+        People.assumeThatTheyCanBe();
+        try (var member = Child.ofUser(People.BOB, Map.of("GENV_ENVIRONMENT_ID", "steady"))) {
+            var bookkeeper = new Bookkeeper(
+                    node.stateDirectory,
+                    DEVICES,
+                    List.of(
+                            holder("steady", People.BOB, Habit.STEADY),
+                            holder("modest-1", People.BOB + 10, Habit.MODEST),
+                            holder("modest-2", People.BOB + 11, Habit.MODEST),
+                            holder("greedy-1", People.BOB + 12, Habit.GREEDY),
+                            holder("greedy-2", People.BOB + 13, Habit.GREEDY)),
+                    System.nanoTime());
+            node.gpus.gpus(DEVICES).process(0, member.pid(), "10");
+            var service = node.set("MAX_DEVICES_PER_USER", 1)
+                    // Whatever is seen is acted on at once.
+                    .set("DETACHED_GRACE", "0s")
+                    .set("NON_ENV_PROCESSES", "enforce")
+                    .set("INACTIVE_ENV_PROCESSES", "enforce")
+                    .serve();
+
+            var end = System.nanoTime() + Duration.ofSeconds(Suite.times(5, 60)).toNanos();
+            while (System.nanoTime() < end) {
+                bookkeeper.turn();
+            }
+            await().atMost(PATIENCE).until(bookkeeper::isAtPeace);
+
+            assertThat(member.isAlive()).isTrue();
+            assertThat(bookkeeper.turns()).isGreaterThan(100);
+            assertThat(bookkeeper.lost()).isNotEmpty();
+            await().atMost(PATIENCE).untilAsserted(() -> assertThat(detachments(service))
+                    .isEqualTo(counted(bookkeeper.lost())));
+            assertThat(service.said())
+                    .noneMatch(line -> line.contains("action=terminate"))
+                    .noneMatch(line -> line.contains("state_unreadable"));
+            System.out.printf(
+                    "ConcurrencyIT: %d turns, %d detachments%n",
+                    bookkeeper.turns(), bookkeeper.lost().size());
+        } finally {
+            children.forEach(Child::close);
+        }
+    }
+
+    private Holder holder(String name, long uid, Habit habit) throws IOException {
+        var shell = Child.ofUser(uid);
+        children.add(shell);
+        return new Holder(name, uid, shell.pid(), habit);
+    }
+
+    /** What the service says that it detached, in the words of the ledger. */
+    private static Map<String, Integer> detachments(Node.Service service) throws IOException {
+        return counted(service.said().stream()
+                .filter(line -> line.contains(DETACHED) && line.contains("outcome=detached"))
+                .map(line -> line.substring(line.indexOf("environment="), line.indexOf("signal=")))
+                .toList());
+    }
+
+    private static Map<String, Integer> counted(List<String> texts) {
+        var counted = new TreeMap<String, Integer>();
+        texts.forEach(text -> counted.merge(text, 1, Integer::sum));
+        return counted;
+    }
+}

@@ -1,0 +1,113 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.RealFlock;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+
+/** The service is killed on the spot at any moment around a detachment: the file is the old one or the new one, whole. */
+class KillIT extends OnANode {
+    private static final String GREEDY = "greedy";
+    private static final String MODEST = "modest";
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final long CYCLE_NANOS = Duration.ofMillis(1200).toNanos();
+    private static final long WRITING_NANOS = Duration.ofMillis(4).toNanos();
+    private static final long PAUSE_NANOS = 50_000;
+    /** Attachments of the dead, which nobody touches: so that the file takes a while to be written. */
+    private static final int DEAD = 3_000;
+
+    private final long seed = Long.getLong("kill.seed", System.nanoTime());
+    private final Random random = new Random(seed);
+
+    @Test
+    void theStateIsTheOldOneOrTheNewOneAndNoTemporaryFileStays() throws IOException {
+        People.assumeThatTheyCanBe();
+        var rounds = Suite.times(20, 200);
+        var old = 0;
+        var left = 0;
+        try (var bob = Child.ofUser(People.BOB);
+                var mallory = Child.ofUser(People.MALLORY)) {
+            node.state.env(MODEST, People.BOB, MODEST, null, bob.pid()).env(GREEDY, People.MALLORY, GREEDY, null, mallory.pid());
+            node.set("MAX_DEVICES_FOR_USER", GREEDY + "=0");
+            var after = devices(MODEST);
+            var before = devices(GREEDY, MODEST);
+            node.state.write();
+            for (var round = 0; round < rounds; round++) {
+                killDuringADetachment(before);
+                var now = Files.readString(node.devicesJson());
+                assertThat(now.equals(before) || now.equals(after))
+                        .as("round %d of seed %d: the file is the old one or the new one", round, seed)
+                        .isTrue();
+                old += now.equals(before) ? 1 : 0;
+                left += temporaries().size();
+                assertThat(Files.readString(node.stateDirectory.resolve("envs.json"))).isEqualTo(node.state.envsJson());
+            }
+            var service = startedOnce();
+            await().atMost(PATIENCE).until(() -> Files.readString(node.devicesJson()).equals(after));
+            service.stop();
+            assertThat(temporaries()).isEmpty();
+        }
+        System.out.printf(
+                "KillIT: %d rounds of seed %d; the old file was there %d times, a temporary one %d times%n",
+                rounds, seed, old, left);
+    }
+
+    private void killDuringADetachment(String before) throws IOException {
+        var service = startedOnce();
+        assertThat(temporaries()).as("after the first cycle").isEmpty();
+        try (var _ = RealFlock.take(node.stateDirectory.resolve("genv.lock"))) {
+            Files.writeString(node.devicesJson(), before); // in its place, as genv does
+        }
+        awaitAnInstant();
+        service.kill();
+    }
+
+    private Node.Service startedOnce() throws IOException {
+        var service = node.serve();
+        var face = new Face(service);
+        await().atMost(PATIENCE)
+                .pollInterval(Duration.ofMillis(20))
+                .until(() -> face.status("/q/health/started") == 200);
+        return service;
+    }
+
+    /** Any instant of a cycle, or one shortly after the writing has begun. */
+    private void awaitAnInstant() throws IOException {
+        var now = System.nanoTime();
+        var end = now + random.nextLong(CYCLE_NANOS);
+        if (random.nextInt(4) > 0) {
+            end = now + CYCLE_NANOS;
+            while (System.nanoTime() < end && temporaries().isEmpty()) {
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
+            end = System.nanoTime() + random.nextLong(WRITING_NANOS);
+        }
+        while (System.nanoTime() < end) {
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
+    }
+
+    private List<String> temporaries() throws IOException {
+        try (var files = Files.list(node.stateDirectory)) {
+            return files.map(file -> file.getFileName().toString())
+                    .filter(name -> name.startsWith(".devices.json.genv-enforcer-"))
+                    .toList();
+        }
+    }
+
+    private String devices(String... attached) {
+        var dead = new String[DEAD];
+        for (var i = 0; i < DEAD; i++) {
+            dead[i] = "dead-" + i;
+        }
+        return node.state.device(0, attached).device(1).device(2, dead).devicesJson();
+    }
+}

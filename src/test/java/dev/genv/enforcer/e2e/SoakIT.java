@@ -1,0 +1,199 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.CycleResult;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.Journal;
+import dev.genv.enforcer.enforcement.Restraint;
+import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.node.NodeHost;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A day in miniature: 5,000 cycles, in which processes, environments and attachments come and go, and nothing piles up. */
+@EnabledIfSystemProperty(named = "suite.long", matches = "true", disabledReason = "5,000 cycles only with -Plong")
+class SoakIT {
+    private static final int CYCLES = 5_000;
+    private static final int WARMING_UP = 1_000;
+    private static final Duration OF_A_DAY = Duration.ofDays(1).dividedBy(CYCLES);
+    private static final int GPUS = 4;
+    private static final int PROCESSES = 16;
+    private static final int COMING = 4;
+    private static final int ENVIRONMENTS = 4;
+    /** Above all that a kernel gives out, so that no signal can hit anybody. */
+    private static final int FIRST_PID = 5_000_000;
+
+    private static final long SHELL_UID = 1000;
+    private static final long MOST_HEAP_GROWTH = 2 << 20;
+    private static final int MOST_THREADS_MORE = 2;
+
+    private final FakeTime time = new FakeTime();
+    private final Deque<Integer> pids = new ArrayDeque<>();
+    private final Deque<String> eids = new ArrayDeque<>();
+    private final Path stateDirectory;
+    private final FakeProc proc;
+    private final FakeNvidiaSmi gpus;
+    private final Enforcer enforcer;
+    private int started;
+
+    SoakIT(@TempDir Path folder) throws IOException {
+        assertThat(Integer.parseInt(
+                        Files.readString(Path.of("/proc/sys/kernel/pid_max")).strip()))
+                .isLessThan(FIRST_PID);
+        stateDirectory = Files.createDirectory(folder.resolve("genv"));
+        proc = new FakeProc(folder.resolve("proc"));
+        // The real one would leave out processes that are not in the real /proc.
+        gpus = new FakeNvidiaSmi(folder.resolve("bin"))
+                .gpus(GPUS)
+                .fault("case $1 in *compute-apps*) cat \"$0.processes\"; exit 0 ;; esac");
+        var host = new NodeHost(
+                "gpu-1",
+                new NodeHost.Places(
+                        proc.root(),
+                        stateDirectory,
+                        Duration.ofSeconds(5),
+                        gpus.path().toString(),
+                        Duration.ofSeconds(20),
+                        false),
+                new NodeHost.Care(List.of(), List.of(), true, true));
+        var modes = EnumSet.allOf(RuleName.class).stream()
+                .collect(Collectors.toMap(
+                        rule -> rule, rule -> rule == RuleName.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));
+        enforcer = new Enforcer(
+                new Enforcer.Setup(
+                        List.of(host),
+                        false,
+                        new Policy(modes, new DeviceLimits(1, Map.of())),
+                        ServiceMode.ENFORCE,
+                        true,
+                        new Restraint(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10),
+                        Duration.ofSeconds(60),
+                        Duration.ofSeconds(60)),
+                new Journal(100),
+                time.ticker(),
+                List.of());
+    }
+
+    /** What could pile up. */
+    private record Used(long heap, int threads, int descriptors) {
+        static Used now() throws IOException {
+            for (var i = 0; i < 3; i++) {
+                System.gc();
+            }
+            try (var descriptors = Files.list(Path.of("/proc/self/fd"))) {
+                return new Used(
+                        ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed(),
+                        ManagementFactory.getThreadMXBean().getThreadCount(),
+                        (int) descriptors.count());
+            }
+        }
+    }
+
+    @Test
+    void nothingPilesUp() throws IOException {
+        var terminations = 0;
+        var detachments = 0;
+        Used before = null;
+        for (var cycle = 0; cycle < CYCLES; cycle++) {
+            if (cycle == WARMING_UP) {
+                before = Used.now();
+            }
+            comeAndGo();
+            var report = enforcer.runCycle().orElseThrow();
+            assertThat(report.result()).as("%s", report.hosts()).isNotEqualTo(CycleResult.FAILED);
+            assertThat(report.hosts().getFirst().isComplete()).as("%s", report.hosts()).isTrue();
+            for (var action : report.actions()) {
+                switch (action.planned().action()) {
+                    case Action.Terminate _ -> terminations++;
+                    case Action.Detach _ -> detachments++;
+                }
+            }
+            time.pass(OF_A_DAY);
+        }
+        enforcer.stop();
+        var after = Used.now();
+        System.out.printf(
+                "SoakIT: %d cycles, %d terminations, %d detachments; before %s, after %s%n",
+                CYCLES, terminations, detachments, before, after);
+        assertThat(terminations).isGreaterThan(CYCLES);
+        assertThat(detachments).isGreaterThan(CYCLES / 10);
+        assertThat(before).isNotNull();
+        assertThat(after.heap() - before.heap()).isLessThan(MOST_HEAP_GROWTH);
+        assertThat(after.threads() - before.threads()).isLessThanOrEqualTo(MOST_THREADS_MORE);
+        assertThat(after.descriptors() - before.descriptors()).isLessThanOrEqualTo(MOST_THREADS_MORE);
+    }
+
+    private void comeAndGo() throws IOException {
+        for (var i = 0; i < COMING || pids.size() < PROCESSES; i++) {
+            start();
+        }
+        while (pids.size() > PROCESSES) {
+            end(pids.remove());
+        }
+        var files = new StateFiles(stateDirectory);
+        var device = 0;
+        for (var eid : eids) {
+            // Every environment is kept alive by the same process, and so they are of one user.
+            files.env(eid, SHELL_UID, "raz", "100m", pids.getLast());
+            files.device(device++, eid);
+        }
+        files.write();
+        gpus.noProcesses();
+        for (var pid : pids) {
+            gpus.process(pid % GPUS, pid, Integer.toString(pid % 200));
+        }
+    }
+
+    /** Some name no environment, some one that lives, some one that does not. */
+    private void start() throws IOException {
+        var pid = FIRST_PID + started++;
+        pids.add(pid);
+        var process = proc.process(pid);
+        if (pid % 3 > 0) {
+            process.environ("GENV_ENVIRONMENT_ID=" + (pid % 3 == 1 ? newEnvironment() : "gone-" + pid));
+        }
+    }
+
+    private String newEnvironment() {
+        var eid = "env-" + started;
+        eids.add(eid);
+        if (eids.size() > ENVIRONMENTS) {
+            eids.remove();
+        }
+        return eid;
+    }
+
+    private void end(int pid) throws IOException {
+        var folder = proc.root().resolve(Integer.toString(pid));
+        try (var files = Files.list(folder)) {
+            for (var file : files.toList()) {
+                Files.delete(file);
+            }
+        }
+        Files.delete(folder);
+    }
+}
