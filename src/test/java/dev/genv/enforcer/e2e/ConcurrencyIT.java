@@ -57,8 +57,8 @@ class ConcurrencyIT extends OnANode {
             assertThat(member.isAlive()).isTrue();
             assertThat(bookkeeper.turns()).isGreaterThan(100);
             assertThat(bookkeeper.lost()).isNotEmpty();
-            await().atMost(PATIENCE).untilAsserted(() -> assertThat(detachments(service))
-                    .isEqualTo(counted(bookkeeper.lost())));
+            await().atMost(PATIENCE)
+                    .untilAsserted(() -> assertThat(detachments(service)).isEqualTo(counted(bookkeeper.lost())));
             assertThat(service.said())
                     .noneMatch(line -> line.contains("action=terminate"))
                     .noneMatch(line -> line.contains("state_unreadable"));

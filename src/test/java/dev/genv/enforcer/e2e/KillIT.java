@@ -35,7 +35,9 @@ class KillIT extends OnANode {
         var left = 0;
         try (var bob = Child.ofUser(People.BOB);
                 var mallory = Child.ofUser(People.MALLORY)) {
-            node.state.env(MODEST, People.BOB, MODEST, null, bob.pid()).env(GREEDY, People.MALLORY, GREEDY, null, mallory.pid());
+            node.state
+                    .env(MODEST, People.BOB, MODEST, null, bob.pid())
+                    .env(GREEDY, People.MALLORY, GREEDY, null, mallory.pid());
             node.set("MAX_DEVICES_FOR_USER", GREEDY + "=0");
             var after = devices(MODEST);
             var before = devices(GREEDY, MODEST);
@@ -48,10 +50,12 @@ class KillIT extends OnANode {
                         .isTrue();
                 old += now.equals(before) ? 1 : 0;
                 left += temporaries().size();
-                assertThat(Files.readString(node.stateDirectory.resolve("envs.json"))).isEqualTo(node.state.envsJson());
+                assertThat(Files.readString(node.stateDirectory.resolve("envs.json")))
+                        .isEqualTo(node.state.envsJson());
             }
             var service = startedOnce();
-            await().atMost(PATIENCE).until(() -> Files.readString(node.devicesJson()).equals(after));
+            await().atMost(PATIENCE)
+                    .until(() -> Files.readString(node.devicesJson()).equals(after));
             service.stop();
             assertThat(temporaries()).isEmpty();
         }

@@ -23,12 +23,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.Deque;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -125,7 +123,9 @@ class SoakIT {
             comeAndGo();
             var report = enforcer.runCycle().orElseThrow();
             assertThat(report.result()).as("%s", report.hosts()).isNotEqualTo(CycleResult.FAILED);
-            assertThat(report.hosts().getFirst().isComplete()).as("%s", report.hosts()).isTrue();
+            assertThat(report.hosts().getFirst().isComplete())
+                    .as("%s", report.hosts())
+                    .isTrue();
             for (var action : report.actions()) {
                 switch (action.planned().action()) {
                     case Action.Terminate _ -> terminations++;

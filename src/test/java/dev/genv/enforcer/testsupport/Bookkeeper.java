@@ -58,9 +58,7 @@ public final class Bookkeeper {
         for (var index = 0; index < devices; index++) {
             ledger.put(index, new ArrayList<>());
         }
-        holders.stream()
-                .filter(holder -> holder.habit == Habit.STEADY)
-                .forEach(holder -> attach(0, holder));
+        holders.stream().filter(holder -> holder.habit == Habit.STEADY).forEach(holder -> attach(0, holder));
         write();
     }
 
@@ -104,7 +102,9 @@ public final class Bookkeeper {
             var present = now.getOrDefault(device, List.of());
             var kept = new ArrayList<>(attachments);
             kept.retainAll(present);
-            assertThat(present).as("device %d has what it had, and nothing new", device).isEqualTo(kept);
+            assertThat(present)
+                    .as("device %d has what it had, and nothing new", device)
+                    .isEqualTo(kept);
             attachments.stream().filter(gone -> !present.contains(gone)).forEach(gone -> lose(device, gone));
             attachments.retainAll(present);
         });
@@ -128,7 +128,8 @@ public final class Bookkeeper {
         switch (holder.habit) {
             case STEADY -> {}
             case MODEST -> {
-                held.forEach(index -> ledger.get(index).removeIf(one -> one.eid().equals(holder.name)));
+                held.forEach(
+                        index -> ledger.get(index).removeIf(one -> one.eid().equals(holder.name)));
                 if (random.nextBoolean()) {
                     attach(device, holder);
                 }
@@ -148,7 +149,8 @@ public final class Bookkeeper {
 
     private List<Integer> held(Holder holder) {
         return ledger.entrySet().stream()
-                .filter(entry -> entry.getValue().stream().anyMatch(one -> one.eid().equals(holder.name)))
+                .filter(entry ->
+                        entry.getValue().stream().anyMatch(one -> one.eid().equals(holder.name)))
                 .map(Map.Entry::getKey)
                 .toList();
     }
