@@ -34,6 +34,10 @@ final class GpuProcesses {
             if (!listing.problems().isEmpty()) {
                 missing.add(Part.EVERY_PROCESS);
             }
+            listing.moved().ifPresent(problem -> {
+                problems.add(problem);
+                missing.add(Part.ATTACHMENTS);
+            });
             var processes = new ArrayList<GpuProcess>();
             for (var entry : listing.usage().entrySet()) {
                 see(entry.getKey(), before, problems, missing)

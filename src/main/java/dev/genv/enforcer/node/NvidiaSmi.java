@@ -38,6 +38,7 @@ final class NvidiaSmi {
     private final String program;
     private final Duration timeout;
     private @Nullable Tool tool;
+    private final DeviceOrder order = new DeviceOrder();
     private @Nullable KnownDevices devices;
 
     NvidiaSmi(String program, Duration timeout) {
@@ -50,8 +51,13 @@ final class NvidiaSmi {
      *
      * @param devices the indices of all devices
      * @param usage by pid
+     * @param moved that the indices are no longer those that the state was written with; nothing where they are
      */
-    record Listing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> usage, List<Problem> problems) {}
+    record Listing(
+            Set<Integer> devices,
+            Map<Integer, List<DeviceUsage>> usage,
+            List<Problem> problems,
+            Optional<Problem> moved) {}
 
     /**
      * Lists what runs.
@@ -68,7 +74,8 @@ final class NvidiaSmi {
                 devices = known;
             }
             problems.addAll(known.problems()); // they last as long as the list that has them
-            return new Listing(known.indices(), usage(lines, known, problems), problems);
+            var moved = order.compare(known.byUuid());
+            return new Listing(known.indices(), usage(lines, known, problems), problems, moved);
         } catch (ToolException e) {
             devices = null; // whatever went wrong may have moved the indices
             throw e;

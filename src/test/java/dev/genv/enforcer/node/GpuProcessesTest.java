@@ -81,6 +81,33 @@ class GpuProcessesTest {
         }
     }
 
+    /** GPU 0 falls off the bus and GPU 1 moves up: device 0 of genv's books is not the one that is there now. */
+    @Test
+    void whereTheGpusHaveMovedTheAttachmentsMeanNothing() throws Exception {
+        smi.gpus(2);
+        processes.list(problems, missing);
+        assertThat(missing).isEmpty();
+        smi.gpuLines("0, %s, 16384\n".formatted(FakeNvidiaSmi.uuid(1))).fault("exit 15");
+        processes.list(new ArrayList<>(), EnumSet.noneOf(Part.class));
+        smi.noFault();
+
+        processes.list(problems, missing);
+        assertThat(problems).extracting(Problem::code).containsExactly("devices_moved");
+        assertThat(missing).containsExactly(Part.ATTACHMENTS);
+    }
+
+    @Test
+    void aGpuThatComesOrGoesAndLeavesTheOthersWhereTheyAreMovesNothing() throws Exception {
+        for (var count : List.of(2, 1, 3)) {
+            smi.gpus(count).fault("exit 15");
+            processes.list(new ArrayList<>(), EnumSet.noneOf(Part.class));
+            smi.noFault();
+            assertThat(processes.list(problems, missing).devices()).hasSize(count);
+        }
+        assertThat(problems).isEmpty();
+        assertThat(missing).isEmpty();
+    }
+
     @Test
     void aProcessThatCannotBeReadCostsOnlyItself() throws Exception {
         try (var strange = Child.withEnvironment(Map.of());
