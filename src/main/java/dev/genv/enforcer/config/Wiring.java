@@ -104,7 +104,7 @@ class Wiring {
     private Duration lookTimeout() {
         return settings.gpuTimeout()
                 .multipliedBy(2)
-                .plus(settings.lockTimeout())
+                .plus(settings.lockTimeout().multipliedBy(2)) // it may come and go while it is waited for
                 .plus(SLACK);
     }
 

@@ -7,9 +7,6 @@ import java.time.Duration;
 
 /** Reads genv's state files under genv's own lock; where that cannot be had, without it and with more care. */
 final class StateReader {
-    /** While others make and remove the lock file. */
-    private static final int MOST_ATTEMPTS = 10;
-
     private final Path path;
     private final Duration lockTimeout;
     private final LockHolders holders;
@@ -49,7 +46,8 @@ final class StateReader {
     }
 
     private RawState locked(StateDirectory directory) throws IOException, InterruptedException {
-        for (var attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+        var start = System.nanoTime();
+        do {
             try (var lock = directory.lock(lockTimeout, false)) {
                 var raw = RawState.of(directory);
                 // Where there is no lock file nobody holds it; if one came meanwhile, somebody may have been writing.
@@ -57,7 +55,7 @@ final class StateReader {
                     return raw;
                 }
             }
-        }
+        } while (System.nanoTime() - start < lockTimeout.toNanos());
         throw LockException.unusable("comes and goes", null);
     }
 }
