@@ -143,7 +143,7 @@ public final class Journal {
         var last = entry.actions().reversed().stream()
                 .filter(earlier -> sameTarget(earlier, note))
                 .findFirst();
-        if (last.isPresent() && last.get().repeats(note)) {
+        if (!note.outcome().isDeed() && last.isPresent() && last.get().repeats(note)) {
             return false;
         }
         active.put(cause.key(), entry.with(added(entry, note)));

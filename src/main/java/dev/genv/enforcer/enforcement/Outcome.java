@@ -44,6 +44,11 @@ public enum Outcome {
         };
     }
 
+    /** Whether something was done, which is a deed of its own each time. */
+    public boolean isDeed() {
+        return this == SIGNALLED || this == DETACHED;
+    }
+
     /** Whether this is something that was wanted and could not be had. */
     public boolean isFailure() {
         return this == DENIED || this == FAILED || this == UNKILLABLE;

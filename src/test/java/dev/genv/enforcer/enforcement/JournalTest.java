@@ -134,6 +134,18 @@ class JournalTest {
                 .containsExactly(Outcome.DENIED, Outcome.FAILED, Outcome.DENIED);
     }
 
+    /** Whoever attaches the same device again and again is detached from it again and again. */
+    @Test
+    void whatIsDoneAgainIsWrittenAgain() {
+        var stray = strayOn("gpu-1", 1);
+        for (var i = 0; i < 3; i++) {
+            now = now.plusSeconds(1);
+            assertThat(update(List.of(record(1, Outcome.SIGNALLED, stray)), stray).actions())
+                    .hasSize(1);
+        }
+        assertThat(all().getFirst().actions()).hasSize(3);
+    }
+
     @Test
     void neverKeepsMoreThanSoManyActions() {
         var stray = strayOn("gpu-1", 1);
