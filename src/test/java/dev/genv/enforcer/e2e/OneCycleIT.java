@@ -173,7 +173,8 @@ class OneCycleIT extends OnANode {
                 assertThat(output.out())
                         .last()
                         .asString()
-                        .startsWith("Detaching environment a of user raz from device 0 (failed: ")
+                        .startsWith(
+                                "Detaching environment a of user %s from device 0 (failed: ".formatted(Myself.name()))
                         .contains("process %d (flock) of uid".formatted(holder.pid()));
                 assertThat(everything()).isEqualTo(before);
                 assertThat(holder.isHeld()).isTrue();

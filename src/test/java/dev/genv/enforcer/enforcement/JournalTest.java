@@ -140,7 +140,8 @@ class JournalTest {
         var stray = strayOn("gpu-1", 1);
         for (var i = 0; i < 3; i++) {
             now = now.plusSeconds(1);
-            assertThat(update(List.of(record(1, Outcome.SIGNALLED, stray)), stray).actions())
+            assertThat(update(List.of(record(1, Outcome.SIGNALLED, stray)), stray)
+                            .actions())
                     .hasSize(1);
         }
         assertThat(all().getFirst().actions()).hasSize(3);
