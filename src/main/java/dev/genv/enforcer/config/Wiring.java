@@ -3,6 +3,7 @@ package dev.genv.enforcer.config;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.enforcement.Journal;
+import dev.genv.enforcer.enforcement.LostGpus;
 import dev.genv.enforcer.enforcement.Pace;
 import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.enforcement.Ticker;
@@ -55,7 +56,13 @@ class Wiring {
 
     @Produces
     @Singleton
-    Enforcer enforcer(Journal journal, MeterRegistry registry) throws InterruptedException {
+    LostGpus lostGpus() {
+        return new LostGpus();
+    }
+
+    @Produces
+    @Singleton
+    Enforcer enforcer(Journal journal, LostGpus gpus, MeterRegistry registry) throws InterruptedException {
         var setup = new Enforcer.Setup(
                 List.of(node()),
                 false,
@@ -65,7 +72,8 @@ class Wiring {
                 settings.restraint(),
                 lookTimeout(),
                 actTimeout());
-        return new Enforcer(setup, journal, Ticker.ofSystem(), List.of(new CycleMetrics(registry)::record));
+        return new Enforcer(
+                setup, journal, Ticker.ofSystem(), List.of(gpus::record, new CycleMetrics(registry)::record));
     }
 
     /** A client chooses its methods, and each would become a series of its own. */

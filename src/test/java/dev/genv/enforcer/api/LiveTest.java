@@ -1,0 +1,128 @@
+package dev.genv.enforcer.api;
+
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.Journal;
+import dev.genv.enforcer.enforcement.LostGpus;
+import dev.genv.enforcer.enforcement.Pace;
+import dev.genv.enforcer.enforcement.Restraint;
+import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.testsupport.FakeHost;
+import dev.genv.enforcer.testsupport.FakeTime;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.eclipse.microprofile.health.HealthCheckResponse;
+import org.eclipse.microprofile.health.HealthCheckResponse.Status;
+import org.junit.jupiter.api.Test;
+
+class LiveTest {
+    private static final String WHY = "Failed to initialize NVML: Unknown Error\u001b: recreate the container";
+    private final FakeHost node = new FakeHost(host("gpu-1"));
+    private final FakeTime time = new FakeTime();
+
+    @Test
+    void isDownWhenOnlyANewContainerHelps() {
+        var service = new Service(false);
+        node.looksLike(LiveTest::lost);
+        assertThat(service.afterCycles(2).getStatus()).isEqualTo(Status.UP);
+
+        var third = service.afterCycles(1);
+        assertThat(third.getStatus()).isEqualTo(Status.DOWN);
+        assertThat(third.getData().orElseThrow())
+                .containsEntry("reason", "Failed to initialize NVML: Unknown Error\\u001b: recreate the container");
+        assertThat(service.afterCycles(5).getStatus()).isEqualTo(Status.DOWN);
+
+        node.shows(host("gpu-1"));
+        assertThat(service.afterCycles(1).getStatus()).isEqualTo(Status.UP);
+    }
+
+    @Test
+    void theCyclesMustFollowEachOther() {
+        var service = new Service(false);
+        for (var i = 0; i < 3; i++) {
+            node.looksLike(LiveTest::lost);
+            assertThat(service.afterCycles(2).getStatus()).isEqualTo(Status.UP);
+            node.shows(host("gpu-1"));
+            assertThat(service.afterCycles(1).getStatus()).isEqualTo(Status.UP);
+        }
+    }
+
+    /** A cycle that saw nothing says neither that the GPUs are there nor that they are not. */
+    @Test
+    void aCycleThatSawNothingDoesNotCount() {
+        var service = new Service(false);
+        node.looksLike(LiveTest::lost);
+        service.afterCycles(2);
+        node.looksLike(() -> {
+            throw new IllegalStateException("no answer");
+        });
+        assertThat(service.afterCycles(2).getStatus()).isEqualTo(Status.UP);
+        node.looksLike(LiveTest::lost);
+        assertThat(service.afterCycles(1).getStatus()).isEqualTo(Status.DOWN);
+    }
+
+    @Test
+    void anotherMachinesContainerIsNotOurs() {
+        var service = new Service(true);
+        node.looksLike(LiveTest::lost);
+        assertThat(service.afterCycles(4).getStatus()).isEqualTo(Status.UP);
+    }
+
+    @Test
+    void isDownWhenNoCycleEnds() {
+        var service = new Service(false);
+        assertThat(service.afterCycles(1).getStatus()).isEqualTo(Status.UP);
+        time.pass(Duration.ofSeconds(36));
+        var late = service.live.call();
+        assertThat(late.getStatus()).isEqualTo(Status.DOWN);
+        assertThat(late.getData().orElseThrow()).containsEntry("reason", "no cycle has ended for 36 seconds");
+    }
+
+    private final class Service {
+        private final Enforcer enforcer;
+        private final Live live;
+
+        Service(boolean remote) {
+            var gpus = new LostGpus();
+            var setup = new Enforcer.Setup(
+                    List.of(node),
+                    remote,
+                    new Policy(Map.of(), DeviceLimits.NONE),
+                    ServiceMode.ENFORCE,
+                    true,
+                    Restraint.NONE,
+                    Duration.ofSeconds(20),
+                    Duration.ofSeconds(20));
+            enforcer = new Enforcer(setup, new Journal(10), time.ticker(), List.of(gpus::record));
+            live = new Live(enforcer, new Pace(Duration.ofSeconds(10), Duration.ofSeconds(5)), gpus);
+        }
+
+        HealthCheckResponse afterCycles(int count) {
+            for (var i = 0; i < count; i++) {
+                enforcer.runCycle();
+            }
+            return live.call();
+        }
+    }
+
+    /** So many others of the state's that nobody is shown the one that counts. */
+    private static Snapshot lost() {
+        var problems = new ArrayList<Problem>();
+        for (var i = 0; i < 200; i++) {
+            problems.add(new Problem("entry_unreadable", "entry " + i));
+        }
+        problems.add(new Problem(LostGpus.CODE, WHY));
+        return new Snapshot("gpu-1", List.of(), List.of(), List.of(), Set.of(), EnumSet.of(Part.PROCESSES), problems);
+    }
+}
