@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param nvidiaSmi a path, or a name that is looked for in the usual folders
  * @param requireHostPid whether to act only in the host's PID namespace
  * @param nodeName how this node is called in reports; null for the host's name
+ * @param apiTokenFile what the API wants to be shown; null where it answers everybody
  */
 record Settings(
         Duration interval,
@@ -42,7 +43,8 @@ record Settings(
         String nvidiaSmi,
         Duration gpuTimeout,
         boolean requireHostPid,
-        @Nullable String nodeName) {
+        @Nullable String nodeName,
+        @Nullable Path apiTokenFile) {
 
     /** What tells us about the GPUs. */
     enum GpuSource {
@@ -87,7 +89,8 @@ record Settings(
                 variables.get("GENV_ENFORCER_NVIDIA_SMI", "nvidia-smi", program -> program),
                 variables.get("GENV_ENFORCER_GPU_TIMEOUT", Duration.ofSeconds(30), Values::timeout),
                 variables.get("GENV_ENFORCER_REQUIRE_HOST_PID", true, Values::yesOrNo),
-                variables.find("GENV_ENFORCER_NODE_NAME", name -> name));
+                variables.find("GENV_ENFORCER_NODE_NAME", name -> name),
+                variables.find("GENV_ENFORCER_API_TOKEN_FILE", Values::tokenFile));
         variables.check();
         return settings;
     }

@@ -1,8 +1,10 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.api.TokenFile;
 import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.node.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleMode;
+import java.io.IOException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -167,6 +169,17 @@ final class Values {
             // The same complaint fits.
         }
         throw new IllegalArgumentException("expected an absolute path");
+    }
+
+    /** A file whose content is a token now; what it says later is looked at then. */
+    static Path tokenFile(String value) {
+        var path = absolutePath(value);
+        try {
+            new TokenFile(path).read();
+            return path;
+        } catch (IOException e) {
+            throw new IllegalArgumentException(e.getMessage(), e);
+        }
     }
 
     private static Duration duration(String value, Duration shortest, String expected) {

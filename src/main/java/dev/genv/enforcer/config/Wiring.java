@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.api.TokenFile;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.enforcement.Journal;
@@ -12,6 +13,7 @@ import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.telemetry.CycleMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.config.MeterFilter;
+import jakarta.enterprise.context.Dependent;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
 import java.io.IOException;
@@ -21,6 +23,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
 import org.jboss.logging.Logger;
 
@@ -46,6 +49,12 @@ class Wiring {
     @Singleton
     Pace pace() {
         return new Pace(settings.interval(), lookTimeout().plus(actTimeout().multipliedBy(2)));
+    }
+
+    @Produces
+    @Dependent
+    Optional<TokenFile> apiToken() {
+        return Optional.ofNullable(settings.apiTokenFile()).map(TokenFile::new);
     }
 
     @Produces

@@ -8,11 +8,13 @@ import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.node.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -199,9 +201,28 @@ class SettingsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"GENV_ENFORCER_API_TOKEN_FILE", "GENV_ENFORCER_REMOTE_HOSTS", "GENV_ENFORCER_NVML_LIBRARY"})
+    @ValueSource(strings = {"GENV_ENFORCER_REMOTE_HOSTS", "GENV_ENFORCER_NVML_LIBRARY"})
     void refusesWhatItCannotDoYet(String name) {
         assertThat(complaints(Map.of(name, "1"))).hasSize(1);
+    }
+
+    @Test
+    void wantsATokenInItsFileAtTheStart(@TempDir Path folder) throws Exception {
+        var file = folder.resolve("token");
+        var variable = Map.of("GENV_ENFORCER_API_TOKEN_FILE", file.toString());
+        Files.writeString(file, "s3cret\n");
+        assertThat(read(variable).apiTokenFile()).isEqualTo(file);
+        assertThat(read(Map.of()).apiTokenFile()).isNull();
+
+        Files.writeString(file, "top s3cret");
+        assertThat(complaints(variable))
+                .containsExactly("GENV_ENFORCER_API_TOKEN_FILE=%s: expected a file with one token of at most 4096 ASCII"
+                                .formatted(file)
+                        + " characters without blanks");
+        Files.delete(file);
+        assertThat(complaints(variable)).singleElement().asString().contains("cannot be read");
+        assertThat(complaints(Map.of("GENV_ENFORCER_API_TOKEN_FILE", "token")))
+                .containsExactly("GENV_ENFORCER_API_TOKEN_FILE=token: expected an absolute path");
     }
 
     @Test

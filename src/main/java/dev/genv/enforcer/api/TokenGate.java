@@ -1,0 +1,91 @@
+package dev.genv.enforcer.api;
+
+import io.quarkus.vertx.http.runtime.filters.Filters;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.enterprise.event.Observes;
+import jakarta.inject.Singleton;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Pattern;
+import org.jboss.logging.Logger;
+
+/**
+ * Where a token is set, answers nobody who does not show it. Whoever only asks how the service is need not: a probe has
+ * no token.
+ */
+@Singleton
+public class TokenGate {
+    /** Before everything else, also before what is there for paths that do not exist. */
+    private static final int FIRST = 1000;
+
+    /**
+     * Health and below, in letters that mean the same to everybody: a path with dots, escapes or two slashes might be
+     * another one to whoever answers it.
+     */
+    private static final Pattern HEALTH = Pattern.compile("/q/health(/[A-Za-z0-9-]+)*/?");
+
+    private static final Pattern BEARER = Pattern.compile("(?i:bearer) +([!-~]+) *");
+    private static final Logger LOG = Logger.getLogger(TokenGate.class);
+
+    private final Optional<TokenFile> file;
+    private final AtomicBoolean unreadable = new AtomicBoolean();
+
+    TokenGate(Optional<TokenFile> file) {
+        this.file = file;
+    }
+
+    void stand(@Observes Filters filters) {
+        file.ifPresent(token -> filters.register(request -> check(request, token), FIRST));
+    }
+
+    private void check(RoutingContext request, TokenFile token) {
+        if (isHealth(request)) {
+            request.next();
+            return;
+        }
+        try {
+            var expected = token.read();
+            if (unreadable.compareAndSet(true, false)) {
+                LOG.info("The file with the API token can be read again");
+            }
+            if (shows(request, expected)) {
+                request.next();
+            } else {
+                request.response().putHeader("WWW-Authenticate", "Bearer");
+                Refusal.send(request, 401, "this wants the header Authorization: Bearer, with the token");
+            }
+        } catch (IOException e) {
+            if (unreadable.compareAndSet(false, true)) {
+                LOG.errorf("Nobody is answered, for the API token is not known: %s", e.getMessage());
+            }
+            Refusal.send(request, 503, "the token cannot be read; the log says why");
+        }
+    }
+
+    private static boolean isHealth(RoutingContext request) {
+        var path = request.request().path();
+        return path != null
+                && path.equals(request.normalizedPath())
+                && HEALTH.matcher(path).matches();
+    }
+
+    /** In a time that tells nothing about the token. */
+    private static boolean shows(RoutingContext request, String expected) {
+        var headers = request.request().headers().getAll(HttpHeaders.AUTHORIZATION);
+        var bearer = BEARER.matcher(headers.size() == 1 ? headers.getFirst() : "");
+        return bearer.matches() && MessageDigest.isEqual(sha256(bearer.group(1)), sha256(expected));
+    }
+
+    private static byte[] sha256(String text) {
+        try {
+            return MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.US_ASCII));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java has it", e);
+        }
+    }
+}

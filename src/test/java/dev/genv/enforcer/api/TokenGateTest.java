@@ -1,0 +1,178 @@
+package dev.genv.enforcer.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.testsupport.RawHttp;
+import io.quarkus.test.junit.QuarkusTest;
+import io.quarkus.test.junit.TestProfile;
+import java.io.IOException;
+import java.nio.file.Files;
+import org.eclipse.microprofile.config.inject.ConfigProperty;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@QuarkusTest
+@TestProfile(GuardedNode.class)
+class TokenGateTest {
+    private static final String SHOWN = "Authorization: Bearer " + GuardedNode.TOKEN;
+
+    @ConfigProperty(name = "quarkus.http.port")
+    int port;
+
+    private RawHttp http;
+
+    @BeforeEach
+    void connect() {
+        http = new RawHttp(port);
+    }
+
+    @AfterEach
+    void restore() throws IOException {
+        Files.writeString(GuardedNode.TOKEN_FILE, GuardedNode.TOKEN + "\n");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"/violations", "/violations/x", "/hosts", "/snapshot", "/q/metrics", "/q/openapi", "/", "/q"})
+    void letsNobodyInWithoutIt(String path) throws IOException {
+        var answer = http.get(path);
+        assertThat(answer.status()).isEqualTo(401);
+        assertThat(answer.head())
+                .containsIgnoringCase("WWW-Authenticate: Bearer")
+                .containsIgnoringCase("Content-Type: application/problem+json");
+        assertThat(answer.text()).contains("\"status\": 401").doesNotContain(GuardedNode.TOKEN);
+        assertThat(http.get(path, SHOWN).status()).isIn(200, 404);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/no/such/path", "/q/swagger-ui", "/q/dev", "/plan", "/%", "/q/health;x", "/Q/HEALTH"})
+    void whatIsNotThereIsNobodysBusinessEither(String path) throws IOException {
+        assertThat(http.get(path).status()).isIn(400, 401);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/q/health", "/q/health/", "/q/health/live", "/q/health/ready", "/q/health/started"})
+    void healthIsForEverybody(String path) throws IOException {
+        assertThat(http.get(path).status()).isIn(200, 503);
+        assertThat(http.get(path).text()).contains("\"checks\"");
+    }
+
+    /** Whatever the path may mean to whoever answers it, without the token it is none that health has. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "//q/health/../metrics",
+                "/q/health/../metrics",
+                "/q/health/live/../../metrics",
+                "/q/health/./../metrics",
+                "/q/health/%2e%2e/metrics",
+                "/q/health/%2E%2E/metrics",
+                "/q/health/..%2fmetrics",
+                "/q/health/..%2f..%2fviolations",
+                "/q/health/%2e%2e%2f%2e%2e%2fviolations",
+                "/q/health/..%252fmetrics",
+                "/q/health/..\\metrics",
+                "/q/health/..%5cmetrics",
+                "/q/health/..;/metrics",
+                "/q/health;/../metrics",
+                "/q/health/..;x=y/..;x=y/violations",
+                "/q/health%00/../metrics",
+                "/q/health//../metrics",
+                "/q//health/..//metrics",
+                "/q/health/live?/../../metrics",
+                "/violations?x=/q/health",
+                "/violations#/q/health",
+                "/violations;/q/health",
+                "/q/metrics/q/health",
+                "/q/metrics/",
+                "//q/metrics",
+                "/./q/metrics",
+                "/%71/metrics",
+                "/q/%6detrics",
+                "http://here/q/metrics",
+                "http://here/q/health/../metrics",
+                "http://here/q/health@/../metrics",
+                "q/health/../metrics",
+                "/q/health/../../violations",
+            })
+    void noTrickGetsPast(String target) throws IOException {
+        var answer = http.get(target);
+        assertThat(answer.status()).isIn(200, 400, 401, 404, 503);
+        assertThat(answer.text())
+                .as("neither metrics nor violations")
+                .doesNotContain("jvm_memory")
+                .doesNotContainPattern("\r\n\r\n\\[");
+        if (answer.status() == 200 || answer.status() == 503) {
+            assertThat(answer.text()).contains("\"checks\"");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "Authorization: Bearer",
+                "Authorization: Bearer ",
+                "Authorization: Bearer x",
+                "Authorization: Bearer " + GuardedNode.TOKEN + "x",
+                "Authorization: Bearer correct-horse.battery~stapl",
+                "Authorization: Bearer " + GuardedNode.TOKEN + " x",
+                "Authorization: Basic " + GuardedNode.TOKEN,
+                "Authorization: " + GuardedNode.TOKEN,
+                "Authorization: Bearer" + GuardedNode.TOKEN,
+                "Authorization: Bearer x\r\nAuthorization: Bearer " + GuardedNode.TOKEN,
+                "Proxy-Authorization: Bearer " + GuardedNode.TOKEN,
+                "X-HTTP-Method-Override: GET",
+                "X-Forwarded-Prefix: /q/health",
+                "X-Original-URL: /q/health",
+            })
+    void nothingElseIsTheToken(String header) throws IOException {
+        assertThat(http.get("/hosts", header).status()).isEqualTo(401);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"Authorization: bearer %s", "authorization: BEARER   %s  "})
+    void takesItAsItMayBeWritten(String header) throws IOException {
+        assertThat(http.get("/hosts", header.formatted(GuardedNode.TOKEN)).status())
+                .isEqualTo(200);
+    }
+
+    @Test
+    void noMethodIsLetIn() throws IOException {
+        for (var method : new String[] {"HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"}) {
+            assertThat(http.send(method + " /hosts HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                            .status())
+                    .as(method)
+                    .isIn(400, 401, 501);
+        }
+    }
+
+    /** Who holds back a body without showing the token must not hold the connection. */
+    @Test
+    void waitsForNoBody() throws IOException {
+        var answer = http.send(
+                "POST /plan HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{");
+        assertThat(answer.status()).isEqualTo(401);
+        assertThat(answer.head()).containsIgnoringCase("Connection: close");
+    }
+
+    @Test
+    void takesTheNewTokenAsSoonAsItIsThere() throws IOException {
+        Files.writeString(GuardedNode.TOKEN_FILE, "another-token");
+        assertThat(http.get("/hosts", SHOWN).status()).isEqualTo(401);
+        assertThat(http.get("/hosts", "Authorization: Bearer another-token").status())
+                .isEqualTo(200);
+    }
+
+    @Test
+    void refusesEverybodyWhileThereIsNone() throws IOException {
+        Files.delete(GuardedNode.TOKEN_FILE);
+        assertThat(http.get("/hosts", SHOWN).status()).isEqualTo(503);
+        assertThat(http.get("/hosts").text()).contains("the token cannot be read");
+        assertThat(http.get("/q/health/live").status()).isEqualTo(200);
+        restore();
+        assertThat(http.get("/hosts", SHOWN).status()).isEqualTo(200);
+    }
+}

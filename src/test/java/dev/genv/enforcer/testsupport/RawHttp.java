@@ -1,0 +1,107 @@
+package dev.genv.enforcer.testsupport;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+
+/** An HTTP client that sends whatever it is given, also what no other client would. */
+public final class RawHttp {
+    private static final Duration LONGEST = Duration.ofSeconds(15);
+    private static final Pattern STATUS = Pattern.compile("HTTP/1\\.[01] ([0-9]{3}).*", Pattern.DOTALL);
+
+    private static final Pattern LENGTH = Pattern.compile("(?i)\r\ncontent-length: *([0-9]{1,9})");
+
+    private final int port;
+
+    public RawHttp(int port) {
+        this.port = port;
+    }
+
+    /** What came back, as it is. */
+    public record Answer(String text) {
+
+        /** The status; 0 where there was no answer. */
+        public int status() {
+            var match = STATUS.matcher(text);
+            return match.matches() ? Integer.parseInt(match.group(1)) : 0;
+        }
+
+        /** Whether all of the body is there that was announced. */
+        boolean isWhole() {
+            var length = LENGTH.matcher(head());
+            return text.contains("\r\n\r\n")
+                    && length.find()
+                    && text.length() >= head().length() + 4 + Integer.parseInt(length.group(1));
+        }
+
+        /** Everything before the body. */
+        public String head() {
+            var end = text.indexOf("\r\n\r\n");
+            return end < 0 ? text : text.substring(0, end);
+        }
+    }
+
+    /** Asks for this target, and for the connection to be closed after it. */
+    public Answer get(String target, String... headers) throws IOException {
+        var more = String.join(
+                "", Arrays.stream(headers).map(header -> header + "\r\n").toList());
+        return send("GET " + target + " HTTP/1.1\r\nHost: here\r\nConnection: close\r\n" + more + "\r\n");
+    }
+
+    /** Sends these characters, a byte each, and takes the answer. */
+    public Answer send(String request) throws IOException {
+        return exchange(request, "", 0, Answer::isWhole);
+    }
+
+    /**
+     * The same, with a piece that follows again and again, and waits until the other side ends the connection.
+     *
+     * @throws SocketTimeoutException where it does not
+     */
+    public Answer flood(String request, String piece, int times) throws IOException {
+        return exchange(request, piece, times, _ -> false);
+    }
+
+    private Answer exchange(String request, String piece, int times, Predicate<Answer> enough) throws IOException {
+        try (var socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+            socket.setSoTimeout((int) LONGEST.toMillis());
+            var writer = Thread.ofVirtual().start(() -> write(socket, request, piece, times));
+            var bytes = new ByteArrayOutputStream();
+            var buffer = new byte[8192];
+            var answer = new Answer("");
+            try {
+                for (int count; !enough.test(answer) && (count = socket.getInputStream().read(buffer)) >= 0; ) {
+                    bytes.write(buffer, 0, count);
+                    answer = new Answer(bytes.toString(StandardCharsets.ISO_8859_1));
+                }
+            } catch (SocketTimeoutException e) {
+                throw e;
+            } catch (IOException e) {
+                // Who is not listened to is cut off; what was said before that counts.
+            }
+            writer.interrupt();
+            return answer;
+        }
+    }
+
+    private static void write(Socket socket, String request, String piece, int times) {
+        try {
+            var out = socket.getOutputStream();
+            out.write(request.getBytes(StandardCharsets.ISO_8859_1));
+            var more = piece.getBytes(StandardCharsets.ISO_8859_1);
+            for (var i = 0; i < times; i++) {
+                out.write(more);
+            }
+            out.flush();
+        } catch (IOException e) {
+            // Nobody listens any more.
+        }
+    }
+}
