@@ -22,6 +22,10 @@ final class ApiException extends RuntimeException {
         return new ApiException(413, detail);
     }
 
+    static ApiException tooSlow(String detail) {
+        return new ApiException(408, detail);
+    }
+
     static ApiException notYet(String detail) {
         return new ApiException(503, detail);
     }

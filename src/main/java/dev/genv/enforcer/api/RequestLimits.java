@@ -1,0 +1,63 @@
+package dev.genv.enforcer.api;
+
+import io.quarkus.vertx.http.runtime.filters.Filters;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.enterprise.event.Observes;
+import jakarta.inject.Singleton;
+
+/**
+ * Refuses what nobody would read: bodies, of which only a question for a plan has one worth reading, and requests that are
+ * none. Anybody on the machine may send them, so they leave no trace in the log.
+ */
+@Singleton
+public class RequestLimits {
+    private static final int AFTER_THE_TOKEN = 900;
+    /** For clients that send an empty object or the like with every request. */
+    private static final int LARGEST_OTHER = 1024;
+
+    void stand(@Observes Filters filters) {
+        filters.register(RequestLimits::check, AFTER_THE_TOKEN);
+    }
+
+    void stand(@Observes Router router) {
+        router.route().order(-AFTER_THE_TOKEN).failureHandler(RequestLimits::refuse);
+    }
+
+    /** What is the client's fault is told to the client. */
+    private static void refuse(RoutingContext request) {
+        var status = request.statusCode();
+        if (status >= 400 && status < 500 && !request.response().ended()) {
+            Refusal.send(request, status, "this is not a request that can be understood");
+        } else {
+            request.next();
+        }
+    }
+
+    private static void check(RoutingContext request) {
+        request.addEndHandler(_ -> Refusal.hangUpIfMoreComes(request));
+        var plan = request.request().method().equals(HttpMethod.POST)
+                && request.normalizedPath().equals(PlanResource.PATH);
+        var largest = plan ? PlanResource.LARGEST_BODY : LARGEST_OTHER;
+        if (declaredLength(request) > largest) {
+            Refusal.send(request, 413, "the body is larger than %d bytes".formatted(largest));
+        } else if (!plan && request.request().headers().contains(HttpHeaders.TRANSFER_ENCODING)) {
+            // It would have no end that anybody looks for.
+            Refusal.send(request, 413, "a body without a length is read by POST %s alone".formatted(PlanResource.PATH));
+        } else {
+            request.next();
+        }
+    }
+
+    /** What is no number has been refused before. */
+    private static long declaredLength(RoutingContext request) {
+        var length = request.request().getHeader(HttpHeaders.CONTENT_LENGTH);
+        try {
+            return length == null ? 0 : Long.parseLong(length.strip());
+        } catch (NumberFormatException e) {
+            return Long.MAX_VALUE;
+        }
+    }
+}
