@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.policy.Words;
+import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
@@ -14,14 +15,19 @@ final class ActionLog {
 
     private ActionLog() {}
 
+    /** What was done is told in full; of what was only seen, as much as anybody can read. */
     static void tell(Fleet fleet, Journal.Update update) {
-        update.appeared().forEach(entry -> LOG.warn(entry.violation().message()));
+        LogLines.bounded(messages(update.appeared()), "violations").forEach(LOG::warn);
         for (var action : update.actions()) {
             ReportLines.of(fleet, action).forEach(LOG::warn);
             LOG.warn(fixedForm(action));
         }
-        update.resolved()
-                .forEach(entry -> LOG.infof("Resolved: %s", entry.violation().message()));
+        LogLines.bounded(messages(update.resolved()), "violations")
+                .forEach(message -> LOG.infof("Resolved: %s", message));
+    }
+
+    private static List<String> messages(List<JournalEntry> entries) {
+        return entries.stream().map(entry -> entry.violation().message()).toList();
     }
 
     /** One line, always with the same keys in the same order; what does not apply is {@code -}. */

@@ -10,7 +10,6 @@ import org.jboss.logging.Logger;
 /** Tells the log what could not be seen or judged, once when it begins and once when it is over. */
 final class ProblemLog {
     private static final Logger LOG = Logger.getLogger(ProblemLog.class);
-    private static final int LONGEST = 1000;
     private Set<HostProblem> known = Set.of();
 
     void tell(List<HostReport> hosts) {
@@ -18,17 +17,20 @@ final class ProblemLog {
         for (var host : hosts) {
             host.problems().forEach(problem -> now.add(new HostProblem(host.host(), problem)));
         }
-        now.stream().filter(problem -> !known.contains(problem)).forEach(problem -> LOG.warn(line("", problem)));
-        known.stream().filter(problem -> !now.contains(problem)).forEach(problem -> LOG.info(line("Over: ", problem)));
+        LogLines.bounded(lines(now, known), "problems").forEach(LOG::warn);
+        LogLines.bounded(lines(known, now), "problems").forEach(line -> LOG.infof("Over: %s", line));
         known = now;
     }
 
-    private static String line(String before, HostProblem problem) {
-        return "%s[%s] %s: %s"
-                .formatted(
-                        before,
-                        Words.safe(problem.host()),
-                        problem.problem().code(),
-                        Words.safe(problem.problem().detail(), LONGEST));
+    /** What is told is harmless already; what tells two problems apart is not shortened any further. */
+    private static List<String> lines(Set<HostProblem> these, Set<HostProblem> notThese) {
+        return these.stream()
+                .filter(problem -> !notThese.contains(problem))
+                .map(problem -> "[%s] %s: %s"
+                        .formatted(
+                                Words.safe(problem.host()),
+                                problem.problem().code(),
+                                problem.problem().detail()))
+                .toList();
     }
 }

@@ -1,0 +1,159 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.PlannedAction;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.Violation;
+import dev.genv.enforcer.testsupport.LogRecords;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Nobody's doings flood the log, and nothing that was done is left out of it. */
+class LogLinesTest {
+    private static final String EVIL = "\u001b[2J\r\n2026-11-20 ERROR forged\u2028\u202e\"%n%s\u009b\u007f";
+
+    @Test
+    void tellsHowManyThereAreMore() {
+        var hundred = numbers(100);
+        assertThat(LogLines.bounded(hundred, "lines")).isEqualTo(hundred);
+        assertThat(LogLines.bounded(numbers(1100), "lines"))
+                .startsWith("0", "1")
+                .endsWith("99", "and 1000 more lines");
+        assertThat(LogLines.bounded(List.of(), "lines")).isEmpty();
+    }
+
+    @Test
+    void thousandsOfViolationsAreTwoHundredLines() {
+        var entries = IntStream.range(0, 5_000)
+                .mapToObj(pid -> entry("Process %d is bad".formatted(pid)))
+                .toList();
+        try (var log = LogRecords.of(ActionLog.class.getName())) {
+            ActionLog.tell(new Fleet(List.of(), false), new Journal.Update(entries, List.of(), entries));
+            assertThat(log.lines())
+                    .hasSize(202)
+                    .contains("Process 0 is bad", "and 4900 more violations")
+                    .contains("Resolved: Process 99 is bad", "Resolved: and 4900 more violations");
+        }
+    }
+
+    @Test
+    void everyActionIsTold() {
+        var actions =
+                IntStream.range(1, 1_000).mapToObj(pid -> signalled(pid, "a")).toList();
+        try (var log = LogRecords.of(ActionLog.class.getName())) {
+            ActionLog.tell(new Fleet(List.of(), false), new Journal.Update(List.of(), actions, List.of()));
+            assertThat(log.lines())
+                    .filteredOn(line -> line.startsWith("action=terminate"))
+                    .hasSize(999);
+        }
+    }
+
+    @Test
+    void problemsAreBoundedWhenTheyComeAndWhenTheyGo() {
+        var reports = IntStream.range(0, 5)
+                .mapToObj(host -> report(
+                        "gpu-" + host,
+                        numbers(100).stream()
+                                .map(number -> new Problem("entry_unreadable", "entry " + number))
+                                .toArray(Problem[]::new)))
+                .toList();
+        var problems = new ProblemLog();
+        try (var log = LogRecords.of(ProblemLog.class.getName())) {
+            problems.tell(reports);
+            assertThat(log.lines())
+                    .hasSize(101)
+                    .startsWith("[gpu-0] entry_unreadable: entry 0")
+                    .endsWith("and 400 more problems");
+            problems.tell(reports);
+            assertThat(log.lines()).as("once").hasSize(101);
+            problems.tell(List.of());
+            assertThat(log.lines())
+                    .hasSize(202)
+                    .contains("Over: [gpu-0] entry_unreadable: entry 0")
+                    .endsWith("Over: and 400 more problems");
+        }
+    }
+
+    /** A line is a line, whatever stands in it. */
+    @Test
+    void strangersWriteNoLinesOfTheirOwn() {
+        var id = EVIL + "x".repeat(4096 - EVIL.length());
+        var fleet = new Fleet(
+                List.of(host("gpu-1")
+                        .devices(2)
+                        .with(env(id).user(id).capacity("1").attached(0))
+                        .with(process(7).in(id).uses(0, 1))
+                        .snapshot()),
+                true);
+        var plan = new Policy(
+                        EnumSet.allOf(RuleName.class).stream()
+                                .collect(Collectors.toMap(rule -> rule, _ -> RuleMode.ENFORCE)),
+                        new DeviceLimits(0, Map.of()))
+                .check(fleet, Set.of());
+        var entries = plan.violations().stream()
+                .map(violation -> entry(violation.message()))
+                .toList();
+        assertThat(entries).hasSizeGreaterThan(2);
+        var actions = plan.actions().stream()
+                .map(planned -> new ActionRecord(planned, Result.failed(id), Instant.EPOCH))
+                .toList();
+        try (var log = LogRecords.of(ActionLog.class.getPackageName())) {
+            ActionLog.tell(fleet, new Journal.Update(entries, actions, entries));
+            assertThat(log.lines())
+                    .hasSizeGreaterThan(6)
+                    .allSatisfy(line -> assertThat(line).matches("[ -~…]*").hasSizeLessThan(6_000));
+            assertThat(log.lines())
+                    .filteredOn(line -> line.startsWith("action="))
+                    .isNotEmpty()
+                    .allSatisfy(line -> assertThat(
+                                    line.chars().filter(letter -> letter == '"').count())
+                            .as("quotes around environment and detail")
+                            .isEqualTo(4));
+        }
+    }
+
+    private static List<String> numbers(int count) {
+        return IntStream.range(0, count).mapToObj(String::valueOf).toList();
+    }
+
+    private static JournalEntry entry(String message) {
+        return new JournalEntry(
+                "id", violation(message), RuleMode.AUDIT, true, Instant.EPOCH, Instant.EPOCH, 1, List.of(), null);
+    }
+
+    private static Violation violation(String message) {
+        return new Violation(RuleName.ENV_DEVICES, "gpu-1", message, message, null, null, List.of(), List.of());
+    }
+
+    private static ActionRecord signalled(int pid, String eid) {
+        var action = new Action.Terminate("gpu-1", process(pid).in(eid).uses(0).build());
+        return new ActionRecord(
+                new PlannedAction(action, List.of(violation("x")), true), Result.of(Outcome.SIGNALLED), Instant.EPOCH);
+    }
+
+    private static HostReport report(String host, Problem... problems) {
+        var snapshot = new Snapshot(
+                host, List.of(), List.of(), List.of(), Set.of(), EnumSet.noneOf(Part.class), List.of(problems));
+        return new HostReport(
+                snapshot, true, Instant.EPOCH, Duration.ZERO, null, null, List.of(problems), Set.of(), List.of(), null);
+    }
+}
