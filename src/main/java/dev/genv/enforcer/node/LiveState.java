@@ -35,11 +35,19 @@ final class LiveState {
         if (state.devices() instanceof State.File.Absent && !environments.isEmpty()) {
             lose(Part.ATTACHMENTS, "state_incomplete", "devices.json is missing although environments are active");
         }
-        if (state.envs() instanceof State.File.Absent
-                && file.devices().stream()
-                        .anyMatch(device -> !device.attachments().isEmpty())) {
-            lose(Part.ENVIRONMENTS, "state_incomplete", "envs.json is missing although devices are attached");
+        if (state.envs() instanceof State.File.Absent && mayHaveAttachments()) {
+            lose(
+                    Part.ENVIRONMENTS,
+                    "state_incomplete",
+                    "envs.json is missing although devices are, or may be, attached");
         }
+    }
+
+    /** Also where nobody can read whether there are any: only a machine without any trace of genv is a fresh one. */
+    private boolean mayHaveAttachments() {
+        return missing.contains(Part.ATTACHMENTS)
+                || file.devices().stream()
+                        .anyMatch(device -> !device.attachments().isEmpty());
     }
 
     List<Environment> environments() {

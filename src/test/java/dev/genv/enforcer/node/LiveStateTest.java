@@ -84,6 +84,14 @@ class LiveStateTest {
                 .isInstanceOf(Membership.Unknown.class);
     }
 
+    /** Whoever takes the one away and spoils the other must not make strangers of everybody. */
+    @Test
+    void noEnvironmentsBesideAttachmentsThatCannotBeReadAreIncomplete() {
+        live(new State.File.Absent<>(), new State.File.Unreadable<>(WHY));
+        assertThat(missing).containsExactlyInAnyOrder(Part.ENVIRONMENTS, Part.ATTACHMENTS);
+        assertThat(problems).extracting(Problem::code).containsExactly("lock_timeout", "state_incomplete");
+    }
+
     @Test
     void devicesWithoutAttachmentsAndWithoutEnvironmentsAreFine() {
         live(new State.File.Absent<>(), devices(new Device(0, "1mi", List.of())));
