@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api;
 
+import dev.genv.enforcer.policy.Words;
 import jakarta.ws.rs.NotFoundException;
 import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.core.Response;
@@ -9,6 +10,7 @@ import org.jboss.resteasy.reactive.server.ServerExceptionMapper;
 
 /** Gives every error the same form. */
 class ErrorMappers {
+    private static final int LONGEST = 1000;
     private static final Logger LOG = Logger.getLogger(ErrorMappers.class);
 
     @ServerExceptionMapper
@@ -31,11 +33,9 @@ class ErrorMappers {
     }
 
     static Response problem(int status, String detail) {
-        var known = Response.Status.fromStatusCode(status);
-        var title = known == null ? "Error" : known.getReasonPhrase();
         return Response.status(status)
                 .type(ProblemDetail.MEDIA_TYPE)
-                .entity(new ProblemDetail(title, status, detail))
+                .entity(new ProblemDetail(Refusal.title(status), status, Words.safe(detail, LONGEST)))
                 .build();
     }
 }

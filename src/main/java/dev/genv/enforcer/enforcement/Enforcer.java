@@ -7,6 +7,7 @@ import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.Words;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -25,6 +26,8 @@ public final class Enforcer {
 
     /** One user's thousand bad entries are told as one hundred and the number of the others. */
     private static final int MOST_PROBLEMS = 100;
+
+    private static final int LONGEST_DETAIL = 1000;
 
     private final Setup setup;
     private final Ticker ticker;
@@ -187,10 +190,16 @@ public final class Enforcer {
                 .map(host -> {
                     var all = Stream.concat(
                                     host.problems().stream(), judged.getOrDefault(host.host(), List.of()).stream())
+                            .map(Enforcer::harmless)
                             .toList();
                     return host.withProblems(all.size() <= MOST_PROBLEMS ? all : cut(all));
                 })
                 .toList();
+    }
+
+    /** Much of a detail may have been written by a stranger, or by a tool. */
+    private static Problem harmless(Problem problem) {
+        return new Problem(problem.code(), Words.safe(problem.detail(), LONGEST_DETAIL));
     }
 
     private static List<Problem> cut(List<Problem> problems) {
@@ -211,7 +220,14 @@ public final class Enforcer {
     private CycleReport brokenOff(Instant startedAt, long start, String why) {
         var fleet = new Fleet(List.of(), setup.remote());
         return new CycleReport(
-                startedAt, ticker.since(start), CycleResult.FAILED, fleet, List.of(), Plan.EMPTY, List.of(), why);
+                startedAt,
+                ticker.since(start),
+                CycleResult.FAILED,
+                fleet,
+                List.of(),
+                Plan.EMPTY,
+                List.of(),
+                Words.safe(why, LONGEST_DETAIL));
     }
 
     private void tell(CycleReport report) {

@@ -2,10 +2,7 @@ package dev.genv.enforcer.format;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.SerializableString;
 import com.fasterxml.jackson.core.StreamReadConstraints;
-import com.fasterxml.jackson.core.io.CharacterEscapes;
-import com.fasterxml.jackson.core.io.SerializedString;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
@@ -20,7 +17,6 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import org.jspecify.annotations.Nullable;
 
 /** JSON as Python's {@code json.dumps(…, indent=2)} writes it, byte for byte; read with limits. */
 public final class GenvJson {
@@ -104,24 +100,5 @@ public final class GenvJson {
                         .withArrayEmptySeparator(""))
                 .withArrayIndenter(indenter)
                 .withObjectIndenter(indenter);
-    }
-
-    /** Python escapes DEL, which Jackson takes for harmless. */
-    private static final class DeleteEscaped extends CharacterEscapes {
-        private static final long serialVersionUID = 1L;
-        private static final int DELETE = 0x7f;
-        private static final SerializedString ESCAPED = new SerializedString("\\u007f");
-
-        @Override
-        public int[] getEscapeCodesForAscii() {
-            var codes = standardAsciiEscapesForJSON();
-            codes[DELETE] = ESCAPE_CUSTOM;
-            return codes;
-        }
-
-        @Override
-        public @Nullable SerializableString getEscapeSequence(int character) {
-            return character == DELETE ? ESCAPED : null;
-        }
     }
 }

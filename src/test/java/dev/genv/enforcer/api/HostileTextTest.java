@@ -1,0 +1,144 @@
+package dev.genv.enforcer.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.format.GenvJson;
+import dev.genv.enforcer.format.UnreadableException;
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.StateFiles;
+import io.quarkus.test.junit.QuarkusTest;
+import io.quarkus.test.junit.TestProfile;
+import jakarta.inject.Inject;
+import java.io.IOException;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.eclipse.microprofile.config.inject.ConfigProperty;
+import org.junit.jupiter.api.Test;
+
+/** What users wrote comes out of the API as text and as nothing else. */
+@QuarkusTest
+@TestProfile(GuardedNode.class)
+class HostileTextTest {
+    private static final String SHOWN = "Authorization: Bearer " + GuardedNode.TOKEN;
+    private static final String EVIL =
+            "\u001b[31m\r\nSet-Cookie: x\u202e\u200f\u2028\u009b\u007f\"}\ud83d\ude00\ud800'</script>";
+    private static final String LINE = EVIL.replace("\r\n", "").replace("\ud800", "");
+    private static final String LONG = EVIL + "x".repeat(4096 - EVIL.length());
+
+    @Inject
+    Enforcer enforcer;
+
+    @ConfigProperty(name = "quarkus.http.port")
+    int port;
+
+    @Test
+    void isEscapedBoundedAndNowhereButInABody() throws IOException {
+        var name = Files.createDirectories(GuardedNode.FOLDER).resolve("\u001b[2J\nevil");
+        Files.deleteIfExists(name);
+        Files.createSymbolicLink(name, Path.of("/bin/sleep"));
+        try (var shell = Child.withEnvironment(Map.of());
+                var stray = Child.running(List.of(name.toString(), "600"), Map.of());
+                var guest = Child.withEnvironment(Map.of("GENV_ENVIRONMENT_ID", "\u001b[1m\n" + "y".repeat(4000)))) {
+            new StateFiles(GuardedNode.STATE)
+                    .env(LONG, 0, LONG, LONG, shell.pid())
+                    .device(0, LONG)
+                    .write();
+            var gpus = new FakeNvidiaSmi(GuardedNode.TOOLS).noProcesses().gpus(1);
+            gpus.process(0, stray.pid(), "10").process(0, guest.pid(), "10");
+            gpus.process(LINE, Integer.toString(stray.pid()), "10");
+            gpus.process(LINE, "\u001b\u0007" + "z".repeat(100_000), "10");
+
+            assertThat(enforcer.runCycle()).isPresent();
+
+            for (var path : List.of("/violations", "/hosts", "/snapshot", "/violations/" + escaped(EVIL))) {
+                var answer = new RawHttp(port).get(path, SHOWN);
+                assertHarmless(path, answer);
+            }
+            for (var path : List.of("/violations", "/hosts", "/snapshot")) {
+                assertThat(new RawHttp(port).get(path, SHOWN).text()).as(path).contains("\\u001b", "\\u009b");
+            }
+            assertThat(get("/hosts").path(0).path("problems"))
+                    .isNotEmpty()
+                    .allSatisfy(problem -> assertThat(problem.path("detail").asText())
+                            .matches("[^\\p{Cntrl}]*")
+                            .hasSizeLessThan(6_010));
+            assertThat(get("/violations").findValuesAsText("command"))
+                    .as("unchanged for whoever reads JSON")
+                    .contains("\u001b[2J\nevil");
+            assertThat(get("/violations").findValuesAsText("message"))
+                    .isNotEmpty()
+                    .allSatisfy(message ->
+                            assertThat(message).matches("[^\\p{Cntrl}]*").hasSizeLessThan(2_000));
+            for (var path : List.of("/q/health", "/q/health/ready", "/q/health/live")) {
+                var answer = new RawHttp(port).get(path, SHOWN);
+                assertThat(answer.text()).as(path).doesNotContainPattern("[\\x00-\\x09\\x0b\\x0c\\x0e-\\x1f\\x7f]");
+                assertThat(new String(answer.text().getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8))
+                        .as(path)
+                        .doesNotContainPattern("[\\u0080-\\u009f\\u200b-\\u200f\\u2028-\\u202e]");
+            }
+        }
+    }
+
+    @Test
+    void whatAClientSendsIsAnsweredHarmlessly() throws IOException {
+        for (var path : List.of(
+                "/violations?status=" + escaped(EVIL),
+                "/violations?" + escaped(EVIL) + "=1",
+                "/violations?since=" + escaped(EVIL),
+                "/" + escaped(EVIL),
+                "/violations/" + escaped(EVIL))) {
+            var answer = new RawHttp(port).get(path, SHOWN);
+            assertThat(answer.status()).as(path).isIn(400, 404);
+            assertHarmless(path, answer);
+        }
+        var body = "{\"" + "\\u001b\\u009b".repeat(2000) + "\": 1, \"\u001b\": 2}";
+        var answer = new RawHttp(port)
+                .send("POST /plan HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+                        + SHOWN + "\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
+        assertThat(answer.status()).isEqualTo(400);
+        assertHarmless("/plan", answer);
+        assertThat(answer.text()).hasSizeLessThan(10_000);
+    }
+
+    /** A metric with a label that strangers choose is a memory that they fill. */
+    @Test
+    void noMetricIsNamedByAStranger() throws IOException {
+        var http = new RawHttp(port);
+        http.get("/mallory-was-here", SHOWN);
+        http.get("/violations/mallory-was-here?mallory=1", SHOWN);
+        http.get("/q/health/mallory-was-here");
+        http.get("/hosts", SHOWN, "User-Agent: mallory", "Host: mallory");
+        assertThat(http.get("/q/metrics", SHOWN).text())
+                .contains("http_server_requests")
+                .doesNotContain("mallory");
+    }
+
+    private JsonNode get(String path) throws IOException {
+        var text =
+                new RawHttp(port).get(path, SHOWN, "Accept-Encoding: identity").text();
+        try {
+            return GenvJson.read(text.substring(text.indexOf("["), text.lastIndexOf("]") + 1)
+                    .replaceAll("\r\n[0-9a-f]+\r\n", "")
+                    .getBytes(StandardCharsets.ISO_8859_1));
+        } catch (UnreadableException e) {
+            throw new AssertionError(path + " " + e.getMessage(), e);
+        }
+    }
+
+    private static void assertHarmless(String path, RawHttp.Answer answer) {
+        assertThat(answer.text()).as(path).matches("[\\r\\n -~]*");
+        assertThat(answer.head()).as(path).doesNotContain("Cookie");
+    }
+
+    private static String escaped(String text) {
+        return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+    }
+}
