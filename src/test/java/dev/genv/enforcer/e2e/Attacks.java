@@ -113,6 +113,15 @@ final class Attacks {
                         "inactive-env-processes",
                         "non-env-processes"),
                 Attack.delayed(
+                        "strikes the pid of bob's job, which names no environment, out of his environment",
+                        scene -> {
+                            scene.bobUsesTheSdk();
+                            scene.sheWrites(scene.honest());
+                            scene.awaitThatBobIsTold();
+                            stray(scene);
+                        },
+                        "non-env-processes"),
+                Attack.delayed(
                         "lowers bob's capacity",
                         withState((scene, files) -> files.env(BOBS, People.BOB, BOB, "1m", scene.bobsShell())),
                         "env-memory",

@@ -37,11 +37,11 @@ final class Scene implements Closeable {
     final Path rootsFiles;
     private final Map<Path, String> rootsFilesBefore = new TreeMap<>();
     private final Child bobsShell;
-    private final Child bobsJob;
     private final Child herShell;
     private final List<Child> children = new ArrayList<>();
     private final Node.Service service;
     private final Face face;
+    private Child bobsJob;
     private Child herProcess;
 
     /** What came of an attack, as it was seen from outside. */
@@ -129,6 +129,14 @@ final class Scene implements Closeable {
 
     void herProcess(Map<String, String> variables, int gpu, int memory) throws IOException {
         herProcess(add(Child.ofUser(People.MALLORY, variables)), gpu, memory);
+    }
+
+    /** From now on bob's job is one that names no environment, as with genv's own SDK; his environment lists its pid. */
+    void bobUsesTheSdk() throws IOException {
+        bobsJob = add(Child.ofUser(People.BOB));
+        write(honest().env(BOBS, People.BOB, BOB, "1000mi", bobsShell(), bobsJob()));
+        node.gpus.process(0, bobsJob(), "10");
+        await().atMost(PATIENCE).until(() -> face.look().problems().contains("membership_unknown"));
     }
 
     /** Waits until something is said about bob's job; then it has not been touched yet. */

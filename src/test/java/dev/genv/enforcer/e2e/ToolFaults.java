@@ -38,7 +38,7 @@ final class ToolFaults {
                 failing(
                         "cannot determine the handle of a GPU",
                         "echo 'Unable to determine the device handle for GPU0000:01:00.0: Unknown Error'; exit 15",
-                        FAILED),
+                        "gpu_lost"),
                 failing("hangs", "exec sleep 600", FAILED),
                 failing("hangs and ignores signals", "trap '' TERM HUP INT; while :; do sleep 1; done", FAILED),
                 failing("closes its output and lingers", "exec >&- 2>&-; exec sleep 600", FAILED),
