@@ -77,7 +77,8 @@ public final class RawHttp {
             var buffer = new byte[8192];
             var answer = new Answer("");
             try {
-                for (int count; !enough.test(answer) && (count = socket.getInputStream().read(buffer)) >= 0; ) {
+                for (int count;
+                        !enough.test(answer) && (count = socket.getInputStream().read(buffer)) >= 0; ) {
                     bytes.write(buffer, 0, count);
                     answer = new Answer(bytes.toString(StandardCharsets.ISO_8859_1));
                 }
