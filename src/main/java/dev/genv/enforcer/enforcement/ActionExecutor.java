@@ -7,6 +7,7 @@ import dev.genv.enforcer.policy.HostProblem;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.PlannedAction;
 import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.Violation;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -48,7 +50,7 @@ final class ActionExecutor {
         this.limits = limits;
         this.grace = grace;
         this.ticker = ticker;
-        this.brake = new Brake(limits.restraint().mostTerminations());
+        this.brake = new Brake(limits.restraint().mostTerminations(), ticker);
         this.asked = new AskedProcesses(limits.restraint().killAfter(), ticker);
     }
 
@@ -70,14 +72,16 @@ final class ActionExecutor {
     /**
      * Does what is to be done.
      *
+     * @param again makes the plan again, with other processes that count as gone
      * @return a record of each action; none for a process that was asked before, for it is asked once
      */
-    Execution execute(Plan plan, List<HostReport> hosts) throws InterruptedException {
+    Execution execute(Plan plan, List<HostReport> hosts, Function<Set<HostProcess>, Plan> again)
+            throws InterruptedException {
         var records = new ArrayList<ActionRecord>();
         for (var host : hosts) {
             asked.ended(host).forEach(last -> records.add(record(last, Result.of(Outcome.EXITED))));
         }
-        var followUp = FollowUp.of(asked, grace, limits.isEnforced(), plan, hosts);
+        var followUp = new FollowUp(asked, this::isDue, again).of(plan, hosts);
         followUp.unkillable()
                 .forEach(planned ->
                         records.add(record(planned, new Result(Outcome.UNKILLABLE, "SIGKILL did not end it"))));
@@ -85,7 +89,7 @@ final class ActionExecutor {
         plan.actions().stream().filter(planned -> !wasAsked(planned.action())).forEach(due::add);
         var results = reasonsToSkip(due, hosts);
         var heldBack = brake.heldBack(
-                due.stream().filter(planned -> !results.containsKey(planned)).toList(), grace::waitingSince);
+                due.stream().filter(planned -> !results.containsKey(planned)).toList());
         heldBack.forEach(planned -> results.put(planned, brake.reason()));
         perform(due, results);
         brake.note(results);
@@ -139,6 +143,10 @@ final class ActionExecutor {
         if (!limits.signals() && planned.action() instanceof Action.Terminate) {
             return new Result(Outcome.SKIPPED_AUDIT, "GENV_TERMINATE_PROCESSES is 0");
         }
+        var captured = grace.captured(planned.action());
+        if (captured.isPresent()) {
+            return new Result(Outcome.SKIPPED_PROTECTED, captured.get());
+        }
         var waiting = reasonToWait(planned);
         if (waiting != null) {
             return new Result(Outcome.SKIPPED_GRACE, waiting);
@@ -159,6 +167,12 @@ final class ActionExecutor {
             }
         }
         return first;
+    }
+
+    private boolean isDue(Violation cause, Action action) {
+        return limits.isEnforced().test(cause.rule())
+                && grace.captured(action).isEmpty()
+                && grace.reasonToWait(cause, action).isEmpty();
     }
 
     private static @Nullable Result immunity(Action action) {

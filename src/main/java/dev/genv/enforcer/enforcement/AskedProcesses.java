@@ -106,12 +106,14 @@ final class AskedProcesses {
             return Next.NOTHING;
         }
         if (breaks.isEmpty()) {
-            if (sure && known.isForgiven(ticker)) {
+            if (!sure) {
+                known.unseen = true;
+            } else if (known.isForgiven(ticker)) {
                 asked.remove(process);
             }
             return Next.NOTHING;
         }
-        known.breaks(ticker);
+        known.breaks(ticker, killAfter);
         if (known.killedAt != null) {
             return ticker.since(known.killedAt).compareTo(TAKING_APART) >= 0 ? Next.UNKILLABLE : Next.NOTHING;
         }
@@ -138,22 +140,30 @@ final class AskedProcesses {
         private @Nullable Long brokenSince;
         private @Nullable Long quietSince;
 
+        /** Whether some look since it was last seen was not complete. */
+        private boolean unseen;
+
         Asked(PlannedAction planned, long now) {
             last = planned;
             askedAt = now;
             brokenSince = now;
         }
 
-        void breaks(Ticker ticker) {
+        /** Time in which nobody could see it counts for half of what would kill it, and no more. */
+        void breaks(Ticker ticker, @Nullable Duration killAfter) {
             if (brokenSince != null) {
-                brokenFor = brokenFor.plus(ticker.since(brokenSince));
+                var more = ticker.since(brokenSince);
+                var half = killAfter == null ? more : killAfter.dividedBy(2);
+                brokenFor = brokenFor.plus(unseen && more.compareTo(half) > 0 ? half : more);
             }
             brokenSince = ticker.mark();
             quietSince = null;
+            unseen = false;
         }
 
         boolean isForgiven(Ticker ticker) {
             brokenSince = null;
+            unseen = false;
             if (quietSince == null) {
                 quietSince = ticker.mark();
             }

@@ -77,6 +77,7 @@ final class Collector {
                     answer.look.gpuSource(),
                     answer.look.driver(),
                     answer.look.snapshot().problems(),
+                    answer.look.ticks(),
                     answer.look.ended(),
                     answer.look.missingRights(),
                     answer.look.watchesOnly());

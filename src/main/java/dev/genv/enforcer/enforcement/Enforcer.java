@@ -118,11 +118,10 @@ public final class Enforcer {
         var hosts = collector.collect(executor.asked());
         var fleet = new Fleet(hosts.stream().map(HostReport::snapshot).toList(), setup.remote());
         var seenAt = ticker.now();
-        grace.see(fleet);
+        grace.see(hosts);
         var plan = setup.policy().check(fleet, executor.justAsked());
-        grace.begin(plan);
-        var changes = grace.changes(plan);
-        var done = executor.execute(plan, hosts);
+        var changes = grace.begin(plan);
+        var done = executor.execute(plan, hosts, gone -> setup.policy().check(fleet, gone));
         var reports = withJudgement(hosts, plan, done);
         problems.tell(reports);
         remember(fleet, hosts, plan, new Journal.News(done.records(), changes, seenAt));

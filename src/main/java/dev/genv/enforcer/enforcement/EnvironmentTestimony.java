@@ -4,121 +4,180 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.policy.Violation;
+import dev.genv.enforcer.policy.Words;
+import java.time.Instant;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** What the state said of one environment before. */
+/** The best that the state ever said of one environment, and what became of it. */
 final class EnvironmentTestimony {
     private final Ticker ticker;
-    private final AttachmentTestimony attachments;
-    private Testimony.@Nullable Seen death;
+
+    /** Since when each device that was ever attached, and not detached by us, is not; null while it is. */
+    private final Map<Integer, Optional<Instant>> attachments = new HashMap<>();
+
+    private @Nullable Instant died;
+    private @Nullable Long diedAt;
+
+    /** The ticks of the last look in which it was not there yet; null where there was none. */
+    private @Nullable Long absentAt;
+
+    /** The ticks of the first look in which it was there. */
+    private long presentAt;
+
     private @Nullable Environment latest;
-
-    /** The environment as it was before its capacity was lowered, or its owner changed. */
-    private @Nullable Environment roomier;
-
-    private Testimony.@Nullable Seen lowering;
-    private @Nullable Environment formers;
-    private Testimony.@Nullable Seen handover;
+    private @Nullable Environment roomiest;
+    private @Nullable Instant lowered;
+    private @Nullable Environment firsts;
+    private @Nullable Instant handedOver;
 
     EnvironmentTestimony(Ticker ticker) {
         this.ticker = ticker;
-        this.attachments = new AttachmentTestimony(ticker);
     }
 
-    /** Takes in what the state says, with the holders of each device that it describes. */
-    void hear(Environment environment, Map<Integer, Set<String>> holders) {
-        death = null;
-        holders.forEach((device, eids) -> attachments.hear(device, eids.contains(environment.eid())));
-        var before = latest;
-        if (before != null) {
-            hearCapacity(before, environment);
-            hearOwner(before, environment);
+    /**
+     * Takes in what the state says.
+     *
+     * @param holders the environments that hold each device
+     * @param before the ticks of the look before; null in the first one
+     * @param ticks those of this one
+     */
+    void hear(Environment environment, Map<Integer, Set<String>> holders, @Nullable Long before, long ticks) {
+        if (latest == null || isOfOthers(environment, latest)) {
+            absentAt = before;
+            presentAt = ticks;
         }
+        died = null;
+        diedAt = null;
         latest = environment;
+        holders.forEach((device, eids) -> hearAttachment(device, eids.contains(environment.eid())));
+        hearCapacity(environment);
+        hearOwner(environment);
     }
 
     void died() {
-        if (death == null) {
-            death = Testimony.Seen.now(ticker, "the environment was active", "it is not");
+        if (died == null) {
+            died = ticker.now();
+            diedAt = ticker.mark();
         }
     }
 
     void detached(int device) {
-        attachments.detached(device);
+        attachments.remove(device);
     }
 
-    void forget(Predicate<Testimony.Seen> isOld) {
-        attachments.forget(isOld);
-        if (lowering != null && isOld.test(lowering)) {
-            lowering = null;
-            roomier = null;
+    /** When it died, by the ticker's mark; null while it lives. */
+    @Nullable
+    Long deadSince() {
+        return diedAt;
+    }
+
+    /** That it is not there any more. */
+    @Nullable
+    Change death() {
+        return died == null ? null : new Change("the environment was active", "it is not", died);
+    }
+
+    /** That it came when the process was there already: somebody may have written it for that. */
+    @Nullable
+    Change arrival(@Nullable GpuProcess process) {
+        return process != null && absentAt != null && process.id().startTime() < absentAt
+                ? new Change("the environment was not active when the process was started", "it is", ticker.now())
+                : null;
+    }
+
+    /**
+     * A process of a user who has no part in the environment, and who was there before we saw that: no entry of one user
+     * may make a process of another a victim. One that came later named it knowingly.
+     */
+    Optional<String> captured(GpuProcess process) {
+        return latest != null
+                        && died == null
+                        && !latest.isOf(process.uid())
+                        && process.id().startTime() < presentAt
+                ? Optional.of("environment %s is of others, and was not seen before this process of uid %s was started"
+                        .formatted(Words.safe(latest.eid()), process.uid()))
+                : Optional.empty();
+    }
+
+    /** That these devices were attached; null where one of them never was: using that is wrong in any case. */
+    @Nullable
+    Change vanished(List<Integer> devices) {
+        if (devices.isEmpty() || !attachments.keySet().containsAll(devices)) {
+            return null;
         }
-        if (handover != null && isOld.test(handover)) {
-            handover = null;
-            formers = null;
-        }
+        var since = devices.stream()
+                .flatMap(device -> attachments.getOrDefault(device, Optional.empty()).stream())
+                .min(Comparator.naturalOrder());
+        var which = "device(s) " + devices.toString().replaceAll("[\\[\\] ]", "");
+        return new Change("attached to " + which, "not attached to " + which, since.orElseGet(ticker::now));
     }
 
-    Testimony.@Nullable Seen death() {
-        return death;
-    }
-
-    Testimony.@Nullable Seen vanished(List<Integer> devices) {
-        return attachments.vanished(devices);
-    }
-
-    /** Null where what is used is too much for the old capacity too. */
-    Testimony.@Nullable Seen lowered(Violation cause) {
-        var before = roomier;
-        if (lowering == null || before == null) {
+    /** That the capacity was larger; null where what is used is too much for that as well. */
+    @Nullable
+    Change lowered(Violation cause) {
+        if (lowered == null || roomiest == null || latest == null) {
             return null;
         }
         var used = cause.devices().stream()
                 .map(device -> used(cause.processes(), device))
                 .max(Comparator.naturalOrder())
                 .orElse(Memory.ZERO);
-        var fitted =
-                before.capacity().map(capacity -> used.compareTo(capacity) <= 0).orElse(true);
-        return fitted ? lowering : null;
+        var fitted = roomiest.capacity()
+                .map(capacity -> used.compareTo(capacity) <= 0)
+                .orElse(true);
+        return fitted
+                ? new Change("memory capacity " + capacity(roomiest), "memory capacity " + capacity(latest), lowered)
+                : null;
     }
 
-    Testimony.@Nullable Seen changedHands() {
-        return handover;
+    /** That it was another user's. */
+    @Nullable
+    Change changedHands() {
+        return handedOver == null || firsts == null || latest == null
+                ? null
+                : new Change(owner(firsts), owner(latest), handedOver);
     }
 
-    /** What was before the first of several changes counts, or whoever makes them would cut the time short. */
-    private void hearCapacity(Environment before, Environment after) {
-        var reference = roomier == null ? before : roomier;
-        if (isLess(after.capacity(), reference.capacity())) {
-            if (lowering == null) {
-                roomier = before;
-                lowering = Testimony.Seen.now(
-                        ticker, "memory capacity " + capacity(before), "memory capacity " + capacity(after));
-            }
+    private void hearAttachment(int device, boolean isAttached) {
+        if (isAttached) {
+            attachments.put(device, Optional.empty());
         } else {
-            roomier = null;
-            lowering = null;
+            attachments.computeIfPresent(device, (_, since) -> since.or(() -> Optional.of(ticker.now())));
         }
     }
 
-    private void hearOwner(Environment before, Environment after) {
-        var reference = formers == null ? before : formers;
-        if (!owner(after).equals(owner(reference))) {
-            if (handover == null) {
-                formers = before;
-                handover = Testimony.Seen.now(ticker, owner(before), owner(after));
-            }
-        } else {
-            formers = null;
-            handover = null;
+    private void hearCapacity(Environment now) {
+        if (roomiest == null || !isLess(now.capacity(), roomiest.capacity())) {
+            roomiest = now;
+            lowered = null;
+        } else if (lowered == null) {
+            lowered = ticker.now();
         }
+    }
+
+    private void hearOwner(Environment now) {
+        if (firsts == null || owner(firsts).equals(owner(now))) {
+            firsts = now;
+            handedOver = null;
+        } else if (handedOver == null) {
+            handedOver = ticker.now();
+        }
+    }
+
+    /** Whether nobody of those whose it was has a part in it now: another environment by the same id. */
+    private static boolean isOfOthers(Environment now, Environment before) {
+        return !now.ownership().uids().isEmpty()
+                && !before.ownership().uids().isEmpty()
+                && Collections.disjoint(
+                        now.ownership().uids(), before.ownership().uids());
     }
 
     private static boolean isLess(Optional<Memory> one, Optional<Memory> other) {
@@ -133,10 +192,11 @@ final class EnvironmentTestimony {
 
     private static String capacity(Environment environment) {
         var text = environment.config().gpuMemory();
-        return text == null ? "none" : text;
+        return text == null ? "none" : Words.safe(text);
     }
 
     private static String owner(Environment environment) {
-        return "user %s of uid %s".formatted(environment.username(), environment.uid());
+        var name = environment.username();
+        return "user %s of uid %s".formatted(name == null ? "N/A" : Words.safe(name), environment.uid());
     }
 }

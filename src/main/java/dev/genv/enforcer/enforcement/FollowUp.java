@@ -5,36 +5,50 @@ import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.PlannedAction;
-import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.policy.Signal;
 import dev.genv.enforcer.policy.Violation;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.BiPredicate;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/**
- * What one cycle shows of the processes that were asked to end before.
- *
- * @param kills those whose time is up and that still break a rule
- * @param unkillable those that were killed long ago and are still there
- */
-record FollowUp(List<PlannedAction> kills, List<PlannedAction> unkillable) {
+/** Looks after the processes that were asked to end: who still breaks a rule when his time is up is killed. */
+final class FollowUp {
+    private final AskedProcesses asked;
+    private final BiPredicate<Violation, Action> isDue;
+    private final Function<Set<HostProcess>, Plan> again;
 
     /**
-     * Looks after them.
+     * What is to be done about those that were asked.
      *
-     * @param isEnforced whether anything is done about the violations of a rule
+     * @param kills those whose time is up and that still break a rule
+     * @param unkillable those that were killed long ago and are still there
      */
-    static FollowUp of(
-            AskedProcesses asked, Grace grace, Predicate<RuleName> isEnforced, Plan plan, List<HostReport> hosts) {
-        var followUp = new FollowUp(new ArrayList<>(), new ArrayList<>());
+    record Next(List<PlannedAction> kills, List<PlannedAction> unkillable) {}
+
+    /**
+     * Prepares it.
+     *
+     * @param isDue whether it is time to do this for that
+     * @param again makes the plan again, with other processes that count as gone
+     */
+    FollowUp(AskedProcesses asked, BiPredicate<Violation, Action> isDue, Function<Set<HostProcess>, Plan> again) {
+        this.asked = asked;
+        this.isDue = isDue;
+        this.again = again;
+    }
+
+    Next of(Plan plan, List<HostReport> hosts) {
+        var next = new Next(new ArrayList<>(), new ArrayList<>());
         var wanted = wanted(plan);
+        var doubtful = new LinkedHashMap<HostProcess, Action.Terminate>();
         for (var host : hosts) {
             var present = host.snapshot().processes().stream()
                     .collect(Collectors.toMap(GpuProcess::id, Function.identity(), (one, _) -> one));
@@ -45,28 +59,54 @@ record FollowUp(List<PlannedAction> kills, List<PlannedAction> unkillable) {
                     continue;
                 }
                 var kill = new Action.Terminate(host.host(), process, Signal.KILL);
+                var planned = due(wanted.getOrDefault(target, List.of()), kill);
+                // Its memory counts as freed, so nobody plans to end it; but it is still there.
                 var causes = asked.causesOf(target);
-                var breaks = Stream.concat(
-                                wanted.getOrDefault(target, List.of()).stream(),
-                                // Its memory counts as freed, so nobody plans to end it; but it is still there.
-                                plan.violations().stream()
-                                        .filter(violation -> causes.contains(violation.key())
-                                                && violation.processes().contains(process)))
-                        .filter(violation -> isEnforced.test(violation.rule()))
-                        .filter(violation -> grace.reasonToWait(violation, kill).isEmpty())
-                        .collect(Collectors.toCollection(LinkedHashSet::new));
-                followUp.add(asked.next(target, breaks, host.isComplete()), kill, List.copyOf(breaks));
+                var unplanned = due(
+                        plan.violations().stream()
+                                .filter(violation -> causes.contains(violation.key())
+                                        && violation.processes().contains(process))
+                                .toList(),
+                        kill);
+                var breaks = Stream.concat(planned.stream(), unplanned.stream())
+                        .distinct()
+                        .toList();
+                switch (asked.next(target, breaks, host.isComplete())) {
+                    case NOTHING -> {}
+                    case UNKILLABLE -> next.unkillable.add(new PlannedAction(kill, breaks, true));
+                    case KILL -> {
+                        if (planned.isEmpty()) {
+                            doubtful.put(target, kill);
+                        } else {
+                            next.kills.add(new PlannedAction(kill, planned, true));
+                        }
+                    }
+                }
             }
         }
-        return followUp;
+        next.kills.addAll(stillNeeded(doubtful));
+        return next;
     }
 
-    private void add(AskedProcesses.Next next, Action.Terminate kill, List<Violation> breaks) {
-        switch (next) {
-            case NOTHING -> {}
-            case KILL -> kills.add(new PlannedAction(kill, breaks, true));
-            case UNKILLABLE -> unkillable.add(new PlannedAction(kill, breaks, true));
+    /** Those that would be chosen again if they did not count as gone: since then others may have taken or given memory. */
+    private List<PlannedAction> stillNeeded(Map<HostProcess, Action.Terminate> doubtful) {
+        var needed = new ArrayList<PlannedAction>();
+        if (!doubtful.isEmpty()) {
+            var gone = new HashSet<>(asked.justAsked());
+            gone.removeAll(doubtful.keySet());
+            var wanted = wanted(again.apply(gone));
+            doubtful.forEach((target, kill) -> {
+                var causes = due(wanted.getOrDefault(target, List.of()), kill);
+                if (!causes.isEmpty()) {
+                    needed.add(new PlannedAction(kill, causes, true));
+                }
+            });
         }
+        return needed;
+    }
+
+    private List<Violation> due(List<Violation> causes, Action action) {
+        return causes.stream().filter(cause -> isDue.test(cause, action)).toList();
     }
 
     /** For which violations each process is to be ended. */

@@ -35,6 +35,7 @@ public interface Host {
      *
      * @param gpuSource what told us about the GPUs, such as {@code nvidia-smi}
      * @param driver the version of the GPU driver; null where it is not known
+     * @param ticks when the state was read, in clock ticks since boot, as a process's start time is
      * @param ended those of the asked processes that are certainly there no longer
      * @param missingRights what this host lacks to be enforced on, such as {@code SYS_PTRACE}; each is also a problem that
      *     tells how to grant it
@@ -44,13 +45,8 @@ public interface Host {
             Snapshot snapshot,
             String gpuSource,
             @Nullable String driver,
+            long ticks,
             Set<ProcessId> ended,
             List<String> missingRights,
-            @Nullable String watchesOnly) {
-
-        /** A look at a host where nothing is missing and nothing was asked. */
-        public Look(Snapshot snapshot, String gpuSource, @Nullable String driver) {
-            this(snapshot, gpuSource, driver, Set.of(), List.of(), null);
-        }
-    }
+            @Nullable String watchesOnly) {}
 }

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param duration how long this look took
  * @param gpuSource what told us about its GPUs; null where it did not answer
  * @param problems what was found in looking and in judging
+ * @param ticks when the state was read, in clock ticks since boot; 0 where it was not
  * @param ended the processes that were asked to end and did
  * @param missingRights what the service lacks on it, such as {@code SYS_PTRACE}
  * @param watchesOnly why nothing may be done on it; null where it may
@@ -28,6 +29,7 @@ public record HostReport(
         @Nullable String gpuSource,
         @Nullable String driver,
         List<Problem> problems,
+        long ticks,
         Set<ProcessId> ended,
         List<String> missingRights,
         @Nullable String watchesOnly) {
@@ -35,7 +37,7 @@ public record HostReport(
     /** Of a host that gave no answer. */
     static HostReport unreachable(Snapshot unseen, @Nullable Instant lastLook, Duration duration) {
         return new HostReport(
-                unseen, false, lastLook, duration, null, null, unseen.problems(), Set.of(), List.of(), null);
+                unseen, false, lastLook, duration, null, null, unseen.problems(), 0, Set.of(), List.of(), null);
     }
 
     public String host() {
@@ -48,6 +50,16 @@ public record HostReport(
 
     HostReport withProblems(List<Problem> all) {
         return new HostReport(
-                snapshot, reached, lastLook, duration, gpuSource, driver, all, ended, missingRights, watchesOnly);
+                snapshot,
+                reached,
+                lastLook,
+                duration,
+                gpuSource,
+                driver,
+                all,
+                ticks,
+                ended,
+                missingRights,
+                watchesOnly);
     }
 }

@@ -1,46 +1,57 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.Violation;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** What the state of one machine said before. */
+/** What the state of one machine said before. Users choose how much that is, so what is gone is kept within bounds. */
 final class HostTestimony {
+    private static final Duration KEEP = Duration.ofHours(1);
+    private static final int MOST_GONE = 10_000;
+
     private final Ticker ticker;
-    private final Map<String, EnvironmentTestimony> environments = new HashMap<>();
-    private final Map<Integer, Testimony.Seen> unlisted = new HashMap<>();
+    private final Map<String, EnvironmentTestimony> environments = new LinkedHashMap<>();
+    private final Map<Integer, Gone<Change>> unlisted = new LinkedHashMap<>();
     private Set<Integer> listed = Set.of();
+
+    /** The ticks of the look before, in which the environments that are new now were not there; null in the first one. */
+    private @Nullable Long before;
+
+    /** Something that is no longer there, and since when. */
+    private record Gone<T>(T what, long since) {}
 
     HostTestimony(Ticker ticker) {
         this.ticker = ticker;
     }
 
-    void hear(Snapshot snapshot) {
+    void hear(Snapshot snapshot, long ticks) {
         if (!snapshot.knows(Part.ENVIRONMENTS)) {
             return;
         }
         hearPids(snapshot.environments());
         var living = snapshot.environmentsById();
+        var named = snapshot.processesByEnvironment().keySet();
         environments.forEach((eid, memory) -> {
             if (!living.containsKey(eid)) {
                 memory.died();
             }
         });
-        var holders = snapshot.knows(Part.ATTACHMENTS) ? holders(snapshot.devices()) : Map.<Integer, Set<String>>of();
+        var holders = holders(snapshot);
         living.forEach((eid, environment) -> environments
                 .computeIfAbsent(eid, _ -> new EnvironmentTestimony(ticker))
-                .hear(environment, holders));
+                .hear(environment, holders, before, ticks));
+        forget(living.keySet(), named);
+        before = ticks;
     }
 
     void detached(String eid, int device) {
@@ -50,38 +61,16 @@ final class HostTestimony {
         }
     }
 
-    void forget(Predicate<Testimony.Seen> isOld) {
-        unlisted.values().removeIf(isOld);
-        environments.values().removeIf(memory -> {
-            var death = memory.death();
-            return death != null && isOld.test(death);
-        });
-        environments.values().forEach(memory -> memory.forget(isOld));
+    @Nullable
+    EnvironmentTestimony environment(String eid) {
+        return environments.get(eid);
     }
 
     /** That no environment lists this pid any more. */
-    Testimony.@Nullable Seen unlisted(int pid) {
-        return unlisted.get(pid);
-    }
-
-    Testimony.@Nullable Seen died(String eid) {
-        var memory = environments.get(eid);
-        return memory == null ? null : memory.death();
-    }
-
-    Testimony.@Nullable Seen vanished(String eid, List<Integer> devices) {
-        var memory = environments.get(eid);
-        return memory == null ? null : memory.vanished(devices);
-    }
-
-    Testimony.@Nullable Seen lowered(String eid, Violation cause) {
-        var memory = environments.get(eid);
-        return memory == null ? null : memory.lowered(cause);
-    }
-
-    Testimony.@Nullable Seen changedHands(String eid) {
-        var memory = environments.get(eid);
-        return memory == null ? null : memory.changedHands();
+    @Nullable
+    Change unlisted(int pid) {
+        var gone = unlisted.get(pid);
+        return gone == null ? null : gone.what;
     }
 
     /** A process without an id is safe as long as an environment lists its pid: to strike it out is to edit its entry. */
@@ -90,24 +79,49 @@ final class HostTestimony {
         living.forEach(environment -> present.addAll(environment.pids()));
         for (var pid : listed) {
             if (!present.contains(pid)) {
-                unlisted.computeIfAbsent(
-                        pid,
-                        _ -> Testimony.Seen.now(
-                                ticker, "an environment listed pid " + pid, "no environment lists pid " + pid));
+                var change =
+                        new Change("an environment listed pid " + pid, "no environment lists pid " + pid, ticker.now());
+                unlisted.put(pid, new Gone<>(change, ticker.mark()));
             }
         }
         unlisted.keySet().removeAll(present);
         listed = present;
     }
 
-    /** Which environments hold each of the devices that are described. */
-    private static Map<Integer, Set<String>> holders(List<Device> devices) {
+    /** Which environments hold each of the devices; of those that are described and exist, for a file can make up any. */
+    private static Map<Integer, Set<String>> holders(Snapshot snapshot) {
         var holders = new HashMap<Integer, Set<String>>();
-        for (var device : devices) {
-            holders.put(
-                    device.index(),
-                    device.attachments().stream().map(Attachment::eid).collect(Collectors.toSet()));
+        if (snapshot.knows(Part.ATTACHMENTS)) {
+            for (var device : snapshot.devices()) {
+                if (snapshot.listedDevices().contains(device.index())) {
+                    holders.put(
+                            device.index(),
+                            device.attachments().stream().map(Attachment::eid).collect(Collectors.toSet()));
+                }
+            }
         }
         return holders;
+    }
+
+    /** What nobody alive or at work refers to is forgotten after a while, and sooner where there is too much of it. */
+    private void forget(Set<String> living, Set<String> named) {
+        unlisted.values().removeIf(gone -> ticker.since(gone.since).compareTo(KEEP) > 0);
+        environments.entrySet().removeIf(entry -> {
+            var deadSince = entry.getValue().deadSince();
+            return deadSince != null
+                    && !named.contains(entry.getKey())
+                    && ticker.since(deadSince).compareTo(KEEP) > 0;
+        });
+        dropOldest(unlisted.keySet(), unlisted.size() - MOST_GONE);
+        var gone = environments.keySet().stream()
+                .filter(eid -> !living.contains(eid) && !named.contains(eid))
+                .toList();
+        gone.stream().limit(Math.max(0, gone.size() - MOST_GONE)).forEach(environments::remove);
+    }
+
+    private static void dropOldest(Set<Integer> keys, int count) {
+        if (count > 0) {
+            keys.stream().limit(count).toList().forEach(keys::remove);
+        }
     }
 }

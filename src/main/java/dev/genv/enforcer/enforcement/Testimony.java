@@ -1,19 +1,19 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.policy.Violation;
-import dev.genv.enforcer.policy.Words;
-import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.function.Predicate;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What genv's state said before. Everybody can write it, so what it says now may be what a stranger made of it a moment ago;
- * against that there is no proof, but there is memory, and time for people to notice.
+ * against that there is no proof, but there is memory. It begins with the first look.
  */
 final class Testimony {
     private final Ticker ticker;
@@ -23,22 +23,10 @@ final class Testimony {
         this.ticker = ticker;
     }
 
-    /** A change, and when it was seen by the clock that only goes on. */
-    record Seen(Change change, long mark) {
-        static Seen now(Ticker ticker, String before, String after) {
-            return new Seen(new Change(Words.safe(before), Words.safe(after), ticker.now()), ticker.mark());
-        }
-
-        /** The same, as if it had been seen so much earlier. */
-        Seen earlier(Duration by) {
-            return new Seen(change, mark - by.toNanos());
-        }
-    }
-
     /** Takes in what the state says now. What cannot be read says nothing, and nothing is forgotten for it. */
-    synchronized void hear(Fleet fleet) {
-        for (var snapshot : fleet.snapshots()) {
-            of(snapshot.host()).hear(snapshot);
+    synchronized void hear(List<HostReport> reports) {
+        for (var report : reports) {
+            of(report.host()).hear(report.snapshot(), report.ticks());
         }
     }
 
@@ -47,33 +35,47 @@ final class Testimony {
         of(ours.host()).detached(ours.environment().eid(), ours.device());
     }
 
-    /** Forgets these changes: what the state says now is what it says. */
-    synchronized void forget(Predicate<Seen> isOld) {
-        hosts.values().forEach(host -> host.forget(isOld));
-    }
-
     /**
      * The change without which the violation would not be one, as far as this action is concerned.
      *
      * @return null where it would be one all the same
      */
-    @Nullable
-    synchronized Seen behind(Violation cause, Action action) {
+    synchronized @Nullable Change behind(Violation cause, Action action) {
         var host = of(action.host());
-        var named = environmentOf(action);
+        var process = processOf(action);
+        if (cause.rule() == RuleName.NON_ENV_PROCESSES) {
+            return process == null ? null : host.unlisted(process.pid());
+        }
+        var environment = host.environment(environmentOf(action));
+        if (environment == null) {
+            return null;
+        }
         return switch (cause.rule()) {
-            case NON_ENV_PROCESSES ->
-                action instanceof Action.Terminate(var _, var process, var _) ? host.unlisted(process.pid()) : null;
-            case INACTIVE_ENV_PROCESSES -> host.died(named);
-            case ENV_DEVICES -> host.vanished(named, cause.devices());
-            case ENV_MEMORY -> host.lowered(named, cause);
-            case MAX_DEVICES_PER_USER -> host.changedHands(named);
-            case ENV_OWNER -> null;
+            case NON_ENV_PROCESSES, ENV_OWNER -> null;
+            case INACTIVE_ENV_PROCESSES -> environment.death();
+            case ENV_DEVICES -> first(environment.arrival(process), environment.vanished(cause.devices()));
+            case ENV_MEMORY -> first(environment.arrival(process), environment.lowered(cause));
+            case MAX_DEVICES_PER_USER -> first(environment.arrival(process), environment.changedHands());
         };
+    }
+
+    /** Why a process cannot have been in the environment that it names, whatever the state says now. */
+    synchronized Optional<String> captured(Action action) {
+        var process = processOf(action);
+        var environment = of(action.host()).environment(environmentOf(action));
+        return process == null || environment == null ? Optional.empty() : environment.captured(process);
     }
 
     private HostTestimony of(String host) {
         return hosts.computeIfAbsent(host, _ -> new HostTestimony(ticker));
+    }
+
+    private static @Nullable Change first(@Nullable Change one, @Nullable Change other) {
+        return one == null ? other : one;
+    }
+
+    private static @Nullable GpuProcess processOf(Action action) {
+        return action instanceof Action.Terminate(var _, var process, var _) ? process : null;
     }
 
     private static String environmentOf(Action action) {

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 public record EnvsFile(List<Environment> environments, List<Problem> problems) {
     public static final EnvsFile EMPTY = new EnvsFile(List.of(), List.of());
     private static final Ownership SEVERAL =
-            new Ownership("it is there more than once, for different users or uids", false);
+            new Ownership("it is there more than once, for different users or uids", false, Set.of());
 
     /**
      * Reads the file's present form or the one from before genv 0.9.0.

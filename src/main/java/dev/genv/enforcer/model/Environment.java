@@ -40,6 +40,17 @@ public record Environment(
         this(eid, uid, username, creation, config, pids, kernelIds, Ownership.UNDISPUTED);
     }
 
+    /**
+     * Whether a process of this uid belongs in it, as far as is known: it is that of one of its live pids, and where
+     * nothing is known of them, the one that was written down. A stranger may be in it too.
+     */
+    public boolean isOf(@Nullable Long realUid) {
+        return realUid == null
+                || (ownership.uids().isEmpty()
+                        ? realUid.equals(uid)
+                        : ownership.uids().contains(realUid));
+    }
+
     /** The same with other pids. */
     public Environment with(List<Integer> otherPids) {
         return new Environment(eid, uid, username, creation, config, otherPids, kernelIds, ownership);

@@ -37,8 +37,8 @@ public record Owners(Map<Integer, Long> uidsOfPids, Accounts accounts, Set<Long>
                             claims.computeIfAbsent(user, _ -> new TreeSet<>()).addAll(claimsOf(environment)));
         }
         return environments.stream()
-                .map(environment -> environment.with(
-                        new Ownership(dispute(environment, claims).orElse(null), isExempt(environment))))
+                .map(environment -> environment.with(new Ownership(
+                        dispute(environment, claims).orElse(null), isExempt(environment), ofPids(environment))))
                 .toList();
     }
 

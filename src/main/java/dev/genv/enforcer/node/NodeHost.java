@@ -150,14 +150,24 @@ public final class NodeHost implements Host {
                 seen.devices(),
                 missing,
                 problems);
+        var readAt = ticks();
         var ended = asked.stream().filter(probe::hasEnded).collect(Collectors.toUnmodifiableSet());
         return new Look(
                 snapshot,
                 "nvidia-smi",
                 proc.driverVersion(),
+                readAt,
                 ended,
                 lacking.stream().map(MissingRight::name).toList(),
                 standing.other() == null ? watchesOnly() : standing.other());
+    }
+
+    private static long ticks() {
+        try {
+            return Libc.ticksSinceBoot();
+        } catch (IOException e) {
+            throw new IllegalStateException("every kernel tells it", e);
+        }
     }
 
     private @Nullable String watchesOnly() {

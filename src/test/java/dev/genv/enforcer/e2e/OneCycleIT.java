@@ -134,7 +134,10 @@ class OneCycleIT extends OnANode {
         }
     }
 
-    /** Mallory names bob's environment and fills it: that is her own doing, and only she is ended for it. */
+    /**
+     * Mallory names bob's environment and fills it: bob is not ended for that, and with a single look nobody knows that
+     * the environment was there before her.
+     */
     @Test
     void nobodyIsEndedForTheMemoryOfAnotherUser() throws IOException {
         assumeTrue(Myself.isRoot(), "only root can start processes of other users");
@@ -150,10 +153,14 @@ class OneCycleIT extends OnANode {
                     .write();
             node.gpus.process(0, bob.pid(), "900").process(0, mallory.pid(), "1500");
 
-            node.once();
+            var output = node.once();
 
-            mallory.awaitEnd();
             assertThat(bob.isAlive()).isTrue();
+            assertThat(mallory.isAlive()).isTrue();
+            assertThat(output.out())
+                    .contains("Process %d of uid 2002 names environment bobs of uid 2001".formatted(mallory.pid()))
+                    .anyMatch(line -> line.startsWith("Terminating process %d ".formatted(mallory.pid()))
+                            && line.contains("(skipped_protected: environment bobs is of others"));
         }
     }
 

@@ -137,15 +137,17 @@ class KillingTest {
     }
 
     @Test
-    void whatCannotBeSeenIsNoGoodBehaviour() {
+    void whatCannotBeSeenIsNoGoodBehaviourAndNoDisobedience() {
         cycles(0);
         node.shows(host().without(Part.PROCESSES));
         cycles(10, 30, 90);
         assertThat(signals()).containsExactly("1 TERM");
         node.shows(stray());
 
-        cycles(100);
+        cycles(100, 114);
+        assertThat(signals()).as("half of its time went by unseen").containsExactly("1 TERM");
 
+        cycles(115);
         assertThat(signals()).containsExactly("1 TERM", "1 KILL");
     }
 
@@ -169,6 +171,20 @@ class KillingTest {
         cycles(30, 39);
 
         assertThat(signals()).containsExactly("1 TERM", "1 KILL");
+    }
+
+    /** It gave back what it had, and another one took it: to kill it would free nothing. */
+    @Test
+    void aVictimForMemoryIsSparedWhenItMattersNoMore() {
+        node.shows(full());
+        cycles(0, 10, 20);
+        node.shows(host().devices(1)
+                .with(env("a").capacity("1000mi").attached(0))
+                .with(process(1).in("a").uses(0, "10mi"), process(2).in("a").uses(0, "1100mi")));
+
+        cycles(30, 39);
+
+        assertThat(signals()).doesNotContain("1 KILL");
     }
 
     @Test
@@ -233,6 +249,49 @@ class KillingTest {
         cycles(0, 10, 20);
 
         assertThat(signals()).containsExactly("1 TERM", "9 TERM", "1 TERM");
+    }
+
+    @Test
+    void whatFailsAgainAndAgainStaysBehind() {
+        enforcer = enforcer(new Restraint(Duration.ZERO, Duration.ZERO, null, 1));
+        node.answers(action ->
+                Result.of(((Action.Terminate) action).process().pid() < 9 ? Outcome.DENIED : Outcome.SIGNALLED));
+        node.shows(host().devices(1)
+                .with(
+                        process(1).uses(0),
+                        process(2).uses(0),
+                        process(3).uses(0),
+                        process(9).uses(0)));
+
+        cycles(0, 10, 20, 30);
+
+        assertThat(signals()).containsExactly("1 TERM", "2 TERM", "3 TERM", "9 TERM");
+    }
+
+    /** However old the violation is that they break: each of them waits for himself. */
+    @Test
+    void newcomersInAnOldViolationWaitTheirTurn() {
+        enforcer = enforcer(new Restraint(Duration.ZERO, Duration.ZERO, null, 1));
+        var environment = env("a").capacity("1mi").attached(0);
+        node.shows(host().devices(1).with(environment).with(process(1).in("a").uses(0)));
+        cycles(0);
+        node.shows(host().devices(1)
+                .with(environment)
+                .with(
+                        process(1).in("a").uses(0),
+                        process(2).in("a").uses(0),
+                        process(9).uses(0)));
+        cycles(10);
+        node.shows(host().devices(1)
+                .with(environment)
+                .with(
+                        process(1).in("a").uses(0),
+                        process(2).in("a").uses(0),
+                        process(3).in("a").uses(0),
+                        process(9).uses(0)));
+        cycles(20);
+
+        assertThat(signals()).hasSize(3).contains("9 TERM");
     }
 
     @Test

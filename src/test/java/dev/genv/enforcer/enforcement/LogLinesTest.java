@@ -154,6 +154,16 @@ class LogLinesTest {
         var snapshot = new Snapshot(
                 host, List.of(), List.of(), List.of(), Set.of(), EnumSet.noneOf(Part.class), List.of(problems));
         return new HostReport(
-                snapshot, true, Instant.EPOCH, Duration.ZERO, null, null, List.of(problems), Set.of(), List.of(), null);
+                snapshot,
+                true,
+                Instant.EPOCH,
+                Duration.ZERO,
+                null,
+                null,
+                List.of(problems),
+                0,
+                Set.of(),
+                List.of(),
+                null);
     }
 }

@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.Ownership;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** Builds an environment and its attachments: raz's (uid 1000), without a capacity, unless told otherwise. */
@@ -49,13 +50,19 @@ public final class EnvBuilder {
     }
 
     public EnvBuilder disputed(String how) {
-        ownership = new Ownership(how, false);
+        ownership = new Ownership(how, false, Set.of());
+        return this;
+    }
+
+    /** The kernel knows its live pids for those of this user. */
+    public EnvBuilder livePidsOf(long number) {
+        ownership = new Ownership(null, false, Set.of(number));
         return this;
     }
 
     /** All its live pids belong to users of whom nothing is ended. */
     public EnvBuilder exempt() {
-        ownership = new Ownership(null, true);
+        ownership = new Ownership(null, true, Set.of());
         return this;
     }
 

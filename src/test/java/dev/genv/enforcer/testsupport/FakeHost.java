@@ -21,6 +21,7 @@ public final class FakeHost implements Host {
     private volatile Callable<Snapshot> view;
     private volatile Function<Action, Result> answer = FakeHost::done;
     private final Set<ProcessId> ended = new HashSet<>();
+    private volatile long ticks = 1_000_000;
     private volatile String watchesOnly;
     private volatile List<String> missingRights = List.of();
     public final List<Action> performed = new ArrayList<>();
@@ -52,6 +53,12 @@ public final class FakeHost implements Host {
         return this;
     }
 
+    /** From now on it is so many ticks since boot. */
+    public FakeHost at(long sinceBoot) {
+        ticks = sinceBoot;
+        return this;
+    }
+
     /** From now on nothing may be done on it. */
     public FakeHost watchesOnly(String why) {
         watchesOnly = why;
@@ -74,7 +81,7 @@ public final class FakeHost implements Host {
         try {
             var snapshot = view.call();
             var ended = asked.stream().filter(this.ended::contains).collect(Collectors.toSet());
-            return new Look(snapshot, "fake", null, ended, missingRights, watchesOnly);
+            return new Look(snapshot, "fake", null, ticks, ended, missingRights, watchesOnly);
         } catch (InterruptedException | RuntimeException e) {
             throw e;
         } catch (Exception e) {
