@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.enforcement.LostGpus;
 import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
@@ -133,7 +134,7 @@ final class NvidiaSmi {
     private static ToolException failure(int exitCode, String said) {
         var message = "nvidia-smi ended with %d: %s".formatted(exitCode, shown(said));
         if (said.startsWith(NO_ACCESS)) {
-            return new ToolException("gpu_needs_new_container", message + ": " + NEW_CONTAINER, null);
+            return new ToolException(LostGpus.CODE, message + ": " + NEW_CONTAINER, null);
         }
         return said.contains(NO_HANDLE)
                 ? new ToolException("gpu_lost", message + ": " + LOST, null)

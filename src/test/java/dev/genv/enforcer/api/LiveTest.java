@@ -16,6 +16,7 @@ import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.LogRecords;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -24,12 +25,19 @@ import java.util.Map;
 import java.util.Set;
 import org.eclipse.microprofile.health.HealthCheckResponse;
 import org.eclipse.microprofile.health.HealthCheckResponse.Status;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class LiveTest {
     private static final String WHY = "Failed to initialize NVML: Unknown Error\u001b: recreate the container";
     private final FakeHost node = new FakeHost(host("gpu-1"));
     private final FakeTime time = new FakeTime();
+    private final LogRecords log = LogRecords.of("dev.genv.enforcer.enforcement");
+
+    @AfterEach
+    void close() {
+        log.close();
+    }
 
     @Test
     void isDownWhenOnlyANewContainerHelps() {

@@ -53,7 +53,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class LookFuzzTest {
     private static final long SEED = Long.getLong("fuzz.seed", 20_261_120);
-    private static final int RUNS = Integer.getInteger("fuzz.runs", 500);
+    private static final int RUNS = Integer.getInteger("fuzz.runs", 1_000);
     /** A run with a child that prints costs as much as so many without. */
     private static final int CHEAPER = 20;
 
