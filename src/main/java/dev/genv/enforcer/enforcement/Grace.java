@@ -103,9 +103,8 @@ final class Grace {
             return Optional.empty();
         }
         var so = shown.get(resting(cause, action));
-        return so == null
-                        || so.length.compareTo(restraint.detachedGrace()) < 0
-                                && !restraint.detachedGrace().isZero()
+        var seenFor = so == null ? Duration.ZERO : so.length;
+        return seenFor.compareTo(restraint.detachedGrace()) < 0
                 ? Optional.of("somebody changed the state, and that must be seen for %s: before, %s; now, %s"
                         .formatted(text(restraint.detachedGrace()), change.before(), change.after()))
                 : Optional.empty();
