@@ -129,6 +129,7 @@ public final class NodeHost implements Host {
 
     @Override
     public Look look(Set<ProcessId> asked) throws InterruptedException {
+        proc.startLook();
         var problems = new ArrayList<Problem>();
         var missing = EnumSet.noneOf(Part.class);
         var standing = acting == null ? ActingLock.Standing.ACTING : acting.take();
@@ -190,6 +191,7 @@ public final class NodeHost implements Host {
             actions.forEach(action -> done.accept(action, Result.failed(watchesOnly)));
             return;
         }
+        proc.startLook();
         // Not as it was when they were judged: since then a program may have been replaced.
         var spared = guard.look(new ArrayList<>());
         var detachments = new ArrayList<Action.Detach>();

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
@@ -9,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +23,7 @@ final class ProcFs {
     /** PROC_PID_INIT_INO of linux/proc_ns.h: the inode of the first PID namespace, fixed in the kernel. */
     private static final String FIRST_PID_NAMESPACE = "pid:[4026531836]";
 
+    private static final Long ROOT = 0L;
     private static final int LARGEST_OTHER = 1 << 20;
     /** Of what users can make longer: they choose how many locks they hold. */
     private static final int LARGEST_LIST = 16 << 20;
@@ -31,9 +34,15 @@ final class ProcFs {
     private static final Pattern CAPABILITIES = Pattern.compile("^CapEff:\\s+([0-9a-f]{1,16})$", Pattern.MULTILINE);
     private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
     private final Path root;
+    private final MemoryReader memory = new MemoryReader(MemoryReader.Patience.USUAL);
 
     ProcFs(Path root) {
         this.root = root;
+    }
+
+    /** From now on there is as much time for processes that do not answer as for a whole look. */
+    void startLook() {
+        memory.startLook();
     }
 
     boolean exists(int pid) {
@@ -122,20 +131,29 @@ final class ProcFs {
         return new Program(link, Files.readSymbolicLink(link));
     }
 
-    byte[] environ(int pid) throws IOException {
-        return read(file(pid, "environ"), LARGEST_ENVIRON);
+    /**
+     * The environment.
+     *
+     * @param uid the real uid of the process
+     * @throws NoAnswerException where the process keeps the kernel from reading it
+     */
+    byte[] environ(ProcessId process, long uid) throws IOException {
+        return environ(process, uid, file(process.pid(), "environ"));
     }
 
-    /** The environment, as one of the threads that still run sees it. */
-    byte[] environOfAThread(int pid) throws IOException {
-        IOException last = new NoSuchFileException("no thread of process " + pid + " runs");
-        for (var thread : numbers(file(pid, "task"))) {
-            var folder = file(pid, "task").resolve(thread.toString());
+    /** The same, as one of the threads that still run sees it. */
+    byte[] environOfAThread(ProcessId process, long uid) throws IOException {
+        var tasks = file(process.pid(), "task");
+        IOException last = new NoSuchFileException("no thread of process " + process.pid() + " runs");
+        for (var thread : numbers(tasks)) {
+            var folder = tasks.resolve(thread.toString());
             try {
                 var stat = ProcStat.parse(text(folder.resolve("stat")));
                 if (!stat.hasEnded() && stat.environmentEnd() != 0) {
-                    return read(folder.resolve("environ"), LARGEST_ENVIRON);
+                    return environ(process, uid, folder.resolve("environ"));
                 }
+            } catch (NoAnswerException e) {
+                throw e; // they all have the same memory
             } catch (IOException e) {
                 last = e; // this one has ended; the next one may not have
             }
@@ -143,17 +161,27 @@ final class ProcFs {
         throw last;
     }
 
+    private byte[] environ(ProcessId process, long uid, Path file) throws IOException {
+        return memory.read(process, uid, () -> read(file, LARGEST_ENVIRON));
+    }
+
     /**
-     * The arguments; none where there is no such process, or where they may not be read.
+     * The arguments; none where there is no such process, where they may not be read, or where it does not answer.
      *
      * @throws IOException where they could not be read for another reason, such as too many open files: that must not
      *     look as if nobody was there
      */
     List<String> arguments(int pid) throws IOException {
         try {
-            var line = text(file(pid, "cmdline"));
+            var stat = stat(pid);
+            if (stat.isEmpty()) {
+                return List.of();
+            }
+            var process = new ProcessId(pid, stat.get().startTime());
+            var uid = Objects.requireNonNullElse(realUid(pid), ROOT);
+            var line = memory.read(process, uid, () -> text(file(pid, "cmdline")));
             return Arrays.asList(line.split("\0", -1));
-        } catch (AccessDeniedException e) {
+        } catch (AccessDeniedException | NoAnswerException e) {
             return List.of();
         } catch (IOException e) {
             if (isGone(pid, e)) {

@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 /** Tells who a pid is. */
 final class ProcessProbe {
     private static final Membership UID_UNKNOWN = new Membership.Unknown("its real uid cannot be read");
+    private static final Membership SILENT = new Membership.Unknown("its environment does not answer");
     private final ProcFs proc;
 
     ProcessProbe(ProcFs proc) {
@@ -31,7 +32,7 @@ final class ProcessProbe {
             return Optional.empty();
         }
         var uid = uid(pid);
-        var membership = uid == null ? UID_UNKNOWN : membership(pid, before.get());
+        var membership = uid == null ? UID_UNKNOWN : membership(new ProcessId(pid, before.get().startTime()), uid, before.get());
         // Only if it is still the same process do the parts belong together.
         var stat = proc.stat(pid);
         if (stat.isEmpty()
@@ -58,16 +59,18 @@ final class ProcessProbe {
         }
     }
 
-    private Membership membership(int pid, ProcStat stat) {
+    private Membership membership(ProcessId process, long uid, ProcStat stat) {
         try {
-            var environ = stat.hasEnded() ? proc.environOfAThread(pid) : proc.environ(pid);
-            if (environ.length == 0 && !stat.hasEnded() && hasNoEnvironment(pid)) {
+            var environ = stat.hasEnded() ? proc.environOfAThread(process, uid) : proc.environ(process, uid);
+            if (environ.length == 0 && !stat.hasEnded() && hasNoEnvironment(process.pid())) {
                 // The kernel shows an empty environment while a process ends or is being executed. That is no answer.
                 return new Membership.Unknown("its environment cannot be seen at this moment");
             }
             return Environ.membership(environ);
         } catch (AccessDeniedException e) {
             return Membership.NOT_PERMITTED;
+        } catch (NoAnswerException e) {
+            return SILENT;
         } catch (IOException e) {
             return new Membership.Unknown("its environment cannot be read: " + e.getMessage());
         }

@@ -35,12 +35,12 @@ final class Signaller {
                         },
                         immunity.reason());
             }
+            if (Thread.currentThread().isInterrupted()) {
+                return Result.failed("given up: it took too long"); // by now it may have been judged otherwise
+            }
             if (!seen.get().membership().equals(process.membership())
                     || !Objects.equals(seen.get().uid(), process.uid())) {
                 return Result.failed("it is no longer what it was when it was judged");
-            }
-            if (Thread.currentThread().isInterrupted()) {
-                return Result.failed("given up: it took too long"); // by now it may have been judged otherwise
             }
             Libc.pidfdSendSignal(descriptor.number(), action.signal() == Signal.KILL ? Libc.SIGKILL : Libc.SIGTERM);
             return Result.of(Outcome.SIGNALLED);

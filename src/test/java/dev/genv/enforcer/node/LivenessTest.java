@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeout;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,9 +21,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LivenessTest {
     private static final String KERNEL = "0b5eb0d4-6f2c-4f0e-8a5b-2f5f3c0a7d11";
     private final FakeProc proc;
+    private final ProcFs files;
 
     LivenessTest(@TempDir Path folder) {
         proc = new FakeProc(folder);
+        files = new ProcFs(folder);
     }
 
     @Test
@@ -38,7 +41,7 @@ class LivenessTest {
         proc.process(41);
         proc.process(43).state('Z');
         var environment = EnvBuilder.env("a").pids(40, 41, 41, -1, 43).build();
-        assertThat(new Liveness(new ProcFs(proc.root()))
+        assertThat(new Liveness(files)
                         .withoutDeadPids(environment)
                         .pids())
                 .containsExactly(41, 43);
@@ -100,6 +103,17 @@ class LivenessTest {
                 () -> assertThat(isAlive(List.of(), kernels)).isFalse());
     }
 
+    /** It can lay its arguments into a file system of its own that never answers: here a pipe that nobody writes. */
+    @Test
+    void whoseArgumentsDoNotAnswerIsNoKernelAndHoldsNobodyUp() throws Exception {
+        var cmdline = proc.process(51).file("cmdline");
+        Files.delete(cmdline);
+        Fifo.at(cmdline);
+        assertThat(isAlive(List.of(), List.of(KERNEL))).isFalse();
+        proc.process(53).arguments("python", "-f", "/run/kernel-" + KERNEL + ".json");
+        assertThat(isAlive(List.of(), List.of(KERNEL))).isTrue();
+    }
+
     /** genv hands these to a shell. */
     @Test
     void anIdIsNotCode(@TempDir Path elsewhere) throws IOException {
@@ -114,7 +128,7 @@ class LivenessTest {
 
     private boolean isAlive(List<Integer> pids, List<String> kernels) throws IOException {
         var config = new Environment.Config(null, null, null);
-        return new Liveness(new ProcFs(proc.root()))
+        return new Liveness(files)
                 .isAlive(new Environment("15971", 1000L, "alice", "", config, pids, kernels));
     }
 }

@@ -3,6 +3,7 @@ package dev.genv.enforcer.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -67,8 +68,8 @@ class ProcFsTest {
     void anEnvironmentIsReadToItsEnd() throws IOException {
         var big = "A".repeat(3 << 20);
         fake.process(812).environ(big, "GENV_ENVIRONMENT_ID=15971");
-        assertThat(Environ.membership(proc.environ(812)).toString()).contains("15971");
-        assertThat(proc.environ(812)).hasSize(big.length() + 1 + 26);
+        assertThat(Environ.membership(proc.environ(new ProcessId(812, 1000), 1000)).toString()).contains("15971");
+        assertThat(proc.environ(new ProcessId(812, 1000), 1000)).hasSize(big.length() + 1 + 26);
     }
 
     @ParameterizedTest

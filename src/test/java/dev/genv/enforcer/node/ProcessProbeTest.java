@@ -145,6 +145,23 @@ class ProcessProbeTest {
         assertThat(membership(812)).isInstanceOf(Membership.Unknown.class);
     }
 
+    /** It can lay its environment into a file system of its own that never answers: here a pipe that nobody writes. */
+    @Test
+    void whoseEnvironmentDoesNotAnswerIsUnknownAndHoldsNobodyUp() throws Exception {
+        var process = proc.process(812).threads(2);
+        Files.delete(process.file("environ"));
+        var pipe = Fifo.at(process.file("environ"));
+        proc.process(813).environ("GENV_ENVIRONMENT_ID=a");
+        var silent = new Membership.Unknown("its environment does not answer");
+        assertThat(membership(812)).isEqualTo(silent);
+        assertThat(membership(813)).isEqualTo(new Membership.InEnvironment("a"));
+        process.state('Z').thread(814).environ("GENV_ENVIRONMENT_ID=a");
+        assertThat(membership(812)).as("it is asked once").isEqualTo(silent);
+
+        Files.writeString(pipe, "GENV_ENVIRONMENT_ID=b");
+        await().until(() -> membership(812).equals(new Membership.InEnvironment("a")));
+    }
+
     @Test
     void aUidThatCannotBeReadIsUnknown() throws IOException {
         Files.writeString(proc.process(812).file("status"), "Name:\tpython\nUid:\tnobody\n");

@@ -12,6 +12,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -139,6 +140,19 @@ class SignallerTest {
     void aStatThatCannotBeReadIsAFailure(@TempDir Path folder) throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             Files.writeString(new FakeProc(folder).process(child.pid()).file("stat"), "nonsense");
+            var result = terminate(new Signaller(new ProcessProbe(new ProcFs(folder))), process(child, MINE), folder);
+            assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
+            assertThat(child.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void whoDoesNotAnswerAnyMoreIsLeftAlone(@TempDir Path folder) throws Exception {
+        try (var child = Child.inEnvironment("15971")) {
+            var fake = new FakeProc(folder).process(child.pid()).startTime(child.startTime());
+            fake.uid(Libc.effectiveUid());
+            Files.delete(fake.file("environ"));
+            Fifo.at(fake.file("environ"));
             var result = terminate(new Signaller(new ProcessProbe(new ProcFs(folder))), process(child, MINE), folder);
             assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(child.isAlive()).isTrue();
