@@ -107,9 +107,10 @@ final class ProcFs {
      * The program that a process runs.
      *
      * @param link leads to the very file, whatever has become of its name
-     * @param target its name where it lies
+     * @param target its name where it lies; null where that cannot be told, such as one that is longer than the kernel
+     *     tells
      */
-    record Program(Path link, Path target) {}
+    record Program(Path link, @Nullable Path target) {}
 
     /** The program of a process; another thread is asked where the first one has ended. */
     Program program(int pid) throws IOException {
@@ -128,7 +129,13 @@ final class ProcFs {
     }
 
     private static Program program(Path link) throws IOException {
-        return new Program(link, Files.readSymbolicLink(link));
+        try {
+            return new Program(link, Files.readSymbolicLink(link));
+        } catch (NoSuchFileException e) {
+            throw e;
+        } catch (IOException e) {
+            return new Program(link, null);
+        }
     }
 
     /**

@@ -45,16 +45,24 @@ record ProtectedFile(
         return everybody || user == null || user == ROOT || user == uid;
     }
 
-    /** Whether this is the file that a process runs. */
-    boolean isOf(ProcFs.Program program) {
+    /**
+     * Whether this is the file that a process runs.
+     *
+     * @throws IOException where that cannot be told
+     */
+    boolean isOf(ProcFs.Program program) throws IOException {
         // Most are told apart by their names. The others are not even touched: they may lie where nobody answers.
-        var sameName = Objects.equals(program.target().getFileName(), place.getFileName());
+        var target = program.target();
+        var sameName = target == null || Objects.equals(target.getFileName(), place.getFileName());
         if (status == null || (links == 1 && !sameName)) {
             return false;
         }
         try {
             return status.isSameFile(Libc.status(program.link()));
         } catch (Errno e) {
+            if (target == null) {
+                throw e;
+            }
             return false; // a file that we may not look at is not the one that we just did
         }
     }

@@ -195,6 +195,17 @@ class GuardTest {
         assertThat(immunity(spared, 820, 0L)).isNotNull();
     }
 
+    /** The kernel does not tell a name of more than 4096 bytes, and users can make one; here there is no link at all. */
+    @Test
+    void whoseProgramHasNoNameIsToldByTheFileAlone() throws IOException {
+        var program = file("opt/server");
+        var spared = look(List.of("/opt/server"), List.of());
+        Files.createLink(proc.process(812).file("exe"), program);
+        Files.writeString(proc.process(813).file("exe"), "another");
+        assertThat(immunity(spared, 812, 0L)).isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs /opt/server"));
+        assertThat(immunity(spared, 813, 0L)).isNull();
+    }
+
     /** A user's own file system may keep everybody else from his program, root too. */
     @Test
     void aProgramThatMayNotBeLookedAtIsNotTheProtectedOne() throws IOException {
