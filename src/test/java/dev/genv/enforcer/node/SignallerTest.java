@@ -58,6 +58,18 @@ class SignallerTest {
         }
     }
 
+    /** It writes over its environment all the time, so that it is never what it was a moment before. */
+    @Test
+    void whoChangesAgainAndAgainIsAskedAllTheSame() throws IOException {
+        try (var child = Child.inEnvironment("15971")) {
+            var judged = process(child, new Membership.InEnvironment("another"));
+            assertLeftAlone(child, judged);
+            assertLeftAlone(child, process(child, new Membership.Outside()));
+            assertThat(terminate(signaller, judged)).isEqualTo(Result.of(Outcome.SIGNALLED));
+            assertThat(child.awaitEnd()).isEqualTo(128 + SIGTERM);
+        }
+    }
+
     /** A decision that nobody waits for any longer is not carried out. */
     @Test
     void whoWasJudgedTooLongAgoIsLeftAlone() throws IOException {
