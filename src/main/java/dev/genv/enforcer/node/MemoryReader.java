@@ -43,10 +43,7 @@ final class MemoryReader {
             IDLE_SECONDS,
             TimeUnit.SECONDS,
             new SynchronousQueue<>(),
-            work -> Thread.ofPlatform()
-                    .daemon()
-                    .name("reads-process-memory")
-                    .unstarted(work));
+            work -> Thread.ofPlatform().daemon().name("reads-process-memory").unstarted(work));
 
     private final AtomicLong waitedInVain = new AtomicLong();
 
@@ -124,7 +121,8 @@ final class MemoryReader {
     }
 
     private boolean hasHadItsShare(long uid) {
-        return uid != ROOT && asked.values().stream().filter(owner -> owner == uid).count() >= MOST_STUCK_OF_A_USER;
+        return uid != ROOT
+                && asked.values().stream().filter(owner -> owner == uid).count() >= MOST_STUCK_OF_A_USER;
     }
 
     private static IOException notAsked() {

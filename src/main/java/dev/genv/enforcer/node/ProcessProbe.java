@@ -32,7 +32,9 @@ final class ProcessProbe {
             return Optional.empty();
         }
         var uid = uid(pid);
-        var membership = uid == null ? UID_UNKNOWN : membership(new ProcessId(pid, before.get().startTime()), uid, before.get());
+        var membership = uid == null
+                ? UID_UNKNOWN
+                : membership(new ProcessId(pid, before.get().startTime()), uid, before.get());
         // Only if it is still the same process do the parts belong together.
         var stat = proc.stat(pid);
         if (stat.isEmpty()

@@ -2,6 +2,7 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.policy.Action;
@@ -56,7 +57,7 @@ final class Signaller {
                 return Result.failed("given up: it took too long"); // by now it may have been judged otherwise
             }
             if (!Objects.equals(seen.get().uid(), process.uid())
-                    || (!seen.get().membership().equals(process.membership()) && !isEvasive(seen.get()))) {
+                    || (!seen.get().membership().equals(process.membership()) && !isEvasive(process, seen.get()))) {
                 return Result.failed("it is no longer what it was when it was judged");
             }
             Libc.pidfdSendSignal(descriptor.number(), action.signal() == Signal.KILL ? Libc.SIGKILL : Libc.SIGTERM);
@@ -72,8 +73,8 @@ final class Signaller {
      * A process may write over its environment, but one that names something else at every second look does so in order
      * not to be ended: it broke a rule as each of those that it said it was. Not to know is no answer, as ever.
      */
-    private boolean isEvasive(ProcessProbe.Seen seen) {
-        if (seen.membership() instanceof Membership.Unknown) {
+    private boolean isEvasive(GpuProcess judged, ProcessProbe.Seen seen) {
+        if (judged.membership() instanceof Membership.Unknown || seen.membership() instanceof Membership.Unknown) {
             return false;
         }
         return changed.merge(seen.id(), 1, Integer::sum) > MOST_CHANGES;

@@ -41,10 +41,7 @@ class LivenessTest {
         proc.process(41);
         proc.process(43).state('Z');
         var environment = EnvBuilder.env("a").pids(40, 41, 41, -1, 43).build();
-        assertThat(new Liveness(files)
-                        .withoutDeadPids(environment)
-                        .pids())
-                .containsExactly(41, 43);
+        assertThat(new Liveness(files).withoutDeadPids(environment).pids()).containsExactly(41, 43);
     }
 
     @Test
@@ -128,7 +125,6 @@ class LivenessTest {
 
     private boolean isAlive(List<Integer> pids, List<String> kernels) throws IOException {
         var config = new Environment.Config(null, null, null);
-        return new Liveness(files)
-                .isAlive(new Environment("15971", 1000L, "alice", "", config, pids, kernels));
+        return new Liveness(files).isAlive(new Environment("15971", 1000L, "alice", "", config, pids, kernels));
     }
 }

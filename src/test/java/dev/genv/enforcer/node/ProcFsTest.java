@@ -68,7 +68,9 @@ class ProcFsTest {
     void anEnvironmentIsReadToItsEnd() throws IOException {
         var big = "A".repeat(3 << 20);
         fake.process(812).environ(big, "GENV_ENVIRONMENT_ID=15971");
-        assertThat(Environ.membership(proc.environ(new ProcessId(812, 1000), 1000)).toString()).contains("15971");
+        assertThat(Environ.membership(proc.environ(new ProcessId(812, 1000), 1000))
+                        .toString())
+                .contains("15971");
         assertThat(proc.environ(new ProcessId(812, 1000), 1000)).hasSize(big.length() + 1 + 26);
     }
 
