@@ -89,7 +89,7 @@ final class LiveState {
     }
 
     private List<Environment> alive(ProcFs proc, Spared spared) {
-        var liveness = new Liveness(proc);
+        var liveness = new Liveness(proc, envs.environments());
         var alive = new ArrayList<Environment>();
         try {
             for (var environment : envs.environments()) {

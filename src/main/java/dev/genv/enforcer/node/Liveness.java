@@ -2,33 +2,38 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.model.Environment;
 import java.io.IOException;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Tells which environments are alive: one of their pids is there, as a zombie even, or one of their Jupyter kernels is. */
 final class Liveness {
     private final ProcFs proc;
-    /** What could be a kernel's file among all arguments; read once, and only if some environment has kernels alone. */
+    private final Collection<Environment> environments;
+    /** The files of the kernels that run; looked for once, and only if some environment has kernels alone. */
     private @Nullable Set<String> kernelFiles;
 
     /** What runs; read once, for a file can list any number of pids. */
     private @Nullable Set<Integer> running;
 
-    Liveness(ProcFs proc) {
+    /**
+     * For one look.
+     *
+     * @param environments all that are asked for
+     */
+    Liveness(ProcFs proc, Collection<Environment> environments) {
         this.proc = proc;
+        this.environments = environments;
     }
 
     boolean isAlive(Environment environment) throws IOException {
         if (environment.pids().stream().anyMatch(running()::contains)) {
             return true;
         }
-        for (var kernel : environment.kernelIds()) {
-            if (kernelFiles().contains("kernel-" + kernel + ".json")) {
-                return true;
-            }
-        }
-        return false;
+        return !environment.kernelIds().isEmpty()
+                && environment.kernelIds().stream().map(Liveness::file).anyMatch(kernelFiles()::contains);
     }
 
     /** The same environment with those of its pids alone that are there: the others mean nothing, and may be many. */
@@ -47,21 +52,29 @@ final class Liveness {
 
     /**
      * A kernel is a process that was started with the path of {@code kernel-<id>.json}. They are looked up, not compared
-     * one with another: users choose how many there are of both.
+     * one with another, and only what is looked for is kept: users choose how many there are of both.
      */
     private Set<String> kernelFiles() throws IOException {
         if (kernelFiles == null) {
+            var wanted = environments.stream()
+                    .flatMap(environment -> environment.kernelIds().stream())
+                    .map(Liveness::file)
+                    .collect(Collectors.toSet());
             var files = new HashSet<String>();
             for (var pid : proc.pids()) {
                 for (var argument : proc.arguments(pid)) {
-                    if (argument.endsWith(".json")) {
-                        files.add(
-                                argument.substring(Math.max(argument.lastIndexOf('/'), argument.lastIndexOf('=')) + 1));
+                    var name = argument.substring(Math.max(argument.lastIndexOf('/'), argument.lastIndexOf('=')) + 1);
+                    if (wanted.contains(name)) {
+                        files.add(name);
                     }
                 }
             }
             kernelFiles = files;
         }
         return kernelFiles;
+    }
+
+    private static String file(String kernel) {
+        return "kernel-" + kernel + ".json";
     }
 }

@@ -11,8 +11,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -41,7 +43,10 @@ class LivenessTest {
         proc.process(41);
         proc.process(43).state('Z');
         var environment = EnvBuilder.env("a").pids(40, 41, 41, -1, 43).build();
-        assertThat(new Liveness(files).withoutDeadPids(environment).pids()).containsExactly(41, 43);
+        assertThat(new Liveness(files, List.of(environment))
+                        .withoutDeadPids(environment)
+                        .pids())
+                .containsExactly(41, 43);
     }
 
     @Test
@@ -71,6 +76,21 @@ class LivenessTest {
         proc.process(51).arguments("python", "-m", "ipykernel_launcher", "-f", argument.formatted(KERNEL), "--debug");
         assertThat(isAlive(List.of(40), List.of("another", KERNEL))).isTrue();
         assertThat(isAlive(List.of(40), List.of("another"))).isFalse();
+    }
+
+    @Test
+    void eachHasItsOwnKernels() throws IOException {
+        proc.process(51).arguments("python", "-f", "/run/kernel-a.json");
+        proc.process(52).arguments("python", "-f", "/run/kernel-b.json", "kernel-d.json");
+        var environments = Stream.of("a", "b", "c", "d")
+                .map(kernel -> environment(List.of(), List.of(kernel)))
+                .toList();
+        var liveness = new Liveness(files, environments);
+        var alive = new ArrayList<Boolean>();
+        for (var environment : environments) {
+            alive.add(liveness.isAlive(environment));
+        }
+        assertThat(alive).containsExactly(true, true, false, true);
     }
 
     @ParameterizedTest
@@ -124,7 +144,12 @@ class LivenessTest {
     }
 
     private boolean isAlive(List<Integer> pids, List<String> kernels) throws IOException {
+        var environment = environment(pids, kernels);
+        return new Liveness(files, List.of(environment)).isAlive(environment);
+    }
+
+    private static Environment environment(List<Integer> pids, List<String> kernels) {
         var config = new Environment.Config(null, null, null);
-        return new Liveness(files).isAlive(new Environment("15971", 1000L, "alice", "", config, pids, kernels));
+        return new Environment("15971", 1000L, "alice", "", config, pids, kernels);
     }
 }
