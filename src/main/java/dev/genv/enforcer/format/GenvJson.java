@@ -1,8 +1,11 @@
 package dev.genv.enforcer.format;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import com.fasterxml.jackson.core.io.JsonEOFException;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
@@ -13,10 +16,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.ObjectWriter;
 import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
+import com.fasterxml.jackson.databind.exc.MismatchedInputException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 
 /** JSON as Python's {@code json.dumps(…, indent=2)} writes it, byte for byte; read with limits. */
 public final class GenvJson {
@@ -36,7 +41,8 @@ public final class GenvJson {
     /**
      * Reads one JSON value and nothing behind it.
      *
-     * @throws UnreadableException where it is none, is not UTF-8, or is too deep or too long
+     * @throws UnreadableException where it is none, is not UTF-8, or is too deep or too long; it quotes nothing of what
+     *     was read, which may be a secret in the wrong place
      */
     public static JsonNode read(byte[] bytes) throws UnreadableException {
         return read(bytes, MAPPER);
@@ -64,8 +70,23 @@ public final class GenvJson {
             }
             return node;
         } catch (JsonProcessingException e) {
-            throw new UnreadableException("is not JSON: " + e.getOriginalMessage());
+            throw new UnreadableException("is not JSON: " + kind(e) + place(e.getLocation()));
         }
+    }
+
+    private static String kind(JsonProcessingException e) {
+        return switch (e) {
+            case StreamConstraintsException limit -> limit.getOriginalMessage();
+            case JsonEOFException _ -> "it ends too early";
+            case MismatchedInputException _ -> "something stands behind its end";
+            default -> "what stands there is not understood";
+        };
+    }
+
+    private static String place(@Nullable JsonLocation location) {
+        return location == null || location.getLineNr() < 1
+                ? ""
+                : " (line %d, column %d)".formatted(location.getLineNr(), location.getColumnNr());
     }
 
     /** Writes in genv's form: without a newline at the end, as genv does it. */

@@ -84,6 +84,42 @@ class GenvJsonTest {
                 .hasMessageStartingWith(why);
     }
 
+    /** A file of root's may be linked to where a state file should be, and what is wrong with it stands in reports. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "hunter2:secret",
+                "root:$6$hunter2:19000:0:99999:7:::",
+                "-----BEGIN hunter2 KEY",
+                "{hunter2",
+                "{\"a\": hunter2}",
+                "{\"a\": \"hunter2",
+                "{} hunter2",
+                "[] \"hunter2\"",
+                "[1hunter2]",
+                "tokenhunter2",
+                "nullhunter2",
+                "\"\\hunter2\"",
+                "1ehunter2",
+                "\"\\uhunter2\""
+            })
+    void quotesNothingOfWhatItRefuses(String text) {
+        assertThatThrownBy(() -> GenvJson.read(text.getBytes(UTF_8)))
+                .isInstanceOf(UnreadableException.class)
+                .hasMessageMatching("is not JSON: [a-z ]+ \\(line 1, column \\d+\\)");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "'{\n  \"a\": x', is not JSON: what stands there is not understood \\(line 2.*",
+        "'{\n\n', is not JSON: it ends too early \\(line 3.*",
+        "'{}\n[]', is not JSON: something stands behind its end \\(line 2.*",
+    })
+    void tellsWhereTheTroubleIs(String text, String why) {
+        assertThatThrownBy(() -> GenvJson.read(text.replace("\\n", "\n").getBytes(UTF_8)))
+                .hasMessageMatching(why);
+    }
+
     /** A stray byte, a half letter, a zero that is too long, half a pair, and more than Unicode has. */
     @ParameterizedTest
     @ValueSource(strings = {"ff", "c3", "c080", "eda080", "f4908080"})

@@ -85,6 +85,16 @@ class StateDirectoryTest {
         }
     }
 
+    /** Where users may link to files that they cannot read, this is how they would have root read them. */
+    @Test
+    void readsNothingThatHasAnotherName() throws IOException {
+        var secret = Files.writeString(path.resolveSibling("secret"), "secret");
+        Files.createLink(file, secret);
+        assertThatThrownBy(() -> directory.read("envs.json")).hasMessageContaining("has 2 names (hard links)");
+        Files.delete(secret);
+        assertThat(directory.read("envs.json")).asString(UTF_8).isEqualTo("secret");
+    }
+
     @Test
     void readsNothingHuge() throws IOException {
         sized(StateDirectory.LARGEST_FILE);
