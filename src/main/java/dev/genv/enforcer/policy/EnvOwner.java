@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.Snapshot;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,6 +14,10 @@ import java.util.List;
  * ever done about it: half of what it compares can be forged.
  */
 final class EnvOwner implements Rule {
+    /** Of each kind, on one machine: anybody can write as many into the state as it holds. */
+    static final int MOST = 100;
+
+    private record Stranger(Environment environment, GpuProcess process) {}
 
     @Override
     public RuleName name() {
@@ -22,22 +27,45 @@ final class EnvOwner implements Rule {
     @Override
     public Verdict check(Fleet fleet, Ending ending) {
         var findings = new ArrayList<Finding>();
+        var problems = new ArrayList<HostProblem>();
         for (var snapshot : fleet.snapshots()) {
-            if (!snapshot.knows(Part.ENVIRONMENTS)) {
-                continue;
-            }
-            var processes = snapshot.processesByEnvironment();
-            for (var environment : snapshot.environments()) {
-                if (environment.ownership().isDisputed()) {
-                    findings.add(disputed(fleet, snapshot, environment));
-                }
-                processes.getOrDefault(environment.eid(), List.of()).stream()
-                        .filter(process -> isStranger(process, environment))
-                        .map(process -> stranger(fleet, snapshot, environment, process))
+            if (snapshot.knows(Part.ENVIRONMENTS)) {
+                var disputed = snapshot.environments().stream()
+                        .filter(environment -> environment.ownership().isDisputed())
+                        .toList();
+                var strangers = strangers(snapshot);
+                disputed.stream()
+                        .limit(MOST)
+                        .map(environment -> disputed(fleet, snapshot, environment))
                         .forEach(findings::add);
+                strangers.stream()
+                        .limit(MOST)
+                        .map(stranger -> stranger(fleet, snapshot, stranger.environment, stranger.process))
+                        .forEach(findings::add);
+                if (disputed.size() > MOST || strangers.size() > MOST) {
+                    problems.add(tooMany(snapshot.host(), disputed.size(), strangers.size()));
+                }
             }
         }
-        return new Verdict(findings);
+        return new Verdict(findings, problems);
+    }
+
+    private static List<Stranger> strangers(Snapshot snapshot) {
+        var processes = snapshot.processesByEnvironment();
+        return snapshot.environments().stream()
+                .flatMap(environment -> processes.getOrDefault(environment.eid(), List.of()).stream()
+                        .filter(process -> isStranger(process, environment))
+                        .map(process -> new Stranger(environment, process)))
+                .toList();
+    }
+
+    private static HostProblem tooMany(String host, int disputed, int strangers) {
+        return new HostProblem(
+                host,
+                new Problem(
+                        "more_disputes",
+                        "%d environments are disputed and %d processes name another user's environment; of each only %d are listed: see who wrote envs.json"
+                                .formatted(disputed, strangers, MOST)));
     }
 
     private static boolean isStranger(GpuProcess process, Environment environment) {

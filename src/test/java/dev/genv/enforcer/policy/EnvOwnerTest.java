@@ -9,9 +9,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.testsupport.EnvBuilder;
+import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class EnvOwnerTest {
@@ -52,6 +55,48 @@ class EnvOwnerTest {
         assertThat(plan.violations())
                 .extracting(Violation::message)
                 .containsExactly("[gpu-1] Environment a is disputed: user raz has uid 7, not 1000");
+    }
+
+    /** Whoever writes thousands of them into the state must not fill the memory. */
+    @Test
+    void ofTooManyOnlySoManyAreListedAndTheRestIsCounted() {
+        var disputed = IntStream.rangeClosed(1, EnvOwner.MOST + 5)
+                .mapToObj(number -> env("d%04d".formatted(number)).disputed("so"))
+                .toArray(EnvBuilder[]::new);
+        var strangers = IntStream.rangeClosed(1, EnvOwner.MOST + 1)
+                .mapToObj(pid -> process(pid).in("own").uid(1007).uses(0))
+                .toArray(GpuProcessBuilder[]::new);
+        var plan = audit(host().devices(1)
+                .with(disputed)
+                .with(env("own").attached(0))
+                .with(strangers)
+                .fleet());
+
+        assertThat(plan.violations())
+                .filteredOn(violation -> violation.processes().isEmpty())
+                .hasSize(EnvOwner.MOST)
+                .extracting(Violation::environment)
+                .contains("d0001", "d0100");
+        assertThat(plan.violations())
+                .filteredOn(violation -> !violation.processes().isEmpty())
+                .hasSize(EnvOwner.MOST);
+        assertThat(plan.problems()).singleElement().satisfies(of -> {
+            assertThat(of.host()).isEqualTo("here");
+            assertThat(of.problem().code()).isEqualTo("more_disputes");
+            assertThat(of.problem().detail()).startsWith("105 environments are disputed and 101 processes");
+        });
+    }
+
+    @Test
+    void asManyAsAreListedAreNoProblem() {
+        var disputed = IntStream.rangeClosed(1, EnvOwner.MOST)
+                .mapToObj(number -> env("d" + number).disputed("so"))
+                .toArray(EnvBuilder[]::new);
+
+        var plan = audit(host().with(disputed).fleet());
+
+        assertThat(plan.violations()).hasSize(EnvOwner.MOST);
+        assertThat(plan.problems()).isEmpty();
     }
 
     @Test
