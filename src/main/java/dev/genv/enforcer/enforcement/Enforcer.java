@@ -124,7 +124,7 @@ public final class Enforcer {
         var done = executor.execute(plan, hosts, gone -> setup.policy().check(fleet, gone));
         var reports = withJudgement(hosts, plan, done);
         problems.tell(reports);
-        remember(fleet, hosts, plan, new Journal.News(done.records(), changes, seenAt));
+        remember(fleet, plan, new Journal.News(done.records(), changes, seenAt));
         return new CycleReport(
                 startedAt,
                 ticker.since(start),
@@ -164,12 +164,8 @@ public final class Enforcer {
         return setup.remote();
     }
 
-    private void remember(Fleet fleet, List<HostReport> hosts, Plan plan, Journal.News news) {
-        var complete = hosts.stream()
-                .filter(HostReport::isComplete)
-                .map(HostReport::host)
-                .collect(Collectors.toSet());
-        var update = journal.update(plan, news, this::effectiveMode, complete, complete.size() == hosts.size());
+    private void remember(Fleet fleet, Plan plan, Journal.News news) {
+        var update = journal.update(plan, news, this::effectiveMode, fleet);
         grace.keepOnly(journal.active());
         ActionLog.tell(fleet, update);
     }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.RuleMode;
@@ -8,6 +9,7 @@ import dev.genv.enforcer.policy.Violation;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.LinkedHashMap;
@@ -54,11 +56,9 @@ public final class Journal {
      * Takes in what a cycle saw and did.
      *
      * @param modes what is done about the violations of a rule
-     * @param complete the hosts that were seen completely: only what was on one of these can be over
-     * @param all whether all hosts were
+     * @param fleet what was seen: only what would have been found in it can be over
      */
-    public synchronized Update update(
-            Plan plan, News news, Function<RuleName, RuleMode> modes, Set<String> complete, boolean all) {
+    public synchronized Update update(Plan plan, News news, Function<RuleName, RuleMode> modes, Fleet fleet) {
         var now = news.at();
         var appeared = new ArrayList<JournalEntry>();
         var seen = new LinkedHashMap<Violation.Key, JournalEntry>();
@@ -74,10 +74,7 @@ public final class Journal {
         }
         var over = active.entrySet().stream()
                 .filter(entry -> !seen.containsKey(entry.getKey()))
-                .filter(entry -> {
-                    var host = entry.getKey().host();
-                    return host == null ? all : complete.contains(host);
-                })
+                .filter(entry -> wouldBeFound(entry.getValue().violation(), fleet))
                 .map(Map.Entry::getKey)
                 .toList();
         active.putAll(seen);
@@ -110,6 +107,20 @@ public final class Journal {
 
     private Stream<JournalEntry> entries() {
         return Stream.concat(active.values().stream(), resolved.stream());
+    }
+
+    /**
+     * Whether enough was seen to find it again. No more is asked for than that: else whoever spoils one file for ever could
+     * fill the memory with what stands in another.
+     */
+    private static boolean wouldBeFound(Violation violation, Fleet fleet) {
+        var host = violation.key().host();
+        var where = fleet.snapshots().stream()
+                .filter(snapshot -> host == null || snapshot.host().equals(host))
+                .toList();
+        return (host == null || !where.isEmpty())
+                && where.stream()
+                        .allMatch(snapshot -> Collections.disjoint(snapshot.missing(), violation.shownBy()));
     }
 
     private static JournalEntry begin(Violation violation, RuleMode mode, Instant now) {

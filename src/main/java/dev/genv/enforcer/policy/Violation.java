@@ -1,7 +1,9 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Part;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +26,8 @@ public record Violation(
         List<Integer> devices,
         List<GpuProcess> processes) {
 
+    private static final Set<Part> WHO_RUNS_WHERE = Set.of(Part.PROCESSES, Part.EVERY_PROCESS, Part.ENVIRONMENTS);
+
     public Violation {
         devices = List.copyOf(devices);
         processes = List.copyOf(processes);
@@ -32,6 +36,15 @@ public record Violation(
     /** The same trouble in two cycles has the same key. A user's quota belongs to no single machine. */
     public Key key() {
         return new Key(rule, rule == RuleName.MAX_DEVICES_PER_USER ? null : host, subject);
+    }
+
+    /** What must be seen of a machine before this, no longer found there, is over: what its rule needs to find it. */
+    public Set<Part> shownBy() {
+        return switch (rule) {
+            case NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES -> WHO_RUNS_WHERE;
+            case ENV_OWNER -> processes.isEmpty() ? Set.of(Part.ENVIRONMENTS) : WHO_RUNS_WHERE;
+            case ENV_DEVICES, ENV_MEMORY, MAX_DEVICES_PER_USER -> Set.of(Part.values());
+        };
     }
 
     /** What makes two violations the same one. */

@@ -1,6 +1,8 @@
 package dev.genv.enforcer.api;
 
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.HostBuilder.remote;
 import static io.restassured.RestAssured.given;
 import static io.restassured.RestAssured.when;
 import static org.hamcrest.Matchers.contains;
@@ -24,7 +26,6 @@ import jakarta.inject.Inject;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -163,8 +164,7 @@ class ViolationsResourceTest {
                 new Plan(List.of(violations), List.of(), List.of()),
                 new Journal.News(records, Map.of(), now),
                 _ -> RuleMode.ENFORCE,
-                Set.of("gpu-1", "gpu-2"),
-                true);
+                remote(host("gpu-1"), host("gpu-2")));
     }
 
     private static ActionRecord signalled(Violation violation) {

@@ -1,19 +1,28 @@
 package dev.genv.enforcer.enforcement;
 
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.PlannedAction;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.policy.Violation;
+import dev.genv.enforcer.testsupport.HostBuilder;
 import java.time.Instant;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class JournalTest {
     private static final Instant START = Instant.parse("2026-11-20T09:22:28Z");
@@ -52,7 +61,7 @@ class JournalTest {
     void onlyAHostThatWasSeenResolves() {
         see(strayOn("gpu-1", 1), strayOn("gpu-2", 1));
 
-        var update = journal.update(Plan.EMPTY, news(List.of()), _ -> RuleMode.ENFORCE, Set.of("gpu-2"), false);
+        var update = journal.update(Plan.EMPTY, news(List.of()), _ -> RuleMode.ENFORCE, remote(unseen("gpu-1"), host("gpu-2")));
 
         assertThat(update.resolved())
                 .singleElement()
@@ -64,11 +73,55 @@ class JournalTest {
         var quota = new Violation(
                 RuleName.MAX_DEVICES_PER_USER, "gpu-1", "user raz", "…", "raz", null, List.of(0), List.of());
         see(quota);
-        journal.update(Plan.EMPTY, news(List.of()), _ -> RuleMode.ENFORCE, Set.of("gpu-1"), false);
+        look(remote(host("gpu-1"), unseen("gpu-2")));
         assertThat(all().getFirst().active()).isTrue();
 
-        journal.update(Plan.EMPTY, news(List.of()), _ -> RuleMode.ENFORCE, Set.of("gpu-1"), true);
+        look(remote(host("gpu-1"), host("gpu-2")));
         assertThat(all().getFirst().active()).isFalse();
+    }
+
+    /** Whoever spoils one file for ever must not fill the memory with what stands in another. */
+    @ParameterizedTest
+    @EnumSource(RuleName.class)
+    void isOverOnceAllIsSeenThatItsRuleNeeds(RuleName rule) {
+        var job = process(1).in("a").uses(0).build();
+        assertThat(partsWithoutWhichItGoesOn(broken(rule, job)))
+                .isEqualTo(
+                        switch (rule) {
+                            case NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_OWNER ->
+                                Set.of(Part.PROCESSES, Part.EVERY_PROCESS, Part.ENVIRONMENTS);
+                            case ENV_DEVICES, ENV_MEMORY, MAX_DEVICES_PER_USER -> Set.of(Part.values());
+                        });
+    }
+
+    @Test
+    void aDisputeIsOverOnceTheEnvironmentsAreSeen() {
+        assertThat(partsWithoutWhichItGoesOn(broken(RuleName.ENV_OWNER))).containsExactly(Part.ENVIRONMENTS);
+    }
+
+    @Test
+    void everNewDisputesDoNotPileUpWhileTheAttachmentsCannotBeRead() {
+        for (var cycle = 0; cycle < 50; cycle++) {
+            var dispute = new Violation(
+                    RuleName.ENV_OWNER, "gpu-1", "environment " + cycle, "…", null, "e", List.of(), List.of());
+            journal.update(
+                    new Plan(List.of(dispute), List.of(), List.of()),
+                    news(List.of()),
+                    _ -> RuleMode.AUDIT,
+                    host("gpu-1").without(Part.ATTACHMENTS).fleet());
+        }
+        assertThat(journal.active()).hasSize(1);
+    }
+
+    private Set<Part> partsWithoutWhichItGoesOn(Violation violation) {
+        var needed = EnumSet.noneOf(Part.class);
+        for (var part : Part.values()) {
+            see(violation);
+            if (look(host("gpu-1").without(part).fleet()).resolved().isEmpty()) {
+                needed.add(part);
+            }
+        }
+        return needed;
     }
 
     @Test
@@ -113,8 +166,7 @@ class JournalTest {
                 new Plan(List.of(stray, memory), List.of(), List.of()),
                 news(List.of(record)),
                 rule -> rule == RuleName.ENV_MEMORY ? RuleMode.AUDIT : RuleMode.ENFORCE,
-                Set.of("gpu-1"),
-                true);
+                host("gpu-1").fleet());
 
         assertThat(outcome(RuleName.NON_ENV_PROCESSES)).isEqualTo(Outcome.SIGNALLED);
         assertThat(outcome(RuleName.ENV_MEMORY))
@@ -181,8 +233,19 @@ class JournalTest {
                 new Plan(List.of(violations), List.of(), List.of()),
                 news(records),
                 _ -> RuleMode.ENFORCE,
-                Set.of("gpu-1", "a", "b", "c", "d", "e"),
-                true);
+                remote(host("gpu-1"), host("a"), host("b"), host("c"), host("d"), host("e")));
+    }
+
+    private Journal.Update look(Fleet fleet) {
+        return journal.update(Plan.EMPTY, news(List.of()), _ -> RuleMode.ENFORCE, fleet);
+    }
+
+    private static HostBuilder unseen(String host) {
+        return host(host).without(Part.values());
+    }
+
+    private static Violation broken(RuleName rule, GpuProcess... processes) {
+        return new Violation(rule, "gpu-1", "it", "…", null, null, List.of(), List.of(processes));
     }
 
     private Journal.News news(List<ActionRecord> records) {
