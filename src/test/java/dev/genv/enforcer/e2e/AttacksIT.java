@@ -57,7 +57,7 @@ class AttacksIT {
             table.row(
                     outcome.attack().name(),
                     outcome.bob().words,
-                    "nothing",
+                    outcome.rootsFilesAreAsBefore() ? "nothing" : "changed",
                     outcome.hers().words,
                     outcome.told().stream().map("`%s`"::formatted).collect(Collectors.joining(", ")));
         }

@@ -15,6 +15,7 @@ import java.util.Set;
  * @param perhaps the codes that it may tell besides, by chance
  * @param toldInLog what a line of the log must contain; empty where {@code /hosts} is enough
  * @param onTheLock whether it is about genv's lock itself, so that others must wait for it too
+ * @param mortal whether nothing but a new container helps, so that liveness must turn down
  * @param process starts that process
  */
 record Fault(
@@ -26,6 +27,7 @@ record Fault(
         Set<String> perhaps,
         String toldInLog,
         boolean onTheLock,
+        boolean mortal,
         Starter process) {
 
     /** Something done to a node. */
@@ -61,19 +63,23 @@ record Fault(
     }
 
     Fault perhaps(String... codes) {
-        return new Fault(name, make, undo, stray, told, Set.of(codes), toldInLog, onTheLock, process);
+        return new Fault(name, make, undo, stray, told, Set.of(codes), toldInLog, onTheLock, mortal, process);
+    }
+
+    Fault thatIsMortal() {
+        return new Fault(name, make, undo, stray, told, perhaps, toldInLog, onTheLock, true, process);
     }
 
     Fault onTheLockItself() {
-        return new Fault(name, make, undo, stray, told, perhaps, toldInLog, true, process);
+        return new Fault(name, make, undo, stray, told, perhaps, toldInLog, true, mortal, process);
     }
 
     Fault toldInLog(String words) {
-        return new Fault(name, make, undo, stray, told, perhaps, words, onTheLock, process);
+        return new Fault(name, make, undo, stray, told, perhaps, words, onTheLock, mortal, process);
     }
 
     Fault with(Starter starter) {
-        return new Fault(name, make, undo, stray, told, perhaps, toldInLog, onTheLock, starter);
+        return new Fault(name, make, undo, stray, told, perhaps, toldInLog, onTheLock, mortal, starter);
     }
 
     @Override
@@ -83,6 +89,15 @@ record Fault(
 
     private static Fault of(String name, Step make, Step undo, Stray stray, String... told) {
         return new Fault(
-                name, make, undo, stray, Set.of(told), Set.of(), "", false, () -> Child.withEnvironment(Map.of()));
+                name,
+                make,
+                undo,
+                stray,
+                Set.of(told),
+                Set.of(),
+                "",
+                false,
+                false,
+                () -> Child.withEnvironment(Map.of()));
     }
 }

@@ -12,7 +12,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -59,7 +58,7 @@ class FaultsIT {
     @Order(2)
     void theReadmeTellsWhatCameOfThem() throws Exception {
         assumeTrue(Myself.isRoot(), "only root can make all of the faults");
-        var table = new Table("faults", "what goes wrong", "a process that breaks a rule", "told", "readiness");
+        var table = new Table("faults", "what goes wrong", "a process that breaks a rule", "told", "health");
         for (var outcome : outcomes.values()) {
             table.row(cells(outcome.get()));
         }
@@ -98,17 +97,18 @@ class FaultsIT {
 
     private static String[] cells(FaultyNode.Outcome outcome) {
         var fault = outcome.fault();
-        var told =
-                fault.told().stream().sorted().map("`%s`"::formatted).collect(Collectors.toCollection(ArrayList::new));
+        var told = new ArrayList<String>();
+        for (var code : outcome.told()) {
+            if (!fault.perhaps().contains(code)) {
+                told.add("`%s`".formatted(code));
+            }
+        }
         fault.perhaps().forEach(code -> told.add("perhaps `%s`".formatted(code)));
         if (!fault.toldInLog().isEmpty()) {
             told.add("the log: `%s`".formatted(fault.toldInLog()));
         }
         return new String[] {
-            fault.name(),
-            outcome.stray().words,
-            told.isEmpty() ? "–" : String.join(", ", told),
-            !outcome.answered() ? "no answer" : outcome.ready() ? "ready" : "not ready"
+            fault.name(), outcome.stray().words, told.isEmpty() ? "–" : String.join(", ", told), outcome.health()
         };
     }
 }

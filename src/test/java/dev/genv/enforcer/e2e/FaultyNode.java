@@ -40,7 +40,7 @@ final class FaultyNode implements Closeable {
     private Closeable helper = NOBODY;
 
     /** What came of a fault, as it was seen from outside. */
-    record Outcome(Fault fault, Fault.Stray stray, Set<String> told, boolean ready, boolean answered) {}
+    record Outcome(Fault fault, Fault.Stray stray, Set<String> told, String health) {}
 
     /** What is different on this node. */
     interface Preparation {
@@ -141,7 +141,7 @@ final class FaultyNode implements Closeable {
     private Outcome whileItLasts(Fault fault, Child stray) throws Exception {
         if (!face.answers()) {
             await().during(A_WHILE).atMost(PATIENCE).until(stray::isAlive);
-            return new Outcome(fault, Fault.Stray.SPARED, Set.of(), false, false);
+            return new Outcome(fault, Fault.Stray.SPARED, Set.of(), "no answer");
         }
         var told = new TreeSet<String>();
         var looks = 0;
@@ -157,17 +157,18 @@ final class FaultyNode implements Closeable {
             told.addAll(look.problems());
         }
         assertThat(told).isSubsetOf(union(fault.told(), fault.perhaps()));
-        assertThat(face.status("/q/health/live")).as("liveness").isEqualTo(200);
+        var live = face.status("/q/health/live") == 200;
+        assertThat(live).as("liveness").isEqualTo(!fault.mortal());
         return new Outcome(
                 fault,
                 stray.isAlive() ? Fault.Stray.SPARED : Fault.Stray.ENDED,
                 told,
-                face.status("/q/health/ready") == 200,
-                true);
+                !live ? "not alive" : face.status("/q/health/ready") == 200 ? "ready" : "not ready");
     }
 
     private boolean isAsExpected(Fault fault, Child stray, Set<String> told) throws IOException {
         return told.containsAll(fault.told())
+                && (!fault.mortal() || face.status("/q/health/live") == 503)
                 && stray.isAlive() == (fault.stray() == Fault.Stray.SPARED)
                 && service.said().stream().anyMatch(line -> line.contains(fault.toldInLog()));
     }

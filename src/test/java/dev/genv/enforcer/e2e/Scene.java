@@ -35,7 +35,7 @@ final class Scene implements Closeable {
 
     final Node node;
     final Path rootsFiles;
-    private final Map<Path, String> rootsFilesBefore = new TreeMap<>();
+    private final Map<String, List<Object>> rootsFilesBefore;
     private final Child bobsShell;
     private final Child herShell;
     private final List<Child> children = new ArrayList<>();
@@ -45,7 +45,7 @@ final class Scene implements Closeable {
     private Child herProcess;
 
     /** What came of an attack, as it was seen from outside. */
-    record Outcome(Attack attack, Attack.Bob bob, Attack.Hers hers, Set<String> told) {}
+    record Outcome(Attack attack, Attack.Bob bob, boolean rootsFilesAreAsBefore, Attack.Hers hers, Set<String> told) {}
 
     Scene(Path directory) throws IOException {
         // Others get through it, but nobody else may write in it: the service would not trust the tool there.
@@ -54,9 +54,9 @@ final class Scene implements Closeable {
         node.gpus.gpus(3);
         rootsFiles = Files.createDirectory(directory.resolve("root"));
         for (var name : List.of("envs.json", "devices.json", "genv.lock", ".genv-enforcer.lock")) {
-            var file = Files.writeString(rootsFiles.resolve(name), "root's own " + name);
-            rootsFilesBefore.put(file, Files.readString(file));
+            Files.writeString(rootsFiles.resolve(name), "root's own " + name);
         }
+        rootsFilesBefore = rootsFilesNow();
         bobsShell = add(Child.ofUser(People.BOB));
         bobsJob = add(Child.ofUser(People.BOB, Map.of("GENV_ENVIRONMENT_ID", BOBS)));
         herShell = add(Child.ofUser(People.MALLORY));
@@ -162,13 +162,25 @@ final class Scene implements Closeable {
                     .forEach(violation -> told.add(violation.path("rule").asText()));
         }
         assertThat(face.status("/q/health/live")).as("liveness").isEqualTo(200);
-        assertThat(rootsFilesBefore)
-                .allSatisfy((file, content) -> assertThat(file).hasContent(content));
-        assertThat(rootsFiles).isDirectoryNotContaining(file -> !rootsFilesBefore.containsKey(file));
+        assertThat(rootsFilesNow()).as("root's files").isEqualTo(rootsFilesBefore);
         assertThat(service.said()).as("the log").noneMatch(line -> line.contains("\u001b") || line.contains("\u202e"));
         assertThat(told).isEqualTo(new TreeSet<>(attack.told()));
         var bob = outcomeForBob();
-        return new Outcome(attack, bob, herProcess.isAlive() ? Attack.Hers.SPARED : Attack.Hers.ENDED, told);
+        var asBefore = rootsFilesNow().equals(rootsFilesBefore);
+        return new Outcome(attack, bob, asBefore, herProcess.isAlive() ? Attack.Hers.SPARED : Attack.Hers.ENDED, told);
+    }
+
+    /** What is in each, and when it was changed. */
+    private Map<String, List<Object>> rootsFilesNow() throws IOException {
+        var now = new TreeMap<String, List<Object>>();
+        try (var files = Files.list(rootsFiles)) {
+            for (var file : files.toList()) {
+                now.put(
+                        file.getFileName().toString(),
+                        List.of(Files.readString(file), Files.getAttribute(file, "unix:ctime")));
+            }
+        }
+        return now;
     }
 
     private boolean isAsExpected(Attack attack, Set<String> told) {

@@ -32,9 +32,10 @@ final class ToolFaults {
                         "echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18",
                         FAILED),
                 failing(
-                        "says `Failed to initialize NVML: Unknown Error`, as in a container that lost its devices",
-                        "echo 'Failed to initialize NVML: Unknown Error'; exit 255",
-                        "gpu_needs_new_container"),
+                                "says `Failed to initialize NVML: Unknown Error`, as in a container that lost its devices",
+                                "echo 'Failed to initialize NVML: Unknown Error'; exit 255",
+                                "gpu_needs_new_container")
+                        .thatIsMortal(),
                 failing(
                         "cannot determine the handle of a GPU",
                         "echo 'Unable to determine the device handle for GPU0000:01:00.0: Unknown Error'; exit 15",
