@@ -119,8 +119,7 @@ public final class Journal {
                 .filter(snapshot -> host == null || snapshot.host().equals(host))
                 .toList();
         return (host == null || !where.isEmpty())
-                && where.stream()
-                        .allMatch(snapshot -> Collections.disjoint(snapshot.missing(), violation.shownBy()));
+                && where.stream().allMatch(snapshot -> Collections.disjoint(snapshot.missing(), violation.shownBy()));
     }
 
     private static JournalEntry begin(Violation violation, RuleMode mode, Instant now) {

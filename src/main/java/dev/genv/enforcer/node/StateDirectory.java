@@ -64,8 +64,9 @@ final class StateDirectory implements AutoCloseable {
             }
             if (status.links() > 1) {
                 // The other name may be that of a secret of root's, whose words must not stand in any report.
-                throw new IOException("has %d names (hard links), and may be a file from elsewhere: put a copy in its place"
-                        .formatted(status.links()));
+                throw new IOException(
+                        "has %d names (hard links), and may be a file from elsewhere: put a copy in its place"
+                                .formatted(status.links()));
             }
             if (status.size() > LARGEST_FILE) {
                 throw new IOException("is larger than " + LARGEST_FILE + " bytes");

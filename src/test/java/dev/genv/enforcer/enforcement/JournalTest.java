@@ -61,7 +61,8 @@ class JournalTest {
     void onlyAHostThatWasSeenResolves() {
         see(strayOn("gpu-1", 1), strayOn("gpu-2", 1));
 
-        var update = journal.update(Plan.EMPTY, news(List.of()), _ -> RuleMode.ENFORCE, remote(unseen("gpu-1"), host("gpu-2")));
+        var update = journal.update(
+                Plan.EMPTY, news(List.of()), _ -> RuleMode.ENFORCE, remote(unseen("gpu-1"), host("gpu-2")));
 
         assertThat(update.resolved())
                 .singleElement()

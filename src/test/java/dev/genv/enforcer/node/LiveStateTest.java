@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class LiveStateTest {
+    private static final Ownership OF_ITS_UID = new Ownership(null, false, Set.of(1000L));
     private static final Environment ALIVE = environment("alive", 40);
     private static final Environment DEAD = environment("dead", 41);
     private static final Device BOTH =
@@ -48,7 +49,7 @@ class LiveStateTest {
     @Test
     void environmentsThatAreDeadAreLeftOutAndTheirDevicesAreFree() {
         var live = live(envs(ALIVE, DEAD), devices(BOTH));
-        assertThat(live.environments()).containsExactly(ALIVE);
+        assertThat(live.environments()).containsExactly(ALIVE.with(OF_ITS_UID));
         assertThat(live.devices(Set.of(0)))
                 .containsExactly(new Device(0, "1mi", List.of(new Attachment("alive", null, null))));
         assertNothingMissing();
@@ -108,7 +109,7 @@ class LiveStateTest {
     @Test
     void theOneThatCannotBeReadDoesNotHideTheOther() {
         var live = live(envs(ALIVE), new State.File.Unreadable<>(WHY));
-        assertThat(live.environments()).containsExactly(ALIVE);
+        assertThat(live.environments()).containsExactly(ALIVE.with(OF_ITS_UID));
         assertThat(missing).containsExactly(Part.ATTACHMENTS);
     }
 
@@ -145,7 +146,7 @@ class LiveStateTest {
 
     @Test
     void whatIsWrittenOfAnOwnerIsHeldAgainstTheUidsOfThePids() throws IOException {
-        assertThat(ownership()).isEqualTo(Ownership.UNDISPUTED);
+        assertThat(ownership()).isEqualTo(OF_ITS_UID);
         fake.process(40).uid(1001);
         assertThat(ownership().dispute()).contains("uid 1000").contains("1001");
         fake.process(40).uid(77);
