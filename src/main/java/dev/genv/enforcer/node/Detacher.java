@@ -1,5 +1,7 @@
 package dev.genv.enforcer.node;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.format.DevicesFile;
@@ -12,19 +14,39 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Takes attachments out of {@code devices.json}, under genv's lock, and touches nothing else in it. */
 final class Detacher {
+    /** While others write without genv's lock, or take it away. */
+    private static final int MOST_ATTEMPTS = 5;
+
+    private static final String RESTLESS =
+            "%s or %s is changed again and again while genv's lock is held: find out who writes there without it"
+                    .formatted(RawState.DEVICES, GenvLock.NAME);
+
     private final Path path;
     private final Duration lockTimeout;
     private final LockHolders holders;
+    private final Meanwhile meanwhile;
 
     Detacher(Path path, Duration lockTimeout, LockHolders holders) {
+        this(path, lockTimeout, holders, () -> {});
+    }
+
+    Detacher(Path path, Duration lockTimeout, LockHolders holders, Meanwhile meanwhile) {
         this.path = path;
         this.lockTimeout = lockTimeout;
         this.holders = holders;
+        this.meanwhile = meanwhile;
+    }
+
+    /** What others do between the reading and the writing. */
+    interface Meanwhile {
+        void happens() throws IOException;
     }
 
     /**
@@ -52,10 +74,16 @@ final class Detacher {
             if (directory == null || !directory.has(RawState.DEVICES)) {
                 return all(detachments, Result.of(Outcome.ALREADY_DETACHED));
             }
-            try (var _ = directory.lock(lockTimeout, true)) {
-                Leftovers.remove(directory);
-                return detach(directory, detachments);
+            for (var attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+                try (var lock = requireNonNull(directory.lock(lockTimeout, true))) {
+                    Leftovers.remove(directory);
+                    var results = detach(directory, lock, detachments);
+                    if (results.isPresent()) {
+                        return results.get();
+                    }
+                }
             }
+            return all(detachments, Result.failed(RESTLESS));
         } catch (LockException e) {
             return all(detachments, Result.failed(holders.explain(e)));
         } catch (IOException e) {
@@ -65,21 +93,28 @@ final class Detacher {
         }
     }
 
-    private static List<Result> detach(StateDirectory directory, List<Action.Detach> detachments)
+    /** Nothing where somebody else has written meanwhile: what he wrote must not be lost. */
+    private Optional<List<Result>> detach(StateDirectory directory, GenvLock lock, List<Action.Detach> detachments)
             throws IOException, UnreadableException {
+        var before = directory.status(RawState.DEVICES);
         var bytes = read(directory);
         if (bytes == null) {
-            return all(detachments, Result.of(Outcome.ALREADY_DETACHED));
+            return Optional.of(all(detachments, Result.of(Outcome.ALREADY_DETACHED)));
         }
         var file = GenvJson.read(bytes);
         var places = detachments.stream().map(Detacher::place).toList();
         var removed = new HashSet<>(DevicesFile.remove(file, Set.copyOf(places)));
-        if (!removed.isEmpty()) {
-            directory.replace(RawState.DEVICES, GenvJson.write(file));
+        meanwhile.happens();
+        if (!removed.isEmpty()
+                && !directory.replace(
+                        RawState.DEVICES,
+                        GenvJson.write(file),
+                        () -> lock.isInPlace() && Objects.equals(before, directory.status(RawState.DEVICES)))) {
+            return Optional.empty();
         }
-        return places.stream()
+        return Optional.of(places.stream()
                 .map(place -> Result.of(removed.remove(place) ? Outcome.DETACHED : Outcome.ALREADY_DETACHED))
-                .toList();
+                .toList());
     }
 
     private static DevicesFile.Place place(Action.Detach detach) {

@@ -12,9 +12,11 @@ final class GenvLock implements AutoCloseable {
     /** To open or make the file, while others make and remove it. */
     private static final int MOST_ATTEMPTS = 100;
 
+    private final int directory;
     private final Descriptor file;
 
-    private GenvLock(Descriptor file) {
+    private GenvLock(int directory, Descriptor file) {
+        this.directory = directory;
         this.file = file;
     }
 
@@ -36,7 +38,7 @@ final class GenvLock implements AutoCloseable {
             try {
                 locked = waitFor(directory, file, deadline, timeout);
                 if (locked) {
-                    return new GenvLock(file);
+                    return new GenvLock(directory, file);
                 }
             } finally {
                 if (!locked) {
@@ -45,6 +47,11 @@ final class GenvLock implements AutoCloseable {
             }
         } while (System.nanoTime() - deadline < 0);
         throw LockException.unusable("is replaced again and again", null);
+    }
+
+    /** Whether it still keeps others out: not where its file was removed or replaced. */
+    boolean isInPlace() throws IOException {
+        return isStillThere(directory, Libc.status(file.number()));
     }
 
     /** Closing the descriptor gives the lock back. */

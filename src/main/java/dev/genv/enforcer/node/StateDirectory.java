@@ -85,17 +85,32 @@ final class StateDirectory implements AutoCloseable {
         }
     }
 
-    /** Puts a finished file in the place of another: whoever looks sees the old one or the new one, whole. */
-    void replace(String name, byte[] content) throws IOException {
+    /** What must still be so when a file is replaced. */
+    interface Condition {
+        boolean holds() throws IOException;
+    }
+
+    /**
+     * Puts a finished file in the place of another: whoever looks sees the old one or the new one, whole.
+     *
+     * @param condition looked at as late as can be
+     * @return false where it did not hold, and nothing was replaced
+     */
+    boolean replace(String name, byte[] content, Condition condition) throws IOException {
         var temporary = Leftovers.newName(name);
         try {
             make(temporary, EVERYBODYS_FILE, content);
+            if (!condition.holds()) {
+                remove(temporary);
+                return false;
+            }
             Libc.renameat(directory.number(), temporary, name);
-        } catch (Errno e) {
+        } catch (IOException e) {
             removeQuietly(temporary, e);
             throw e;
         }
         Libc.fsync(directory.number());
+        return true;
     }
 
     /**

@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.node.Detacher.Meanwhile;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
@@ -16,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -86,6 +88,51 @@ class DetacherTest {
                     .contains("process %d ".formatted(ProcessHandle.current().pid()));
         }
         assertThat(detach(0, MINE)).containsExactly(Result.of(Outcome.DETACHED));
+    }
+
+    /** Somebody who does not know of the lock, or who has taken its file away. */
+    @Test
+    void whatSomebodyElseWritesMeanwhileIsNotLost() throws Exception {
+        List<Meanwhile> others = List.of(
+                () -> files().device(0, MINE, OTHERS, LATER).write(),
+                () -> Files.writeString(
+                        file, files().device(0, MINE, OTHERS, LATER).devicesJson()));
+        for (var other : others) {
+            files().device(0, MINE, OTHERS).write();
+            assertThat(detachWhile(once(other))).containsExactly(Result.of(Outcome.DETACHED));
+            assertThat(file).hasBinaryContent(bytes(files().device(0, OTHERS, LATER)));
+        }
+        assertThat(path.toFile().list()).containsExactlyInAnyOrder("envs.json", "devices.json", "genv.lock");
+    }
+
+    @Test
+    void whatSomebodyElseDetachesMeanwhileIsAlreadyDetached() throws Exception {
+        files().device(0, MINE, OTHERS).write();
+        assertThat(detachWhile(once(() -> files().device(0, OTHERS).write())))
+                .containsExactly(Result.of(Outcome.ALREADY_DETACHED));
+        files().device(0, MINE).write();
+        assertThat(detachWhile(once(() -> Files.delete(file)))).containsExactly(Result.of(Outcome.ALREADY_DETACHED));
+        assertThat(file).doesNotExist();
+    }
+
+    @Test
+    void aLockThatIsTakenAwayMeanwhileIsTakenAnew() throws Exception {
+        files().device(0, MINE).write();
+        assertThat(detachWhile(once(() -> Files.delete(path.resolve("genv.lock")))))
+                .containsExactly(Result.of(Outcome.DETACHED));
+        assertThat(path.resolve("genv.lock")).exists();
+        assertThat(file).hasBinaryContent(bytes(files().device(0)));
+    }
+
+    @Test
+    void whatNeverStandsStillIsLeftAlone() throws Exception {
+        files().device(0, MINE).write();
+        var results = detachWhile(() -> files().device(0, MINE).write());
+        assertThat(results).singleElement().satisfies(result -> {
+            assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
+            assertThat(result.detail()).contains("devices.json").contains("changed again and again");
+        });
+        assertThat(file).hasBinaryContent(bytes(files().device(0, MINE)));
     }
 
     @Test
@@ -184,6 +231,19 @@ class DetacherTest {
 
     private List<Result> detach(int device, Attachment attachment) throws InterruptedException {
         return detacher.detach(List.of(action(device, attachment)));
+    }
+
+    private List<Result> detachWhile(Meanwhile meanwhile) throws InterruptedException {
+        return new Detacher(path, Duration.ofSeconds(5), HOLDERS, meanwhile).detach(List.of(action(0, MINE)));
+    }
+
+    private static Meanwhile once(Meanwhile meanwhile) {
+        var done = new AtomicBoolean();
+        return () -> {
+            if (done.compareAndSet(false, true)) {
+                meanwhile.happens();
+            }
+        };
     }
 
     private static Action.Detach action(int device, Attachment attachment) {

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
 class StateDirectoryTest {
+    private static final StateDirectory.Condition ALWAYS = () -> true;
     private final Path path;
     private final Path file;
     private final StateDirectory directory;
@@ -116,7 +117,7 @@ class StateDirectoryTest {
     void replacesAFileAsAWholeAndLeavesNothingBehind() throws IOException {
         Files.writeString(file, "old and long");
         try (var old = Files.newInputStream(file)) {
-            directory.replace("envs.json", "new".getBytes(UTF_8));
+            directory.replace("envs.json", "new".getBytes(UTF_8), ALWAYS);
             assertThat(old.readAllBytes()).asString(UTF_8).isEqualTo("old and long"); // never written in place
         }
         assertThat(file).hasContent("new");
@@ -125,8 +126,20 @@ class StateDirectoryTest {
     }
 
     @Test
+    void replacesNothingWhereTheConditionDoesNotHold() throws IOException {
+        Files.writeString(file, "old");
+        assertThat(directory.replace("envs.json", new byte[5], () -> false)).isFalse();
+        assertThatThrownBy(() -> directory.replace("envs.json", new byte[5], () -> {
+                    throw new IOException("cannot be told");
+                }))
+                .hasMessage("cannot be told");
+        assertThat(file).hasContent("old");
+        assertThat(path.toFile().list()).containsExactly("envs.json");
+    }
+
+    @Test
     void whatItWritesIsEverybodysWhateverTheUmask() throws IOException {
-        directory.replace("envs.json", new byte[0]);
+        directory.replace("envs.json", new byte[0], ALWAYS);
         assertThat(mode(file)).isEqualTo(0666);
     }
 
@@ -134,7 +147,7 @@ class StateDirectoryTest {
     void replacesALinkAndNotWhatItLeadsTo() throws IOException {
         var elsewhere = Files.writeString(path.resolveSibling("elsewhere"), "precious");
         Files.createSymbolicLink(file, elsewhere);
-        directory.replace("envs.json", "new".getBytes(UTF_8));
+        directory.replace("envs.json", "new".getBytes(UTF_8), ALWAYS);
         assertThat(elsewhere).hasContent("precious");
         assertThat(Files.isSymbolicLink(file)).isFalse();
     }
@@ -142,7 +155,8 @@ class StateDirectoryTest {
     @Test
     void aFailureLeavesWhatWasThere() throws IOException {
         Files.writeString(Files.createDirectory(file).resolve("inside"), "x");
-        assertThatThrownBy(() -> directory.replace("envs.json", new byte[5])).isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> directory.replace("envs.json", new byte[5], ALWAYS))
+                .isInstanceOf(IOException.class);
         assertThat(path.toFile().list()).containsExactly("envs.json");
         assertThat(file.resolve("inside")).hasContent("x");
     }
@@ -152,7 +166,8 @@ class StateDirectoryTest {
         assumeThat(Libc.effectiveUid()).as("root may write everywhere").isNotZero();
         Files.writeString(file, "old");
         Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("r-x------"));
-        assertThatThrownBy(() -> directory.replace("envs.json", new byte[5])).hasMessageContaining("permission denied");
+        assertThatThrownBy(() -> directory.replace("envs.json", new byte[5], ALWAYS))
+                .hasMessageContaining("permission denied");
         Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rwx------"));
         assertThat(path.toFile().list()).containsExactly("envs.json");
         assertThat(file).hasContent("old");
@@ -177,12 +192,12 @@ class StateDirectoryTest {
                 .as("file systems can be mounted here")
                 .isZero();
         try (var small = requireNonNull(StateDirectory.open(path))) {
-            small.replace("envs.json", "old".getBytes(UTF_8));
-            assertThatThrownBy(() -> small.replace("envs.json", new byte[1 << 20]))
+            small.replace("envs.json", "old".getBytes(UTF_8), ALWAYS);
+            assertThatThrownBy(() -> small.replace("envs.json", new byte[1 << 20], ALWAYS))
                     .hasMessageContaining("no space left on the device");
             assertThat(path.toFile().list()).containsExactly("envs.json");
             assertThat(file).hasContent("old");
-            small.replace("envs.json", "new".getBytes(UTF_8));
+            small.replace("envs.json", "new".getBytes(UTF_8), ALWAYS);
             assertThat(file).hasContent("new");
         } finally {
             assertThat(exitCode("umount", path.toString())).isZero();
