@@ -1,6 +1,8 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.policy.Words;
@@ -33,33 +35,36 @@ final class ActionLog {
     /** One line, always with the same keys in the same order; what does not apply is {@code -}. */
     static String fixedForm(ActionRecord done) {
         var rules = done.planned().rules().stream().map(RuleName::label).collect(Collectors.joining(","));
-        var outcome = "outcome=%s detail=\"%s\""
+        var outcome = "outcome=%s detail=%s"
                 .formatted(
                         done.result().outcome().label(),
-                        Words.safe(Objects.requireNonNullElse(done.result().detail(), ""))
-                                .replace('"', '\''));
+                        Words.quoted(Objects.requireNonNullElse(done.result().detail(), "")));
         return switch (done.planned().action()) {
             case Action.Terminate(var host, var process, var signal) ->
-                "action=terminate rules=%s host=%s pid=%d start_time=%d uid=%s environment=\"%s\" devices=%s signal=%s %s"
+                "action=terminate rules=%s host=%s pid=%d start_time=%d uid=%s environment=%s devices=%s signal=%s %s"
                         .formatted(
                                 rules,
                                 Words.safe(host),
                                 process.pid(),
                                 process.id().startTime(),
                                 Objects.requireNonNullElse(process.uid(), "-"),
-                                Words.environmentOf(process).replace('"', '\''),
+                                Words.quoted(environmentOf(process)),
                                 process.devices().stream().map(String::valueOf).collect(Collectors.joining(",")),
                                 signal,
                                 outcome);
             case Action.Detach(var host, var environment, var device, var attachment) ->
-                "action=detach rules=%s host=%s pid=- start_time=- uid=%d environment=\"%s\" devices=%d signal=- %s"
+                "action=detach rules=%s host=%s pid=- start_time=- uid=%d environment=%s devices=%d signal=- %s"
                         .formatted(
                                 rules,
                                 Words.safe(host),
                                 environment.uid(),
-                                Words.safe(environment.eid()).replace('"', '\''),
+                                Words.quoted(environment.eid()),
                                 device,
                                 outcome);
         };
+    }
+
+    private static String environmentOf(GpuProcess process) {
+        return process.membership() instanceof Membership.InEnvironment(var eid) ? eid : "N/A";
     }
 }

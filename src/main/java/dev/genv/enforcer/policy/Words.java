@@ -63,6 +63,14 @@ public final class Words {
                 : safe.toString();
     }
 
+    /**
+     * The same between quotes, for programs: nothing in the text ends them, and each backslash between them begins one of
+     * our escapes.
+     */
+    public static String quoted(String text) {
+        return '"' + safe(text.replace("\\", "\\u005c").replace('"', '\'')) + '"';
+    }
+
     static String list(List<Integer> numbers) {
         return numbers.stream().map(String::valueOf).collect(Collectors.joining(","));
     }

@@ -30,6 +30,25 @@ class ActionLogTest {
                         + " environment=\"a\" devices=2 signal=- outcome=failed detail=\"disk\\u000afull\"");
     }
 
+    /** Whoever reads the form must find the quote that ends it, and no escape that a user wrote. */
+    @Test
+    void noTextEndsItsQuotes() {
+        var job = new Action.Terminate("gpu-1", process(812).in("x\\").build());
+        assertThat(ActionLog.fixedForm(done(job, Result.failed("\\\" outcome=exited \\u000a"))))
+                .contains(" environment=\"x\\u005c\" devices=")
+                .endsWith(" detail=\"\\u005c' outcome=exited \\u005cu000a\"");
+
+        var detach = new Action.Detach("gpu-1", env("a\\").uid(7).build(), 2, new Attachment("a", null, null));
+        assertThat(ActionLog.fixedForm(done(detach, Result.of(Outcome.DETACHED))))
+                .contains(" environment=\"a\\u005c\" devices=2 ");
+    }
+
+    @Test
+    void aProcessOfNoEnvironmentIsShownAsSuch() {
+        var stray = new Action.Terminate("gpu-1", process(812).uses(0).build());
+        assertThat(ActionLog.fixedForm(done(stray, Result.of(Outcome.SIGNALLED)))).contains(" environment=\"N/A\" ");
+    }
+
     @Test
     void genvsWordsSayWhatWasDoneAndWhatWasNot() {
         assertThat(lines(TERMINATE, Result.of(Outcome.ALREADY_GONE), false))
