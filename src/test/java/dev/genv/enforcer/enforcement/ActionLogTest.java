@@ -46,7 +46,8 @@ class ActionLogTest {
     @Test
     void aProcessOfNoEnvironmentIsShownAsSuch() {
         var stray = new Action.Terminate("gpu-1", process(812).uses(0).build());
-        assertThat(ActionLog.fixedForm(done(stray, Result.of(Outcome.SIGNALLED)))).contains(" environment=\"N/A\" ");
+        assertThat(ActionLog.fixedForm(done(stray, Result.of(Outcome.SIGNALLED))))
+                .contains(" environment=\"N/A\" ");
     }
 
     @Test
