@@ -27,6 +27,8 @@ import java.util.Deque;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -45,9 +47,11 @@ class SoakIT {
     /** Above all that a kernel gives out, so that no signal can hit anybody. */
     private static final int FIRST_PID = 5_000_000;
 
-    private static final long SHELL_UID = 1000;
     private static final long MOST_HEAP_GROWTH = 2 << 20;
     private static final int MOST_THREADS_MORE = 2;
+
+    /** Kept, for a logger that nobody holds forgets its level. */
+    private static final Logger LOG = Logger.getLogger("dev.genv.enforcer.enforcement");
 
     private final FakeTime time = new FakeTime();
     private final Deque<Integer> pids = new ArrayDeque<>();
@@ -59,11 +63,13 @@ class SoakIT {
     private int started;
 
     SoakIT(@TempDir Path folder) throws IOException {
+        LOG.setLevel(Level.OFF); // a day's worth of lines
         assertThat(Integer.parseInt(
                         Files.readString(Path.of("/proc/sys/kernel/pid_max")).strip()))
                 .isLessThan(FIRST_PID);
         stateDirectory = Files.createDirectory(folder.resolve("genv"));
         proc = new FakeProc(folder.resolve("proc"));
+        proc.self("000001ffffffffff", "unconfined");
         // The real one would leave out processes that are not in the real /proc.
         gpus = new FakeNvidiaSmi(folder.resolve("bin"))
                 .gpus(GPUS)
@@ -158,7 +164,7 @@ class SoakIT {
         var device = 0;
         for (var eid : eids) {
             // Every environment is kept alive by the same process, and so they are of one user.
-            files.env(eid, SHELL_UID, "raz", "100m", pids.getLast());
+            files.env(eid, People.BOB, "bob", "100m", pids.getLast());
             files.device(device++, eid);
         }
         files.write();
@@ -172,7 +178,7 @@ class SoakIT {
     private void start() throws IOException {
         var pid = FIRST_PID + started++;
         pids.add(pid);
-        var process = proc.process(pid);
+        var process = proc.process(pid).uid(People.BOB);
         if (pid % 3 > 0) {
             process.environ("GENV_ENVIRONMENT_ID=" + (pid % 3 == 1 ? newEnvironment() : "gone-" + pid));
         }
