@@ -19,6 +19,7 @@ final class StateDirectory implements AutoCloseable {
     private static final int MOST_NAMES = 10_000;
 
     private static final int EVERYBODYS_FILE = 0666;
+    private static final int READABLE_BY_ALL = 0004;
     private static final int EVERYBODYS_DIRECTORY = 0777;
 
     private final Descriptor directory;
@@ -62,11 +63,11 @@ final class StateDirectory implements AutoCloseable {
             if (!status.isRegular()) {
                 throw new IOException("is not a regular file");
             }
-            if (status.links() > 1) {
-                // The other name may be that of a secret of root's, whose words must not stand in any report.
-                throw new IOException(
-                        "has %d names (hard links), and may be a file from elsewhere: put a copy in its place"
-                                .formatted(status.links()));
+            if (status.links() > 1 && (status.permissions() & READABLE_BY_ALL) == 0) {
+                // genv's files are everybody's; this may be a secret of root's, whose words must not stand in any
+                // report.
+                throw new IOException("is closed to others and has %d names (hard links): put a copy in its place"
+                        .formatted(status.links()));
             }
             if (status.size() > LARGEST_FILE) {
                 throw new IOException("is larger than " + LARGEST_FILE + " bytes");
