@@ -71,7 +71,8 @@ class AttacksIT {
     }
 
     private static Scene.Outcome suffer(Attack attack, Path directory) throws Exception {
-        try (var scene = new Scene(Files.createDirectory(directory))) {
+        try (var node = new Node(Files.createDirectory(directory));
+                var scene = new Scene(node)) {
             return scene.suffer(attack);
         }
     }

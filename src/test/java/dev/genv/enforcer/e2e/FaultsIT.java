@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
 import dev.genv.enforcer.testsupport.Myself;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -79,8 +80,9 @@ class FaultsIT {
         faults.forEach(fault -> outcomes.put(fault, new CompletableFuture<>()));
         sufferers.add(Thread.ofPlatform().start(() -> {
             try (around;
-                    var node = new FaultyNode(directory, preparation)) {
-                faults.forEach(fault -> suffer(node, fault));
+                    var node = new Node(Files.createDirectory(directory));
+                    var faulty = new FaultyNode(node, preparation)) {
+                faults.forEach(fault -> suffer(faulty, fault));
             } catch (Throwable e) {
                 faults.forEach(fault -> outcomes.get(fault).completeExceptionally(e));
             }

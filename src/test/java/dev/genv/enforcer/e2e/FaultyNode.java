@@ -47,8 +47,9 @@ final class FaultyNode implements Closeable {
         void prepare(Node node) throws Exception;
     }
 
-    FaultyNode(Path directory, Preparation preparation) throws Exception {
-        node = new Node(Files.createDirectories(directory));
+    /** On this node, which whoever made it closes. */
+    FaultyNode(Node node, Preparation preparation) throws Exception {
+        this.node = node;
         state = node.stateDirectory;
         node.gpus.gpus(GPUS);
         node.set("NON_ENV_PROCESSES", "enforce").set("LOCK_TIMEOUT", "300ms").set("GPU_TIMEOUT", "1s");
@@ -66,7 +67,6 @@ final class FaultyNode implements Closeable {
         face = new Face(service);
         witness = face;
         lockUser = new LockUser(lock());
-        face.awaitGood();
     }
 
     Path lock() {
@@ -216,10 +216,12 @@ final class FaultyNode implements Closeable {
 
     @Override
     public void close() throws IOException {
-        stopHelper();
-        lockUser.close();
-        node.close();
-        member.close();
-        shell.close();
+        try {
+            stopHelper();
+        } finally {
+            lockUser.close();
+            member.close();
+            shell.close();
+        }
     }
 }

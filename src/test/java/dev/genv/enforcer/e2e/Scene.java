@@ -47,12 +47,13 @@ final class Scene implements Closeable {
     /** What came of an attack, as it was seen from outside. */
     record Outcome(Attack attack, Attack.Bob bob, boolean rootsFilesAreAsBefore, Attack.Hers hers, Set<String> told) {}
 
-    Scene(Path directory) throws IOException {
+    /** On this node, which whoever made it closes. */
+    Scene(Node node) throws IOException {
+        this.node = node;
         // Others get through it, but nobody else may write in it: the service would not trust the tool there.
-        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
-        node = new Node(directory);
+        Files.setPosixFilePermissions(node.directory, PosixFilePermissions.fromString("rwxr-xr-x"));
         node.gpus.gpus(3);
-        rootsFiles = Files.createDirectory(directory.resolve("root"));
+        rootsFiles = Files.createDirectory(node.directory.resolve("root"));
         for (var name : List.of("envs.json", "devices.json", "genv.lock", ".genv-enforcer.lock")) {
             Files.writeString(rootsFiles.resolve(name), "root's own " + name);
         }
@@ -69,7 +70,6 @@ final class Scene implements Closeable {
                 .set("LOCK_TIMEOUT", "300ms");
         service = node.serve();
         face = new Face(service);
-        face.awaitGood();
     }
 
     /** The state as it is before anybody attacks; what it gives may be changed. */
@@ -148,6 +148,7 @@ final class Scene implements Closeable {
     }
 
     Outcome suffer(Attack attack) throws Exception {
+        face.awaitGood();
         attack.step().run(this);
         var told = new TreeSet<String>();
         var look = face.look();
@@ -234,7 +235,6 @@ final class Scene implements Closeable {
 
     @Override
     public void close() {
-        node.close();
         children.forEach(Child::close);
     }
 }
