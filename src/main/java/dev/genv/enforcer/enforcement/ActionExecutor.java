@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -143,7 +144,7 @@ final class ActionExecutor {
         if (!limits.signals() && planned.action() instanceof Action.Terminate) {
             return new Result(Outcome.SKIPPED_AUDIT, "GENV_TERMINATE_PROCESSES is 0");
         }
-        var captured = grace.captured(planned.action());
+        var captured = captured(planned.action());
         if (captured.isPresent()) {
             return new Result(Outcome.SKIPPED_PROTECTED, captured.get());
         }
@@ -169,9 +170,17 @@ final class ActionExecutor {
         return first;
     }
 
+    /**
+     * Why a process is spared that others may have drawn into their environment. Where processes without an active
+     * environment are ended it is not: it is one of those then, and who draws himself into another's would hide.
+     */
+    private Optional<String> captured(Action action) {
+        return limits.isEnforced().test(RuleName.INACTIVE_ENV_PROCESSES) ? Optional.empty() : grace.captured(action);
+    }
+
     private boolean isDue(Violation cause, Action action) {
         return limits.isEnforced().test(cause.rule())
-                && grace.captured(action).isEmpty()
+                && captured(action).isEmpty()
                 && grace.reasonToWait(cause, action).isEmpty();
     }
 

@@ -302,6 +302,15 @@ class GraceTest {
         assertThat(outcomes()).contains("skipped_protected");
     }
 
+    /** He writes the pid of another user into his entry, so that he looks like a stranger in it. */
+    @Test
+    void whereTheInactiveAreEndedNobodyMakesHimselfAStranger() {
+        shows(at(0), at(a().livePidsOf(1000).attached(0), inA().uses(0)));
+        shows(at(10), at(a().livePidsOf(0).attached(0), inA().uses(0).uses(1)));
+
+        assertThat(node.performed).hasSize(1);
+    }
+
     @Test
     void whoNamesAnEnvironmentOfOthersThatWasThereIsTakenAtHisWord() {
         node.at(900_000);
