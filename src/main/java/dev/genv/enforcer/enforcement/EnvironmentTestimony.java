@@ -9,6 +9,7 @@ import java.time.Instant;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -32,6 +33,9 @@ final class EnvironmentTestimony {
     /** The ticks of the first look in which it was there. */
     private long presentAt;
 
+    /** The real uids of the pids that it ever had since: who was of it once does not become a stranger. */
+    private final Set<Long> uids = new HashSet<>();
+
     private @Nullable Environment latest;
     private @Nullable Environment roomiest;
     private @Nullable Instant lowered;
@@ -50,10 +54,12 @@ final class EnvironmentTestimony {
      * @param ticks those of this one
      */
     void hear(Environment environment, Map<Integer, Set<String>> holders, @Nullable Long before, long ticks) {
-        if (latest == null || isOfOthers(environment, latest)) {
+        if (latest == null || (died != null && isOfOthers(environment, latest))) {
             absentAt = before;
             presentAt = ticks;
+            uids.clear();
         }
+        uids.addAll(environment.ownership().uids());
         died = null;
         diedAt = null;
         latest = environment;
@@ -101,6 +107,7 @@ final class EnvironmentTestimony {
         return latest != null
                         && died == null
                         && !latest.isOf(process.uid())
+                        && !uids.contains(process.uid())
                         && process.id().startTime() < presentAt
                 ? Optional.of("environment %s is of others, and was not seen before this process of uid %s was started"
                         .formatted(Words.safe(latest.eid()), process.uid()))

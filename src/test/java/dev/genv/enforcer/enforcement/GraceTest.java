@@ -302,7 +302,28 @@ class GraceTest {
         assertThat(outcomes()).contains("skipped_protected");
     }
 
+    /** A pid is used again: the next shell is somebody else's, and the job of the first one has no part in its environment. */
+    @Test
+    void anotherEnvironmentByTheSameIdTakesNobodyIn() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().livePidsOf(1000).attached(0), inA().uses(0)));
+        shows(at(10), at(inA().uses(0)));
+        shows(at(20), at(a().uid(1007).livePidsOf(1007).attached(1), inA().uses(0)));
+        cycles(100, 1000);
+
+        assertThat(node.performed).isEmpty();
+    }
+
     /** He writes the pid of another user into his entry, so that he looks like a stranger in it. */
+    @Test
+    void nobodyMakesHimselfAStranger() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().livePidsOf(1000).attached(0), inA().uses(0)));
+        shows(at(10), at(a().livePidsOf(0).attached(0), inA().uses(0).uses(1)));
+
+        assertThat(node.performed).hasSize(1);
+    }
+
     @Test
     void whereTheInactiveAreEndedNobodyMakesHimselfAStranger() {
         shows(at(0), at(a().livePidsOf(1000).attached(0), inA().uses(0)));
