@@ -18,7 +18,7 @@ public final class Child implements AutoCloseable {
 
     /** A {@code sleep} with exactly these variables. */
     public static Child withEnvironment(Map<String, String> variables) throws IOException {
-        return start(List.of("sleep", "600"), variables);
+        return start(List.of("sleep", "3600"), variables);
     }
 
     /** A {@code sleep} that says it is in this environment of genv's. */
