@@ -69,7 +69,7 @@ public class CycleBenchmark {
             var child = Child.inEnvironment("e" + number % ENVIRONMENTS);
             children.add(child);
             gpus.process(number % DEVICES, child.pid(), "1000");
-            state.env("e" + number % ENVIRONMENTS, 0, "user" + number % ENVIRONMENTS, "8gi", child.pid());
+            state.own("e" + number % ENVIRONMENTS, "8gi", child.pid());
         }
         for (var device = 0; device < DEVICES; device++) {
             state.device(device, "e" + device, "e" + (device + DEVICES));
