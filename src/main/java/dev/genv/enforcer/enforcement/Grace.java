@@ -1,6 +1,5 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Violation;
@@ -120,12 +119,7 @@ final class Grace {
     }
 
     private static Resting resting(Violation cause, Action action) {
-        var environment = switch (action) {
-            case Action.Detach(var _, var own, var _, var _) -> own.eid();
-            case Action.Terminate(var _, var process, var _) ->
-                process.membership() instanceof Membership.InEnvironment(var eid) ? eid : "";
-        };
-        return new Resting(Subject.of(cause.key()), environment);
+        return new Resting(Subject.of(cause.key()), action.environmentId());
     }
 
     private static String text(Duration duration) {

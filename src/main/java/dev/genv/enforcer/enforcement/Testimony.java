@@ -1,7 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.policy.Violation;
@@ -46,7 +45,7 @@ final class Testimony {
         if (cause.rule() == RuleName.NON_ENV_PROCESSES) {
             return process == null ? null : host.unlisted(process.pid());
         }
-        var environment = host.environment(environmentOf(action));
+        var environment = host.environment(action.environmentId());
         if (environment == null) {
             return null;
         }
@@ -62,7 +61,7 @@ final class Testimony {
     /** Why a process cannot have been in the environment that it names, whatever the state says now. */
     synchronized Optional<String> captured(Action action) {
         var process = processOf(action);
-        var environment = of(action.host()).environment(environmentOf(action));
+        var environment = of(action.host()).environment(action.environmentId());
         return process == null || environment == null ? Optional.empty() : environment.captured(process);
     }
 
@@ -76,13 +75,5 @@ final class Testimony {
 
     private static @Nullable GpuProcess processOf(Action action) {
         return action instanceof Action.Terminate(var _, var process, var _) ? process : null;
-    }
-
-    private static String environmentOf(Action action) {
-        return switch (action) {
-            case Action.Detach(var _, var environment, var _, var _) -> environment.eid();
-            case Action.Terminate(var _, var process, var _) ->
-                process.membership() instanceof Membership.InEnvironment(var eid) ? eid : "";
-        };
     }
 }
