@@ -21,12 +21,23 @@ class ArchitectureTest {
             "model", List.of(),
             "policy", List.of("model"),
             "format", List.of("model"),
+            "observation", List.of("enforcement", "policy", "model", "format"),
             "enforcement", List.of("policy", "model"),
-            "node", List.of("enforcement", "policy", "model", "format"),
-            "remote", List.of("enforcement", "policy", "model", "format"),
+            "node", List.of("enforcement", "policy", "model", "format", "observation"),
+            "remote", List.of("enforcement", "policy", "model", "format", "observation"),
             "api", List.of("enforcement", "policy", "model", "format"),
             "telemetry", List.of("enforcement", "policy", "model"),
-            "config", List.of("enforcement", "policy", "model", "format", "node", "remote", "api", "telemetry"));
+            "config",
+                    List.of(
+                            "enforcement",
+                            "policy",
+                            "model",
+                            "format",
+                            "observation",
+                            "node",
+                            "remote",
+                            "api",
+                            "telemetry"));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())

@@ -2,7 +2,7 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.enforcement.Restraint;
 import dev.genv.enforcer.enforcement.ServiceMode;
-import dev.genv.enforcer.node.ProtectedExecutable;
+import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.TokenFile;
 import dev.genv.enforcer.enforcement.ServiceMode;
-import dev.genv.enforcer.node.ProtectedExecutable;
+import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleMode;
 import java.io.IOException;
 import java.nio.file.InvalidPathException;

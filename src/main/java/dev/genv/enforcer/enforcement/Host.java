@@ -18,17 +18,20 @@ public interface Host {
      * Looks at the machine. What cannot be seen is part of the answer, not an exception.
      *
      * @param asked the processes that were asked to end: the answer tells which of them have
+     * @throws UnreachableException where there was no answer that could be believed
      * @throws InterruptedException when nobody waits for the answer any longer
      */
-    Look look(Set<ProcessId> asked) throws InterruptedException;
+    Look look(Set<ProcessId> asked) throws UnreachableException, InterruptedException;
 
     /**
      * Does these things, each only if it is still right.
      *
      * @param done told of each result as soon as it is there, also when nobody waits for it any longer
+     * @throws UnreachableException where the machine could not be told; what was not reported was not done then
      * @throws InterruptedException when nobody waits for the answer any longer
      */
-    void perform(List<Action> actions, BiConsumer<Action, Result> done) throws InterruptedException;
+    void perform(List<Action> actions, BiConsumer<Action, Result> done)
+            throws UnreachableException, InterruptedException;
 
     /**
      * What came of a look.
@@ -40,6 +43,7 @@ public interface Host {
      * @param missingRights what this host lacks to be enforced on, such as {@code SYS_PTRACE}; each is also a problem that
      *     tells how to grant it
      * @param watchesOnly why nothing may be done on this host; null where it may
+     * @param machine what tells this machine from every other one, whatever it is called; null where that is not known
      */
     record Look(
             Snapshot snapshot,
@@ -48,5 +52,6 @@ public interface Host {
             long ticks,
             Set<ProcessId> ended,
             List<String> missingRights,
-            @Nullable String watchesOnly) {}
+            @Nullable String watchesOnly,
+            @Nullable String machine) {}
 }

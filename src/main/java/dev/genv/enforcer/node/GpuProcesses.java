@@ -3,6 +3,7 @@ package dev.genv.enforcer.node;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.observation.ToolException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,14 +31,7 @@ final class GpuProcesses {
         try {
             var before = Libc.ticksSinceBoot();
             var listing = gpus.list();
-            problems.addAll(listing.problems());
-            if (!listing.problems().isEmpty()) {
-                missing.add(Part.EVERY_PROCESS);
-            }
-            listing.moved().ifPresent(problem -> {
-                problems.add(problem);
-                missing.add(Part.ATTACHMENTS);
-            });
+            listing.report(problems, missing);
             var processes = new ArrayList<GpuProcess>();
             for (var entry : listing.usage().entrySet()) {
                 see(entry.getKey(), before, problems, missing)

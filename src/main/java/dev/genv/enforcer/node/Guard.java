@@ -2,6 +2,7 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.observation.ProtectedExecutable;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;

@@ -6,6 +6,9 @@ import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.LiveState;
+import dev.genv.enforcer.observation.MissingRight;
+import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.Action;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -142,7 +145,8 @@ public final class NodeHost implements Host {
         // The processes first and the state after: so a process that has just been started in a new environment is
         // never taken for one whose environment is not there.
         var seen = processes(spared, problems, missing);
-        var environments = new LiveState(state.read(), proc, spared, problems, missing);
+        var environments = new LiveState(
+                state.read(), new ProcLiving(proc), spared.accounts(), spared.exempt(), problems, missing);
         var snapshot = new Snapshot(
                 name,
                 seen.processes().stream().map(environments::settle).toList(),
@@ -160,7 +164,8 @@ public final class NodeHost implements Host {
                 readAt,
                 ended,
                 lacking.stream().map(MissingRight::name).toList(),
-                standing.other() == null ? watchesOnly() : standing.other());
+                standing.other() == null ? watchesOnly() : standing.other(),
+                null);
     }
 
     private static long ticks() {

@@ -1,24 +1,19 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.format.PasswdFile;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Pattern;
 
 /** The accounts of the machine, from the host's passwd(5), or from our own where that cannot be read. */
 final class Passwd {
     private static final Path FILE = Path.of("/etc/passwd");
     private static final int LARGEST = 4 << 20;
-    /** A name, a password, a uid; what begins with a sign asks for the accounts of a directory service. */
-    private static final Pattern ACCOUNT = Pattern.compile("([^:+-][^:]{0,255}):[^:]*:([0-9]{1,10}):.*");
-
-    private static final long HIGHEST_UID = 0xFFFF_FFFEL;
 
     private final ProcFs proc;
     private Map<String, Object> version = Map.of();
@@ -58,20 +53,8 @@ final class Passwd {
             if (bytes.length > LARGEST) {
                 throw new IOException("longer than %d bytes".formatted(LARGEST));
             }
-            accounts = parse(new String(bytes, StandardCharsets.UTF_8));
+            accounts = PasswdFile.parse(new String(bytes, StandardCharsets.UTF_8));
             version = found;
         }
-    }
-
-    /** Lines that are no accounts are passed over, and the first one of a name counts: both as getpwnam(3) has it. */
-    static Accounts parse(String text) {
-        var uids = new HashMap<String, Long>();
-        text.lines().map(ACCOUNT::matcher).filter(line -> line.matches()).forEach(line -> {
-            var uid = Long.parseLong(line.group(2));
-            if (uid <= HIGHEST_UID) {
-                uids.putIfAbsent(line.group(1), uid);
-            }
-        });
-        return new Accounts(uids);
     }
 }

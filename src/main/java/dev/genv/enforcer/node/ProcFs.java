@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.format.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

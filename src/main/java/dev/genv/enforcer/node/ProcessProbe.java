@@ -1,5 +1,7 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.format.Environ;
+import dev.genv.enforcer.format.ProcStat;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;

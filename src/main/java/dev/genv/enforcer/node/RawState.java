@@ -1,10 +1,7 @@
 package dev.genv.enforcer.node;
 
-import dev.genv.enforcer.format.DevicesFile;
-import dev.genv.enforcer.format.EnvsFile;
-import dev.genv.enforcer.format.GenvJson;
-import dev.genv.enforcer.format.UnreadableException;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.observation.State;
 import java.io.IOException;
 
 /** The two state files, read but not yet understood. */
@@ -27,30 +24,10 @@ record RawState(State.File<byte[]> envs, State.File<byte[]> devices) {
 
     /** What they say. */
     State parsed() {
-        return new State(
-                parsed(envs, ENVS, bytes -> EnvsFile.of(GenvJson.read(bytes))),
-                parsed(devices, DEVICES, bytes -> DevicesFile.of(GenvJson.read(bytes))));
+        return State.parse(envs, devices);
     }
 
     static <T> State.File<T> unreadable(String why) {
         return new State.File.Unreadable<>(new Problem("state_unreadable", why));
-    }
-
-    private static <T> State.File<T> parsed(State.File<byte[]> file, String name, Parser<T> parser) {
-        return switch (file) {
-            case State.File.Absent<byte[]>() -> new State.File.Absent<>();
-            case State.File.Unreadable<byte[]>(var problem) -> new State.File.Unreadable<>(problem);
-            case State.File.Present<byte[]>(var bytes) -> {
-                try {
-                    yield new State.File.Present<>(parser.parse(bytes));
-                } catch (UnreadableException e) {
-                    yield unreadable(name + " " + e.getMessage());
-                }
-            }
-        };
-    }
-
-    private interface Parser<T> {
-        T parse(byte[] bytes) throws UnreadableException;
     }
 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.observation.MissingRight;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.observation.State;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.observation.ToolException;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.genv.enforcer.enforcement.Restraint;
 import dev.genv.enforcer.enforcement.ServiceMode;
-import dev.genv.enforcer.node.ProtectedExecutable;
+import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
 import java.nio.file.Files;

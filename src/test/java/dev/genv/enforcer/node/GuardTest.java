@@ -7,6 +7,7 @@ import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;

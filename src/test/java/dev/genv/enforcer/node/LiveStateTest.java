@@ -15,6 +15,8 @@ import dev.genv.enforcer.model.Ownership;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.LiveState;
+import dev.genv.enforcer.observation.State;
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -170,7 +172,8 @@ class LiveStateTest {
     }
 
     private LiveState live(State.File<EnvsFile> envs, State.File<DevicesFile> devices) {
-        return new LiveState(new State(envs, devices), proc, spared, problems, missing);
+        return new LiveState(
+                new State(envs, devices), new ProcLiving(proc), spared.accounts(), spared.exempt(), problems, missing);
     }
 
     private static Membership settled(LiveState live, int pid, Membership own) {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.format.DevicesFile;
+import dev.genv.enforcer.format.Environ;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.format.GenvJson;
 import dev.genv.enforcer.format.UnreadableException;
@@ -15,6 +16,8 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.node.FuzzWorld.Evidence;
+import dev.genv.enforcer.observation.LiveState;
+import dev.genv.enforcer.observation.State;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
@@ -204,7 +207,7 @@ class LookFuzzTest {
         var state = new State(
                 file(Evidence.bytes(now.envs()), bytes -> EnvsFile.of(GenvJson.read(bytes))),
                 file(Evidence.bytes(now.devices()), bytes -> DevicesFile.of(GenvJson.read(bytes))));
-        var live = new LiveState(state, proc, spared, problems, missing);
+        var live = new LiveState(state, new ProcLiving(proc), spared.accounts(), spared.exempt(), problems, missing);
         var listed = IntStream.range(0, FuzzWorld.DEVICES).boxed().collect(Collectors.toSet());
         return new Snapshot(
                 "gpu-1",

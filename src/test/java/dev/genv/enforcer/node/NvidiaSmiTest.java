@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.observation.ToolException;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Files;

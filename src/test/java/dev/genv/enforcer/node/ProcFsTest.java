@@ -3,6 +3,7 @@ package dev.genv.enforcer.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.format.Environ;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.IOException;

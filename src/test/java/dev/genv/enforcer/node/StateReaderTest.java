@@ -10,6 +10,7 @@ import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.observation.State;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.StateFiles;

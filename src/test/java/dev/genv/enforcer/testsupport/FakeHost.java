@@ -81,7 +81,7 @@ public final class FakeHost implements Host {
         try {
             var snapshot = view.call();
             var ended = asked.stream().filter(this.ended::contains).collect(Collectors.toSet());
-            return new Look(snapshot, "fake", null, ticks, ended, missingRights, watchesOnly);
+            return new Look(snapshot, "fake", null, ticks, ended, missingRights, watchesOnly, null);
         } catch (InterruptedException | RuntimeException e) {
             throw e;
         } catch (Exception e) {

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node;
+package dev.genv.enforcer.format;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -73,7 +73,7 @@ class EnvironTest {
     /** A process can write over its variables, so such an id may be as long as all of them; it is kept for long. */
     @Test
     void aLongOneIsNotKeptWhole() {
-        var id = new byte[ProcFs.LARGEST_ENVIRON];
+        var id = new byte[8 << 20];
         Arrays.fill(id, (byte) 0xff);
         var variable = "GENV_ENVIRONMENT_ID=".getBytes(ISO_8859_1);
         System.arraycopy(variable, 0, id, 0, variable.length);

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node;
+package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Problem;
 import java.util.HashMap;
@@ -10,11 +10,11 @@ import java.util.TreeMap;
  * Remembers which index each GPU had at first. genv's books go by the index: when a GPU goes and the others move up, what
  * was attached before means other GPUs than what is attached now, and nobody could tell the one from the other.
  */
-final class DeviceOrder {
+public final class DeviceOrder {
     private final Map<String, Integer> first = new HashMap<>();
 
     /** What must be told where some GPU is not where it was. */
-    Optional<Problem> compare(Map<String, Integer> now) {
+    public Optional<Problem> compare(Map<String, Integer> now) {
         var moved = new TreeMap<Integer, Integer>();
         now.forEach((uuid, index) -> {
             var before = first.putIfAbsent(uuid, index);

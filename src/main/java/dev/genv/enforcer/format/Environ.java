@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node;
+package dev.genv.enforcer.format;
 
 import dev.genv.enforcer.model.Membership;
 import java.nio.ByteBuffer;
@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.HexFormat;
 
 /** The bytes of {@code /proc/PID/environ}: entries that end in a zero byte, without any promise of what is in them. */
-final class Environ {
+public final class Environ {
     private static final byte[] VARIABLE = "GENV_ENVIRONMENT_ID=".getBytes(StandardCharsets.US_ASCII);
 
     /** genv's own ids are pids and the ids of Jupyter kernels. */
@@ -19,7 +19,7 @@ final class Environ {
     private Environ() {}
 
     /** The membership that the last {@code GENV_ENVIRONMENT_ID} in it names. */
-    static Membership membership(byte[] environ) {
+    public static Membership membership(byte[] environ) {
         byte[] id = {};
         for (int start = 0, end; start < environ.length; start = end + 1) {
             end = start;

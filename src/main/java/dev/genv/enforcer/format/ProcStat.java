@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node;
+package dev.genv.enforcer.format;
 
 import java.io.IOException;
 
@@ -12,12 +12,12 @@ import java.io.IOException;
  * @param environmentEnd the address where its environment ends (field 51); 0 while it has none: it ends, it is just being
  *     executed, or it is the kernel's
  */
-record ProcStat(String command, char state, long flags, long threads, long startTime, long environmentEnd) {
+public record ProcStat(String command, char state, long flags, long threads, long startTime, long environmentEnd) {
     private static final int KERNEL_THREAD = 0x0020_0000;
     // The fields are numbered from 1 and the first two are cut off before the rest is split.
     private static final int CUT = 3;
 
-    static ProcStat parse(String text) throws IOException {
+    public static ProcStat parse(String text) throws IOException {
         // The name stands in parentheses and may hold anything, also blanks and parentheses.
         var open = text.indexOf('(');
         var close = text.lastIndexOf(')');
@@ -42,16 +42,16 @@ record ProcStat(String command, char state, long flags, long threads, long start
      * Whether it has ended and only waits for its parent to notice. One whose first thread has ended while others run is
      * very much alive.
      */
-    boolean isZombie() {
+    public boolean isZombie() {
         return hasEnded() && threads <= 1;
     }
 
     /** Whether this thread has; what belongs to it, the environment too, must then be asked of another one. */
-    boolean hasEnded() {
+    public boolean hasEnded() {
         return state == 'Z' || state == 'X' || state == 'x';
     }
 
-    boolean isKernelThread() {
+    public boolean isKernelThread() {
         return (flags & KERNEL_THREAD) != 0;
     }
 }

@@ -1,7 +1,8 @@
-package dev.genv.enforcer.node;
+package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
@@ -10,20 +11,30 @@ import dev.genv.enforcer.model.Owners;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 
 /** The state of the environments that are alive; what cannot be known is put among the problems and the missing parts. */
-final class LiveState {
+public final class LiveState {
     private final List<Problem> problems;
     private final Set<Part> missing;
     private final EnvsFile envs;
     private final DevicesFile file;
     private final List<Environment> environments;
 
-    LiveState(State state, ProcFs proc, Spared spared, List<Problem> problems, Set<Part> missing) {
+    /**
+     * Puts it together.
+     *
+     * @param exempt the uids of which nothing is ended
+     */
+    public LiveState(
+            State state,
+            Living living,
+            Accounts accounts,
+            Set<Long> exempt,
+            List<Problem> problems,
+            Set<Part> missing) {
         this.problems = problems;
         this.missing = missing;
         envs = content(state.envs(), Part.ENVIRONMENTS, EnvsFile.EMPTY);
@@ -31,7 +42,7 @@ final class LiveState {
         problems.addAll(state.problems());
         problems.addAll(envs.problems());
         problems.addAll(file.problems());
-        environments = alive(proc, spared);
+        environments = alive(living, accounts, exempt);
         if (state.devices() instanceof State.File.Absent && !environments.isEmpty()) {
             lose(Part.ATTACHMENTS, "state_incomplete", "devices.json is missing although environments are active");
         }
@@ -50,12 +61,12 @@ final class LiveState {
                         .anyMatch(device -> !device.attachments().isEmpty());
     }
 
-    List<Environment> environments() {
+    public List<Environment> environments() {
         return environments;
     }
 
     /** The devices with the attachments of live environments. */
-    List<Device> devices(Set<Integer> listed) {
+    public List<Device> devices(Set<Integer> listed) {
         var described = file.devices().stream().map(Device::index).collect(Collectors.toSet());
         if (!environments.isEmpty() && !missing.contains(Part.ATTACHMENTS) && !described.containsAll(listed)) {
             var lacking = listed.stream()
@@ -70,7 +81,7 @@ final class LiveState {
     }
 
     /** The process with what is to be thought of its membership, now that the environments are known. */
-    GpuProcess settle(GpuProcess process) {
+    public GpuProcess settle(GpuProcess process) {
         var membership = settle(process.membership(), process);
         if (membership instanceof Membership.Unknown(var reason)) {
             problems.add(
@@ -88,16 +99,10 @@ final class LiveState {
         };
     }
 
-    private List<Environment> alive(ProcFs proc, Spared spared) {
-        var liveness = new Liveness(proc, envs.environments());
-        var alive = new ArrayList<Environment>();
+    private List<Environment> alive(Living living, Accounts accounts, Set<Long> exempt) {
         try {
-            for (var environment : envs.environments()) {
-                if (liveness.isAlive(environment)) {
-                    alive.add(liveness.withoutDeadPids(environment));
-                }
-            }
-            return new Owners(PidOwners.of(alive, proc), spared.accounts(), spared.exempt()).judge(alive);
+            var alive = living.among(envs.environments());
+            return new Owners(living.uids(alive), accounts, exempt).judge(alive);
         } catch (IOException e) {
             lose(Part.ENVIRONMENTS, "proc_unreadable", "which environments are alive is not known: " + e.getMessage());
             return List.of();

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node;
+package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Problem;
 
@@ -8,8 +8,8 @@ import dev.genv.enforcer.model.Problem;
  * @param name a stable word, such as {@code SYS_PTRACE}
  * @param advice what cannot be done for want of it, and how to grant it
  */
-record MissingRight(String name, String advice) {
-    Problem problem() {
+public record MissingRight(String name, String advice) {
+    public Problem problem() {
         return new Problem("missing_right", name + ": " + advice);
     }
 }

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node;
+package dev.genv.enforcer.observation;
 
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -13,12 +13,12 @@ import java.util.stream.Stream;
  * @param user a name, a uid, or {@code *} for everybody
  */
 public record ProtectedExecutable(Path path, String user) {
-    static final String EVERYBODY = "*";
+    public static final String EVERYBODY = "*";
     private static final String ROOT = "0";
     private static final Pattern VALUE = Pattern.compile("(/.*?[^@])(?:@([^@/:]+))?");
 
     /** What a machine with GPUs cannot do without: the servers of the GPUs and those of the screens. */
-    static final List<ProtectedExecutable> BUILT_IN = Stream.concat(
+    public static final List<ProtectedExecutable> BUILT_IN = Stream.concat(
                     Stream.of(new ProtectedExecutable(Path.of("/usr/bin/nvidia-cuda-mps-server"), EVERYBODY)),
                     Stream.of(
                                     "/usr/bin/nvidia-cuda-mps-control",

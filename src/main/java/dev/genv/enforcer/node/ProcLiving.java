@@ -1,0 +1,29 @@
+package dev.genv.enforcer.node;
+
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.observation.Living;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+
+/** Tells from {@code /proc} who is alive. */
+record ProcLiving(ProcFs proc) implements Living {
+    @Override
+    public List<Environment> among(Collection<Environment> environments) throws IOException {
+        var liveness = new Liveness(proc, environments);
+        var alive = new ArrayList<Environment>();
+        for (var environment : environments) {
+            if (liveness.isAlive(environment)) {
+                alive.add(liveness.withoutDeadPids(environment));
+            }
+        }
+        return alive;
+    }
+
+    @Override
+    public Map<Integer, Long> uids(Collection<Environment> environments) throws IOException {
+        return PidOwners.of(environments, proc);
+    }
+}

@@ -1,0 +1,33 @@
+package dev.genv.enforcer.observation;
+
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Problem;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A process on a device, as nvidia-smi lists it.
+ *
+ * @param memory null where the driver does not tell
+ */
+public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
+    /** Reads {@code gpu_uuid, pid, used_gpu_memory}; a line that cannot be read is a problem. */
+    public static List<GpuLine> parse(List<String> text, List<Problem> problems) {
+        return text.stream().flatMap(line -> parse(line, problems).stream()).toList();
+    }
+
+    private static Optional<GpuLine> parse(String line, List<Problem> problems) {
+        var fields = line.split(",", -1);
+        if (fields.length != 3 || !fields[1].strip().matches("[1-9][0-9]{0,8}")) {
+            GpuComplaints.add(problems, line);
+            return Optional.empty();
+        }
+        return Optional.of(new GpuLine(fields[0].strip(), Integer.parseInt(fields[1].strip()), memory(fields[2])));
+    }
+
+    private static @Nullable Memory memory(String field) {
+        var number = field.strip();
+        return number.matches("[0-9]{1,12}") ? Memory.ofMebibytes(Long.parseLong(number)) : null;
+    }
+}

@@ -1,0 +1,25 @@
+package dev.genv.enforcer.observation;
+
+import dev.genv.enforcer.model.Environment;
+import java.io.IOException;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+
+/** Tells of a machine which environments are alive there, and whose the processes are that they list. */
+public interface Living {
+    /**
+     * Those that are alive: one of their pids is there, as a zombie even, or one of their Jupyter kernels is.
+     *
+     * @return each with those of its pids alone that are there: the others mean nothing, and may be many
+     * @throws IOException where it cannot be told
+     */
+    List<Environment> among(Collection<Environment> environments) throws IOException;
+
+    /**
+     * The real uids of the pids that they list, as far as they run and it can be told.
+     *
+     * @throws IOException where one could not be read for another reason than that the process has ended
+     */
+    Map<Integer, Long> uids(Collection<Environment> environments) throws IOException;
+}

@@ -1,0 +1,26 @@
+package dev.genv.enforcer.remote;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a command came to.
+ *
+ * @param output what it said by then, a char a byte (ISO-8859-1), so that nothing of it is lost
+ * @param errors the beginning of what it said on standard error; hostile, like the output
+ * @param exitCode null where it did not come to its end
+ * @param broken why it was broken off; null where it came to its end
+ */
+record Answer(
+        String output,
+        String errors,
+        @Nullable Integer exitCode,
+        @Nullable Broken broken) {
+
+    /**
+     * Why it came to no end.
+     *
+     * @param code a stable word for programs, such as {@code connection_lost}
+     * @param detail a clause for people
+     */
+    record Broken(String code, String detail) {}
+}
