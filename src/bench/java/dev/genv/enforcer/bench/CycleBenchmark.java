@@ -93,7 +93,7 @@ public class CycleBenchmark {
                 Duration.ofSeconds(30),
                 false);
         return new Enforcer.Setup(
-                List.of(new NodeHost("bench", places, new NodeHost.Care(List.of(), List.of(), true, true))),
+                () -> List.of(new NodeHost("bench", places, new NodeHost.Care(List.of(), List.of(), true, true))),
                 false,
                 new Policy(modes, new DeviceLimits(DEVICES, Map.of())),
                 ServiceMode.ENFORCE,

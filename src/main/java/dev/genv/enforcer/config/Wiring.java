@@ -72,8 +72,9 @@ class Wiring {
     @Produces
     @Singleton
     Enforcer enforcer(Journal journal, LostGpus gpus, MeterRegistry registry) throws InterruptedException {
+        var node = node();
         var setup = new Enforcer.Setup(
-                List.of(node()),
+                () -> List.of(node),
                 false,
                 new Policy(settings.rules(), settings.limits()),
                 settings.mode(),

@@ -18,12 +18,11 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The only place that knows what is really done: audit mode, immunity, second thoughts, the brake, one signal at a time. */
 final class ActionExecutor {
-    private final Map<String, HostWorker> workers;
+    private final Workers workers;
     private final Limits limits;
     private final Ticker ticker;
     private final Grace grace;
@@ -45,9 +44,8 @@ final class ActionExecutor {
     /** What came of a plan, and what the hosts' readers must know besides. */
     record Execution(List<ActionRecord> records, List<HostProblem> problems) {}
 
-    ActionExecutor(List<HostWorker> workers, Limits limits, Grace grace, Ticker ticker) {
-        this.workers = workers.stream()
-                .collect(Collectors.toMap(worker -> worker.host().name(), worker -> worker));
+    ActionExecutor(Workers workers, Limits limits, Grace grace, Ticker ticker) {
+        this.workers = workers;
         this.limits = limits;
         this.grace = grace;
         this.ticker = ticker;
@@ -113,18 +111,14 @@ final class ActionExecutor {
 
     /** Does what has no result yet. */
     private void perform(List<PlannedAction> due, Map<PlannedAction, Result> results) throws InterruptedException {
-        // Two pieces of work: a detachment that waits too long for its lock must not lose what came of the signals.
-        var signals = new LinkedHashMap<String, List<PlannedAction>>();
-        var detachments = new LinkedHashMap<String, List<PlannedAction>>();
+        var byHost = new LinkedHashMap<String, List<PlannedAction>>();
         for (var planned : due) {
             if (!results.containsKey(planned)) {
-                (planned.action() instanceof Action.Terminate ? signals : detachments)
-                        .computeIfAbsent(planned.action().host(), _ -> new ArrayList<>())
+                byHost.computeIfAbsent(planned.action().host(), _ -> new ArrayList<>())
                         .add(planned);
             }
         }
-        perform(signals, results);
-        perform(detachments, results);
+        perform(byHost, results);
     }
 
     private @Nullable Result reasonToSkip(PlannedAction planned, @Nullable HostReport host) {
@@ -212,7 +206,7 @@ final class ActionExecutor {
             parts.add(new HostPart(each.getValue(), this::done));
         }
         for (var part : parts) {
-            part.begin(workers.get(part.host()));
+            part.begin(workers.of(part.host()));
         }
         for (var part : parts) {
             var left = limits.timeout().minus(ticker.since(start));

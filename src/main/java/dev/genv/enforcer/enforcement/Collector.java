@@ -1,5 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
@@ -16,82 +18,108 @@ import org.jspecify.annotations.Nullable;
 
 /** Looks at all hosts side by side. One that gives no answer costs its own part of the picture and nothing else. */
 final class Collector {
-    private final List<HostWorker> workers;
+    /** What part of the time for all is given to those that did not answer the last time, where others do answer. */
+    private static final int PART_FOR_DOUBTFUL_HOSTS = 10;
+
     private final Duration timeout;
     private final Ticker ticker;
+    private final Aliases aliases = new Aliases();
     private final Map<String, Instant> lastLooks = new HashMap<>();
 
-    Collector(List<HostWorker> workers, Duration timeout, Ticker ticker) {
-        this.workers = workers;
+    Collector(Duration timeout, Ticker ticker) {
         this.timeout = timeout;
         this.ticker = ticker;
     }
 
     /** Looks at them, and after these processes that were asked to end. */
-    List<HostReport> collect(Set<HostProcess> asked) throws InterruptedException {
+    List<HostReport> collect(List<HostWorker> workers, Set<HostProcess> asked) throws InterruptedException {
         var start = ticker.mark();
+        var byHost = asked.stream()
+                .collect(Collectors.groupingBy(
+                        HostProcess::host, Collectors.mapping(HostProcess::id, Collectors.toUnmodifiableSet())));
         var looks = new ArrayList<Look>();
         for (var worker : workers) {
-            looks.add(begin(worker, of(worker.host().name(), asked)));
+            looks.add(begin(worker, byHost.getOrDefault(worker.host().name(), Set.of())));
         }
-        var reports = new ArrayList<HostReport>();
-        for (var look : looks) {
-            reports.add(finish(look, start));
-        }
-        return reports;
+        lastLooks.keySet().retainAll(looks.stream().map(Look::host).collect(Collectors.toUnmodifiableSet()));
+        return aliases.settle(finish(looks, start));
     }
 
-    private static Set<ProcessId> of(String host, Set<HostProcess> processes) {
-        return processes.stream()
-                .filter(process -> process.host().equals(host))
-                .map(HostProcess::id)
-                .collect(Collectors.toUnmodifiableSet());
+    /**
+     * Nobody waits long for a host that did not answer the last time, while others wait to be enforced on: it goes on by
+     * itself, and once it has answered, the next cycle waits for it again.
+     */
+    private List<HostReport> finish(List<Look> looks, long start) throws InterruptedException {
+        var reports = new HashMap<String, HostReport>();
+        var someAnswer = looks.stream().anyMatch(look -> !look.doubtful);
+        for (var look : looks) {
+            if (!look.doubtful || !someAnswer) {
+                reports.put(look.host, finish(look, start, timeout, true));
+            }
+        }
+        for (var look : looks) {
+            if (!reports.containsKey(look.host)) {
+                reports.put(look.host, finish(look, start, timeout.dividedBy(PART_FOR_DOUBTFUL_HOSTS), false));
+            }
+        }
+        return looks.stream()
+                .map(look -> requireNonNull(reports.get(look.host)))
+                .toList();
     }
 
     private Look begin(HostWorker worker, Set<ProcessId> asked) {
+        var doubtful = worker.failure() != null;
         try {
             var pending = worker.start(() -> {
                 var mark = ticker.mark();
                 var answer = worker.host().look(asked);
                 return new Answer(answer, ticker.now(), ticker.since(mark));
             });
-            return new Look(worker.host().name(), pending, null);
+            return new Look(worker.host().name(), doubtful, pending, null);
         } catch (HostException e) {
-            return new Look(worker.host().name(), null, e);
+            return new Look(worker.host().name(), doubtful, null, e);
         }
     }
 
-    private HostReport finish(Look look, long start) throws InterruptedException {
+    private HostReport finish(Look look, long start, Duration most, boolean giveUp) throws InterruptedException {
         try {
             if (look.pending == null) {
                 throw look.refusal == null ? new HostException("not asked") : look.refusal;
             }
-            var left = timeout.minus(ticker.since(start));
-            var answer = look.pending.await(left.isPositive() ? left : Duration.ofNanos(1));
+            var left = most.minus(ticker.since(start));
+            var patience = left.isPositive() ? left : Duration.ofNanos(1);
+            var answer = giveUp ? look.pending.await(patience) : look.pending.awaitPatiently(patience);
             lastLooks.put(look.host, answer.at);
-            return new HostReport(
-                    answer.look.snapshot(),
-                    true,
-                    answer.at,
-                    answer.duration,
-                    answer.look.gpuSource(),
-                    answer.look.driver(),
-                    answer.look.snapshot().problems(),
-                    answer.look.ticks(),
-                    answer.look.ended(),
-                    answer.look.missingRights(),
-                    answer.look.watchesOnly());
+            return report(answer);
         } catch (HostException e) {
-            var problem = new Problem("unreachable", String.valueOf(e.getMessage()));
+            var problem = new Problem(e.code(), String.valueOf(e.getMessage()));
             return HostReport.unreachable(
                     Snapshot.unseen(look.host, problem), lastLooks.get(look.host), ticker.since(start));
         }
+    }
+
+    private static HostReport report(Answer answer) {
+        var look = answer.look;
+        return new HostReport(
+                look.snapshot(),
+                true,
+                answer.at,
+                answer.duration,
+                look.gpuSource(),
+                look.driver(),
+                look.snapshot().problems(),
+                look.ticks(),
+                look.ended(),
+                look.missingRights(),
+                look.watchesOnly(),
+                look.machine());
     }
 
     private record Answer(Host.Look look, Instant at, Duration duration) {}
 
     private record Look(
             String host,
+            boolean doubtful,
             HostWorker.@Nullable Pending<Answer> pending,
             @Nullable HostException refusal) {}
 }

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
@@ -32,7 +33,7 @@ public final class Enforcer {
     private final Setup setup;
     private final Ticker ticker;
     private final Journal journal;
-    private final List<HostWorker> workers;
+    private final Workers workers;
     private final Collector collector;
     private final Grace grace;
     private final ActionExecutor executor;
@@ -45,6 +46,7 @@ public final class Enforcer {
     /**
      * What the cycles are about.
      *
+     * @param hosts asked at the beginning of every cycle; no two have the same name
      * @param remote whether the hosts are other machines than our own
      * @param signals whether processes may be signalled at all
      * @param restraint what holds it back
@@ -52,7 +54,7 @@ public final class Enforcer {
      * @param actTimeout how long a host may take to do its part
      */
     public record Setup(
-            List<Host> hosts,
+            Supplier<List<Host>> hosts,
             boolean remote,
             Policy policy,
             ServiceMode mode,
@@ -71,8 +73,8 @@ public final class Enforcer {
         this.ticker = ticker;
         this.journal = journal;
         this.listeners = List.copyOf(listeners);
-        workers = setup.hosts().stream().map(HostWorker::new).toList();
-        collector = new Collector(workers, setup.lookTimeout(), ticker);
+        workers = new Workers(setup.hosts(), setup.remote());
+        collector = new Collector(setup.lookTimeout(), ticker);
         grace = new Grace(setup.restraint(), ticker);
         var limits = new ActionExecutor.Limits(
                 setup.mode(),
@@ -115,7 +117,7 @@ public final class Enforcer {
     }
 
     private CycleReport cycle(Instant startedAt, long start) throws InterruptedException {
-        var hosts = collector.collect(executor.asked());
+        var hosts = collector.collect(workers.update(), executor.asked());
         var fleet = new Fleet(hosts.stream().map(HostReport::snapshot).toList(), setup.remote());
         var seenAt = ticker.now();
         grace.see(hosts);
@@ -139,7 +141,7 @@ public final class Enforcer {
     /** Nothing new is begun from now on, and what a cycle under way still waits for is given up. */
     public void stop() {
         executor.stop();
-        workers.forEach(HostWorker::abandon);
+        workers.abandon();
     }
 
     public boolean isRunning() {

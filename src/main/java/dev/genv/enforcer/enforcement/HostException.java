@@ -4,11 +4,24 @@ package dev.genv.enforcer.enforcement;
 final class HostException extends Exception {
     private static final long serialVersionUID = 1L;
 
+    private final String code;
+
     HostException(String message) {
+        this("unreachable", message);
+    }
+
+    HostException(String code, String message) {
         super(message);
+        this.code = code;
     }
 
     HostException(String message, Throwable cause) {
         super(message, cause);
+        this.code = cause instanceof UnreachableException known ? known.code() : "unreachable";
+    }
+
+    /** The word for programs. */
+    String code() {
+        return code;
     }
 }

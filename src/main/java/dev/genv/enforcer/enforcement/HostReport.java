@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param ended the processes that were asked to end and did
  * @param missingRights what the service lacks on it, such as {@code SYS_PTRACE}
  * @param watchesOnly why nothing may be done on it; null where it may
+ * @param machine what tells the machine from every other one; null where that is not known
  */
 public record HostReport(
         Snapshot snapshot,
@@ -32,12 +33,13 @@ public record HostReport(
         long ticks,
         Set<ProcessId> ended,
         List<String> missingRights,
-        @Nullable String watchesOnly) {
+        @Nullable String watchesOnly,
+        @Nullable String machine) {
 
     /** Of a host that gave no answer. */
     static HostReport unreachable(Snapshot unseen, @Nullable Instant lastLook, Duration duration) {
         return new HostReport(
-                unseen, false, lastLook, duration, null, null, unseen.problems(), 0, Set.of(), List.of(), null);
+                unseen, false, lastLook, duration, null, null, unseen.problems(), 0, Set.of(), List.of(), null, null);
     }
 
     public String host() {
@@ -49,8 +51,17 @@ public record HostReport(
     }
 
     HostReport withProblems(List<Problem> all) {
+        return with(snapshot, all);
+    }
+
+    /** The same with something else to be seen. */
+    HostReport with(Snapshot other) {
+        return with(other, other.problems());
+    }
+
+    private HostReport with(Snapshot other, List<Problem> all) {
         return new HostReport(
-                snapshot,
+                other,
                 reached,
                 lastLook,
                 duration,
@@ -60,6 +71,7 @@ public record HostReport(
                 ticks,
                 ended,
                 missingRights,
-                watchesOnly);
+                watchesOnly,
+                machine);
     }
 }

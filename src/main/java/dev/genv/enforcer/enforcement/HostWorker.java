@@ -5,6 +5,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -13,16 +14,25 @@ import org.jspecify.annotations.Nullable;
 /** Does the work of one host, one piece at a time, on a thread of its own, so that nobody waits for it for ever. */
 final class HostWorker {
     private final Host host;
+    private final ThreadFactory threads;
     private final AtomicReference<@Nullable Object> busyWith = new AtomicReference<>();
 
     private volatile @Nullable FutureTask<?> current;
+    private volatile @Nullable HostException failure;
 
-    HostWorker(Host host) {
+    HostWorker(Host host, ThreadFactory threads) {
         this.host = host;
+        this.threads = threads;
     }
 
     Host host() {
         return host;
+    }
+
+    /** Why its last piece of work came to nothing; null where it did not, or where there was none yet. */
+    @Nullable
+    HostException failure() {
+        return failure;
     }
 
     /**
@@ -33,24 +43,32 @@ final class HostWorker {
     <T> Pending<T> start(Callable<T> work) throws HostException {
         var turn = new Object();
         if (!busyWith.compareAndSet(null, turn)) {
-            throw new HostException("still busy with an earlier cycle");
+            var last = failure;
+            throw new HostException(
+                    "busy",
+                    "still busy with an earlier cycle, so it was left out of this one"
+                            + (last == null ? "" : "; before that: " + last.getMessage()));
         }
         var task = new FutureTask<>(() -> {
             try {
-                return work.call();
+                var answer = work.call();
+                failure = null;
+                return answer;
+            } catch (UnreachableException | RuntimeException e) {
+                failure = failed(e);
+                throw e;
             } finally {
                 // Before anybody can have the answer: whoever has it may begin the next piece at once.
                 busyWith.compareAndSet(turn, null);
             }
         });
         current = task;
-        // Not a virtual thread: a host that computes or hangs in the kernel would keep the carrier that others need,
-        // and on a machine with one CPU not even the deadline would be noticed.
-        Thread.ofPlatform().daemon().name("host-" + host.name()).start(() -> {
-            task.run();
-            busyWith.compareAndSet(turn, null); // a task that is cancelled before it begins is never called
-        });
-        return new Pending<>(task);
+        threads.newThread(() -> {
+                    task.run();
+                    busyWith.compareAndSet(turn, null); // a task that is cancelled before it begins is never called
+                })
+                .start();
+        return new Pending<>(this, task);
     }
 
     /** Asks the piece of work under way, if there is one, to stop: nobody will wait for it. */
@@ -61,8 +79,14 @@ final class HostWorker {
         }
     }
 
+    private static HostException failed(Throwable why) {
+        return new HostException(
+                why instanceof UnreachableException known ? String.valueOf(known.getMessage()) : String.valueOf(why),
+                why);
+    }
+
     /** A piece of work that was started. */
-    record Pending<T>(FutureTask<T> task) {
+    record Pending<T>(HostWorker worker, FutureTask<T> task) {
 
         /**
          * Waits for it.
@@ -71,14 +95,38 @@ final class HostWorker {
          */
         T await(Duration timeout) throws HostException, InterruptedException {
             try {
-                return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+                return get(timeout);
             } catch (TimeoutException e) {
                 task.cancel(true);
-                throw new HostException("no answer in time");
+                var late = new HostException("no answer in time");
+                worker.failure = late;
+                throw late;
+            }
+        }
+
+        /**
+         * Waits for it, and leaves it going where it is not done by then.
+         *
+         * @throws HostException where it failed or was not done in time
+         */
+        T awaitPatiently(Duration timeout) throws HostException, InterruptedException {
+            try {
+                return get(timeout);
+            } catch (TimeoutException e) {
+                var last = worker.failure;
+                throw last == null
+                        ? new HostException("no answer yet")
+                        : new HostException(last.code(), "no answer yet; before that: " + last.getMessage());
+            }
+        }
+
+        private T get(Duration timeout) throws HostException, InterruptedException, TimeoutException {
+            try {
+                return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
             } catch (CancellationException e) {
                 throw new HostException("given up", e);
             } catch (ExecutionException e) {
-                throw new HostException(String.valueOf(e.getCause()), e);
+                throw failed(e.getCause());
             }
         }
     }

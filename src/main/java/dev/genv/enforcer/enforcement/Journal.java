@@ -111,15 +111,13 @@ public final class Journal {
 
     /**
      * Whether enough was seen to find it again. No more is asked for than that: else whoever spoils one file for ever could
-     * fill the memory with what stands in another.
+     * fill the memory with what stands in another, and one machine that is gone for good would keep everything that
+     * happens on the others. A machine that is no longer in the fleet has no part in anything.
      */
     private static boolean wouldBeFound(Violation violation, Fleet fleet) {
-        var host = violation.key().host();
-        var where = fleet.snapshots().stream()
-                .filter(snapshot -> host == null || snapshot.host().equals(host))
-                .toList();
-        return (host == null || !where.isEmpty())
-                && where.stream().allMatch(snapshot -> Collections.disjoint(snapshot.missing(), violation.shownBy()));
+        return fleet.snapshots().stream()
+                .filter(snapshot -> violation.hosts().contains(snapshot.host()))
+                .allMatch(snapshot -> Collections.disjoint(snapshot.missing(), violation.shownBy()));
     }
 
     private static JournalEntry begin(Violation violation, RuleMode mode, Instant now) {

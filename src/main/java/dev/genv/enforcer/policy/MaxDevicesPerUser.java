@@ -8,7 +8,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** Broken by a user whose environments hold more devices than allowed, over all machines. */
 final class MaxDevicesPerUser implements Rule {
@@ -51,7 +50,7 @@ final class MaxDevicesPerUser implements Rule {
         return new Verdict(findings, problems);
     }
 
-    private Finding finding(String user, List<Holding> held, int over, String where) {
+    private Finding finding(String user, List<Holding> held, int over, String onHosts) {
         var surplus = held.stream().sorted(Holding.LEAST_HARM).limit(over).toList();
         var actions = new ArrayList<Action>();
         for (var holding : surplus) {
@@ -64,10 +63,12 @@ final class MaxDevicesPerUser implements Rule {
             }
         }
         var message = "User %s is using %d devices%s which is %d more than the maximum allowed"
-                .formatted(Words.safe(user), held.size(), where, over);
+                .formatted(Words.safe(user), held.size(), onHosts, over);
+        var where = held.stream().map(Holding::host).collect(Collectors.toUnmodifiableSet());
         var violation = new Violation(
                 name(),
-                onlyHost(held),
+                where.size() == 1 ? where.iterator().next() : null,
+                where,
                 "user " + user,
                 message,
                 user,
@@ -78,11 +79,6 @@ final class MaxDevicesPerUser implements Rule {
                         .distinct()
                         .toList());
         return new Finding(violation, actions);
-    }
-
-    private static @Nullable String onlyHost(List<Holding> held) {
-        var hosts = held.stream().map(Holding::host).collect(Collectors.toSet());
-        return hosts.size() == 1 ? hosts.iterator().next() : null;
     }
 
     /** On how many machines each user has environments, with devices or without. */

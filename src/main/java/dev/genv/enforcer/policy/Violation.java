@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * A rule that is broken.
  *
  * @param host where; null where several machines have a part in it
+ * @param hosts all machines that have a part in it
  * @param subject what breaks it, in a form that stays the same from cycle to cycle
  * @param message the words that people read and grep for
  * @param user whose environment it is, where there is one
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 public record Violation(
         RuleName rule,
         @Nullable String host,
+        Set<String> hosts,
         String subject,
         String message,
         @Nullable String user,
@@ -28,7 +30,21 @@ public record Violation(
 
     private static final Set<Part> WHO_RUNS_WHERE = Set.of(Part.PROCESSES, Part.EVERY_PROCESS, Part.ENVIRONMENTS);
 
+    /** One that a single machine has. */
+    public Violation(
+            RuleName rule,
+            String host,
+            String subject,
+            String message,
+            @Nullable String user,
+            @Nullable String environment,
+            List<Integer> devices,
+            List<GpuProcess> processes) {
+        this(rule, host, Set.of(host), subject, message, user, environment, devices, processes);
+    }
+
     public Violation {
+        hosts = Set.copyOf(hosts);
         devices = List.copyOf(devices);
         processes = List.copyOf(processes);
     }

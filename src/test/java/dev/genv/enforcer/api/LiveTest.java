@@ -104,7 +104,7 @@ class LiveTest {
         Service(boolean remote) {
             var gpus = new LostGpus();
             var setup = new Enforcer.Setup(
-                    List.of(node),
+                    () -> List.of(node),
                     remote,
                     new Policy(Map.of(), DeviceLimits.NONE),
                     ServiceMode.ENFORCE,

@@ -27,7 +27,7 @@ class ReadyTest {
     private final FakeHost host = new FakeHost(HostBuilder.host("gpu-1"));
     private final Enforcer enforcer = new Enforcer(
             new Enforcer.Setup(
-                    List.of(host),
+                    () -> List.of(host),
                     false,
                     new Policy(Map.of(), new DeviceLimits(null, Map.of())),
                     ServiceMode.ENFORCE,

@@ -36,7 +36,7 @@ class CycleLoopTest {
         var second = Duration.ofSeconds(1);
         var enforcer = new Enforcer(
                 new Enforcer.Setup(
-                        List.of(new FakeHost(host())),
+                        () -> List.of(new FakeHost(host())),
                         false,
                         new Policy(Map.of(), DeviceLimits.NONE),
                         ServiceMode.AUDIT,

@@ -89,7 +89,7 @@ class SoakIT {
                         rule -> rule, rule -> rule == RuleName.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));
         enforcer = new Enforcer(
                 new Enforcer.Setup(
-                        List.of(host),
+                        () -> List.of(host),
                         false,
                         new Policy(modes, new DeviceLimits(1, Map.of())),
                         ServiceMode.ENFORCE,

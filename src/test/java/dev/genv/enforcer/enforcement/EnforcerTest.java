@@ -198,7 +198,9 @@ class EnforcerTest {
 
         assertThat(problem(enforcer)).isEqualTo("no answer in time");
         assertThat(fine.performed).hasSize(1);
-        assertThat(problem(enforcer)).isEqualTo("still busy with an earlier cycle");
+        assertThat(problem(enforcer))
+                .isEqualTo(
+                        "still busy with an earlier cycle, so it was left out of this one; before that: no answer in time");
 
         release.countDown();
         hanging.shows(host("hanging"));
@@ -378,7 +380,14 @@ class EnforcerTest {
                         RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
                 limits);
         return new Enforcer.Setup(
-                List.of(hosts), false, policy, mode, signals, Restraint.NONE, lookTimeout, Duration.ofSeconds(20));
+                () -> List.of(hosts),
+                false,
+                policy,
+                mode,
+                signals,
+                Restraint.NONE,
+                lookTimeout,
+                Duration.ofSeconds(20));
     }
 
     private static void awaitUninterruptibly(CountDownLatch latch) {

@@ -561,7 +561,7 @@ class GraceTest {
                 .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         return new Enforcer(
                 new Enforcer.Setup(
-                        List.of(node),
+                        () -> List.of(node),
                         false,
                         new Policy(modes, limits),
                         ServiceMode.ENFORCE,

@@ -70,15 +70,26 @@ class JournalTest {
     }
 
     @Test
-    void aQuotaIsResolvedOnlyWhenAllHostsWereSeen() {
-        var quota = new Violation(
-                RuleName.MAX_DEVICES_PER_USER, "gpu-1", "user raz", "…", "raz", null, List.of(0), List.of());
-        see(quota);
-        look(remote(host("gpu-1"), unseen("gpu-2")));
+    void aQuotaIsResolvedOnlyWhenAllHostsWereSeenOnWhichTheUserHeldDevices() {
+        see(quota("gpu-1", "gpu-2"));
+        look(remote(host("gpu-1"), unseen("gpu-2"), host("gpu-3")));
         assertThat(all().getFirst().active()).isTrue();
 
-        look(remote(host("gpu-1"), host("gpu-2")));
-        assertThat(all().getFirst().active()).isFalse();
+        look(remote(host("gpu-1"), host("gpu-2"), unseen("gpu-3")));
+        assertThat(all().getFirst().active())
+                .as("a host that is gone for good must not keep what happens on the others")
+                .isFalse();
+    }
+
+    @Test
+    void whatWasOnAHostThatIsNoLongerInTheListIsOver() {
+        see(strayOn("gpu-1", 1), quota("gpu-1", "gpu-2"));
+        look(remote(unseen("gpu-2")));
+        assertThat(journal.active())
+                .as("gpu-2 is still in it")
+                .containsExactly(quota("gpu-1").key());
+        look(remote(host("gpu-3")));
+        assertThat(journal.active()).isEmpty();
     }
 
     /** Whoever spoils one file for ever must not fill the memory with what stands in another. */
@@ -128,9 +139,22 @@ class JournalTest {
     @Test
     void aQuotaThatMovesToAnotherHostIsTheSame() {
         for (var host : List.of("gpu-1", "gpu-2")) {
-            see(new Violation(RuleName.MAX_DEVICES_PER_USER, host, "user raz", "…", "raz", null, List.of(), List.of()));
+            see(quota(host));
         }
         assertThat(all()).hasSize(1);
+    }
+
+    private static Violation quota(String... hosts) {
+        return new Violation(
+                RuleName.MAX_DEVICES_PER_USER,
+                hosts.length == 1 ? hosts[0] : null,
+                Set.of(hosts),
+                "user raz",
+                "…",
+                "raz",
+                null,
+                List.of(0),
+                List.of());
     }
 
     @Test

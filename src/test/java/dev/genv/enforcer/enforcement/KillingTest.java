@@ -354,7 +354,7 @@ class KillingTest {
                 DeviceLimits.NONE);
         return new Enforcer(
                 new Enforcer.Setup(
-                        List.of(node),
+                        () -> List.of(node),
                         false,
                         policy,
                         ServiceMode.ENFORCE,

@@ -164,6 +164,7 @@ class LogLinesTest {
                 0,
                 Set.of(),
                 List.of(),
+                null,
                 null);
     }
 }

@@ -3,6 +3,7 @@ package dev.genv.enforcer.testsupport;
 import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
@@ -23,6 +24,7 @@ public final class FakeHost implements Host {
     private final Set<ProcessId> ended = new HashSet<>();
     private volatile long ticks = 1_000_000;
     private volatile String watchesOnly;
+    private volatile String machine;
     private volatile List<String> missingRights = List.of();
     public final List<Action> performed = new ArrayList<>();
 
@@ -71,18 +73,24 @@ public final class FakeHost implements Host {
         return this;
     }
 
+    /** From now on it is this machine. */
+    public FakeHost is(String identity) {
+        machine = identity;
+        return this;
+    }
+
     @Override
     public String name() {
         return name;
     }
 
     @Override
-    public Look look(Set<ProcessId> asked) throws InterruptedException {
+    public Look look(Set<ProcessId> asked) throws UnreachableException, InterruptedException {
         try {
             var snapshot = view.call();
             var ended = asked.stream().filter(this.ended::contains).collect(Collectors.toSet());
-            return new Look(snapshot, "fake", null, ticks, ended, missingRights, watchesOnly, null);
-        } catch (InterruptedException | RuntimeException e) {
+            return new Look(snapshot, "fake", null, ticks, ended, missingRights, watchesOnly, machine);
+        } catch (UnreachableException | InterruptedException | RuntimeException e) {
             throw e;
         } catch (Exception e) {
             throw new IllegalStateException(e);
