@@ -38,7 +38,7 @@ public final class Enforcer {
     private final Grace grace;
     private final ActionExecutor executor;
     private final List<Consumer<CycleReport>> listeners;
-    private final ProblemLog problems = new ProblemLog();
+    private final ProblemLog problems;
     private final AtomicBoolean running = new AtomicBoolean();
     private final long createdAt;
     private volatile @Nullable Latest latest;
@@ -52,6 +52,7 @@ public final class Enforcer {
      * @param restraint what holds it back
      * @param lookTimeout how long a host may take to be looked at
      * @param actTimeout how long a host may take to do its part
+     * @param quiet whether the log says nothing of hosts that do not answer
      */
     public record Setup(
             Supplier<List<Host>> hosts,
@@ -61,7 +62,21 @@ public final class Enforcer {
             boolean signals,
             Restraint restraint,
             Duration lookTimeout,
-            Duration actTimeout) {}
+            Duration actTimeout,
+            boolean quiet) {
+        /** One that logs everything. */
+        public Setup(
+                Supplier<List<Host>> hosts,
+                boolean remote,
+                Policy policy,
+                ServiceMode mode,
+                boolean signals,
+                Restraint restraint,
+                Duration lookTimeout,
+                Duration actTimeout) {
+            this(hosts, remote, policy, mode, signals, restraint, lookTimeout, actTimeout, false);
+        }
+    }
 
     /**
      * Puts it together.
@@ -74,6 +89,7 @@ public final class Enforcer {
         this.journal = journal;
         this.listeners = List.copyOf(listeners);
         workers = new Workers(setup.hosts(), setup.remote());
+        problems = new ProblemLog(setup.quiet());
         collector = new Collector(setup.lookTimeout(), ticker);
         grace = new Grace(setup.restraint(), ticker);
         var limits = new ActionExecutor.Limits(

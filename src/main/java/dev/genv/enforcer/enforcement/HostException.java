@@ -4,6 +4,9 @@ package dev.genv.enforcer.enforcement;
 final class HostException extends Exception {
     private static final long serialVersionUID = 1L;
 
+    /** Of a host that was left out of a cycle, for it still does what an earlier one asked of it. */
+    static final String BUSY = "busy";
+
     private final String code;
 
     HostException(String message) {

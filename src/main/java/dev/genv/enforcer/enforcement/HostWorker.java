@@ -45,7 +45,7 @@ final class HostWorker {
         if (!busyWith.compareAndSet(null, turn)) {
             var last = failure;
             throw new HostException(
-                    "busy",
+                    HostException.BUSY,
                     "still busy with an earlier cycle, so it was left out of this one"
                             + (last == null ? "" : "; before that: " + last.getMessage()));
         }

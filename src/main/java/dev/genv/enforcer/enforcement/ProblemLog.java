@@ -10,16 +10,41 @@ import org.jboss.logging.Logger;
 /** Tells the log what could not be seen or judged, once when it begins and once when it is over. */
 final class ProblemLog {
     private static final Logger LOG = Logger.getLogger(ProblemLog.class);
+    private final boolean quiet;
     private Set<HostProblem> known = Set.of();
+
+    /**
+     * Prepares it.
+     *
+     * @param quiet whether nothing is said of hosts that do not answer
+     */
+    ProblemLog(boolean quiet) {
+        this.quiet = quiet;
+    }
 
     void tell(List<HostReport> hosts) {
         var now = new LinkedHashSet<HostProblem>();
         for (var host : hosts) {
-            host.problems().forEach(problem -> now.add(new HostProblem(host.host(), problem)));
+            if (host.reached()) {
+                host.problems().forEach(problem -> now.add(new HostProblem(host.host(), problem)));
+            } else if (!quiet) {
+                now.add(told(host));
+            }
         }
         LogLines.bounded(lines(now, known), "problems").forEach(LOG::warn);
         LogLines.bounded(lines(known, now), "problems").forEach(line -> LOG.infof("Over: %s", line));
         known = now;
+    }
+
+    /** What is said of a host that does not answer changes from cycle to cycle, if only by when it is tried again. */
+    private HostProblem told(HostReport unreachable) {
+        var why = unreachable.problems().getFirst();
+        return known.stream()
+                .filter(problem -> problem.host().equals(unreachable.host()))
+                .filter(problem -> why.code().equals(HostException.BUSY)
+                        || problem.problem().code().equals(why.code()))
+                .findFirst()
+                .orElse(new HostProblem(unreachable.host(), why));
     }
 
     /** What is told is harmless already; what tells two problems apart is not shortened any further. */

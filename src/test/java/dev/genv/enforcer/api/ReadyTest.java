@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.Pace;
 import dev.genv.enforcer.enforcement.Restraint;
 import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.enforcement.Ticker;
+import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.DeviceLimits;
@@ -25,24 +26,43 @@ import org.junit.jupiter.api.Test;
 class ReadyTest {
     private static final Duration LONG = Duration.ofMinutes(1);
     private final FakeHost host = new FakeHost(HostBuilder.host("gpu-1"));
-    private final Enforcer enforcer = new Enforcer(
-            new Enforcer.Setup(
-                    () -> List.of(host),
-                    false,
-                    new Policy(Map.of(), new DeviceLimits(null, Map.of())),
-                    ServiceMode.ENFORCE,
-                    true,
-                    Restraint.NONE,
-                    LONG,
-                    LONG),
-            new Journal(10),
-            Ticker.ofSystem(),
-            List.of());
+    private final FakeHost other = new FakeHost(HostBuilder.host("gpu-2"));
+    private final Enforcer enforcer = enforcer(false, host);
+    private final Enforcer fleet = enforcer(true, host, other);
     private final Ready ready = new Ready(enforcer, new Pace(LONG, LONG));
+
+    private static Enforcer enforcer(boolean remote, FakeHost... hosts) {
+        var setup = new Enforcer.Setup(
+                () -> List.of(hosts),
+                remote,
+                new Policy(Map.of(), new DeviceLimits(null, Map.of())),
+                ServiceMode.ENFORCE,
+                true,
+                Restraint.NONE,
+                LONG,
+                LONG);
+        return new Enforcer(setup, new Journal(10), Ticker.ofSystem(), List.of());
+    }
 
     @AfterEach
     void stop() {
         enforcer.stop();
+        fleet.stop();
+    }
+
+    @Test
+    void ofManyMachinesOneThatIsSeenIsEnoughAndTheOthersAreNamed() {
+        var ofFleet = new Ready(fleet, new Pace(LONG, LONG));
+        host.looksLike(() -> {
+            throw new UnreachableException("host_unreachable", "refused");
+        });
+        fleet.runCycle();
+        assertThat(ofFleet.call().getStatus()).isEqualTo(Status.UP);
+        assertThat(ofFleet.call().getData().orElseThrow()).containsEntry("gpu-1", "refused");
+
+        other.lacks("KILL");
+        fleet.runCycle();
+        assertThat(ofFleet.call().getStatus()).isEqualTo(Status.DOWN);
     }
 
     @Test

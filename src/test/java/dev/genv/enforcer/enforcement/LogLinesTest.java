@@ -76,7 +76,7 @@ class LogLinesTest {
                                 .map(number -> new Problem("entry_unreadable", "entry " + number))
                                 .toArray(Problem[]::new)))
                 .toList();
-        var problems = new ProblemLog();
+        var problems = new ProblemLog(false);
         try (var log = LogRecords.of(ProblemLog.class.getName())) {
             problems.tell(reports);
             assertThat(log.lines())
@@ -90,6 +90,36 @@ class LogLinesTest {
                     .hasSize(202)
                     .contains("Over: [gpu-0] entry_unreadable: entry 0")
                     .endsWith("Over: and 400 more problems");
+        }
+    }
+
+    /** It is tried again in nine seconds, then in eight, then in seven. */
+    @Test
+    void aHostThatDoesNotAnswerIsToldOnce() {
+        var problems = new ProblemLog(false);
+        try (var log = LogRecords.of(ProblemLog.class.getName())) {
+            problems.tell(List.of(unreachable("host_unreachable", "refused; next try in 9 s")));
+            problems.tell(List.of(unreachable("host_unreachable", "refused; next try in 8 s")));
+            problems.tell(List.of(unreachable("busy", "still busy")));
+            assertThat(log.lines()).containsExactly("[gpu-1] host_unreachable: refused; next try in 9 s");
+            problems.tell(List.of(unreachable("host_key_changed", "another key")));
+            problems.tell(List.of(report("gpu-1")));
+            assertThat(log.lines().subList(1, 4))
+                    .containsExactly(
+                            "[gpu-1] host_key_changed: another key",
+                            "Over: [gpu-1] host_unreachable: refused; next try in 9 s",
+                            "Over: [gpu-1] host_key_changed: another key");
+        }
+    }
+
+    @Test
+    void whoWantsItQuietIsNotToldOfHostsThatDoNotAnswer() {
+        var problems = new ProblemLog(true);
+        try (var log = LogRecords.of(ProblemLog.class.getName())) {
+            problems.tell(List.of(
+                    unreachable("host_unreachable", "refused"),
+                    report("gpu-2", new Problem("state_unreadable", "envs.json: is a link"))));
+            assertThat(log.lines()).containsExactly("[gpu-2] state_unreadable: envs.json: is a link");
         }
     }
 
@@ -148,6 +178,10 @@ class LogLinesTest {
         var action = new Action.Terminate("gpu-1", process(pid).in(eid).uses(0).build());
         return new ActionRecord(
                 new PlannedAction(action, List.of(violation("x")), true), Result.of(Outcome.SIGNALLED), Instant.EPOCH);
+    }
+
+    private static HostReport unreachable(String code, String why) {
+        return HostReport.unreachable(Snapshot.unseen("gpu-1", new Problem(code, why)), null, Duration.ZERO);
     }
 
     private static HostReport report(String host, Problem... problems) {

@@ -1,0 +1,59 @@
+package dev.genv.enforcer.telemetry;
+
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.HostReport;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.MultiGauge;
+import io.micrometer.core.instrument.Tags;
+import java.time.Duration;
+import java.util.function.ToDoubleFunction;
+
+/** How each host was in the last cycle. A host that is no longer in the list is no longer among them. */
+public final class HostMetrics {
+    private static final double NANOS_PER_SECOND = Duration.ofSeconds(1).toNanos();
+
+    private final MultiGauge up;
+    private final MultiGauge complete;
+    private final MultiGauge look;
+    private final MultiGauge processes;
+    private final MultiGauge devices;
+    private final MultiGauge environments;
+
+    public HostMetrics(MeterRegistry registry) {
+        up = gauge(registry, "up", "Whether the host answered in the last cycle");
+        complete = gauge(registry, "complete", "Whether all of the host could be seen in the last cycle");
+        look = MultiGauge.builder("genv.enforcer.host.look.duration")
+                .description("How long the last look at the host took, or was waited for")
+                .baseUnit("seconds")
+                .register(registry);
+        processes = gauge(registry, "gpu.processes", "Processes on the host's devices, as the last look saw them");
+        devices = gauge(registry, "devices", "Devices that the host's GPU tool lists");
+        environments = gauge(registry, "environments", "Environments that are active on the host");
+    }
+
+    private static MultiGauge gauge(MeterRegistry registry, String name, String description) {
+        return MultiGauge.builder("genv.enforcer.host." + name)
+                .description(description)
+                .register(registry);
+    }
+
+    public void record(CycleReport report) {
+        if (report.hosts().isEmpty() && report.error() != null) {
+            return; // a cycle that broke off says nothing of any host
+        }
+        show(up, report, host -> host.reached() ? 1 : 0);
+        show(complete, report, host -> host.isComplete() ? 1 : 0);
+        show(look, report, host -> host.duration().toNanos() / NANOS_PER_SECOND);
+        show(processes, report, host -> host.snapshot().processes().size());
+        show(devices, report, host -> host.snapshot().listedDevices().size());
+        show(environments, report, host -> host.snapshot().environments().size());
+    }
+
+    private static void show(MultiGauge gauge, CycleReport report, ToDoubleFunction<HostReport> value) {
+        gauge.register(
+                report.hosts().stream()
+                        .map(host -> MultiGauge.Row.of(Tags.of("host", host.host()), () -> value.applyAsDouble(host)))
+                        .toList(),
+                true);
+    }
+}

@@ -1,0 +1,84 @@
+package dev.genv.enforcer.telemetry;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.Host;
+import dev.genv.enforcer.enforcement.Journal;
+import dev.genv.enforcer.enforcement.Restraint;
+import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.enforcement.Ticker;
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.testsupport.FakeHost;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class HostMetricsTest {
+    private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+    private final List<Host> hosts = new ArrayList<>();
+    private final FakeHost one = new FakeHost(
+            host("gpu-1").devices(2).with(env("a")).with(process(1).in("a").uses(0)));
+    private final FakeHost other = new FakeHost(host("gpu-2"));
+    private final Enforcer enforcer = new Enforcer(
+            new Enforcer.Setup(
+                    () -> List.copyOf(hosts),
+                    true,
+                    new Policy(Map.of(), DeviceLimits.NONE),
+                    ServiceMode.AUDIT,
+                    true,
+                    Restraint.NONE,
+                    Duration.ofMinutes(1),
+                    Duration.ofMinutes(1)),
+            new Journal(10),
+            Ticker.ofSystem(),
+            List.of(new HostMetrics(registry)::record));
+
+    @Test
+    void tellsOfEachHostHowItIs() {
+        hosts.addAll(List.of(one, other));
+        other.looksLike(() -> {
+            throw new UnreachableException("host_unreachable", "refused");
+        });
+        enforcer.runCycle();
+        assertThat(value("up", "gpu-1")).isEqualTo(1);
+        assertThat(value("complete", "gpu-1")).isEqualTo(1);
+        assertThat(value("gpu.processes", "gpu-1")).isEqualTo(1);
+        assertThat(value("devices", "gpu-1")).isEqualTo(2);
+        assertThat(value("environments", "gpu-1")).isEqualTo(1);
+        assertThat(value("look.duration", "gpu-1")).isPositive();
+        assertThat(value("up", "gpu-2")).isZero();
+        assertThat(value("complete", "gpu-2")).isZero();
+
+        other.shows(host("gpu-2"));
+        enforcer.runCycle();
+        enforcer.runCycle();
+        assertThat(value("up", "gpu-2")).isEqualTo(1);
+    }
+
+    @Test
+    void aHostThatLeftTheListIsGone() {
+        hosts.addAll(List.of(one, other));
+        enforcer.runCycle();
+        hosts.remove(other);
+        enforcer.runCycle();
+        assertThat(registry.find("genv.enforcer.host.up").gauges())
+                .singleElement()
+                .satisfies(gauge -> assertThat(gauge.getId().getTag("host")).isEqualTo("gpu-1"));
+    }
+
+    private double value(String name, String host) {
+        return registry.get("genv.enforcer.host." + name)
+                .tag("host", host)
+                .gauge()
+                .value();
+    }
+}
