@@ -38,6 +38,9 @@ final class HostTestimony {
         if (!snapshot.knows(Part.ENVIRONMENTS)) {
             return;
         }
+        if (before != null && ticks < before) {
+            forget(); // it was started anew since: what lived then is dead, and the same numbers mean others now
+        }
         hearPids(snapshot.environments());
         var living = snapshot.environmentsById();
         var named = snapshot.processesByEnvironment().keySet();
@@ -117,6 +120,13 @@ final class HostTestimony {
                 .filter(eid -> !living.contains(eid) && !named.contains(eid))
                 .toList();
         gone.stream().limit(Math.max(0, gone.size() - MOST_GONE)).forEach(environments::remove);
+    }
+
+    private void forget() {
+        environments.clear();
+        unlisted.clear();
+        listed = Set.of();
+        before = null;
     }
 
     private static void dropOldest(Set<Integer> keys, int count) {

@@ -314,6 +314,17 @@ class GraceTest {
         assertThat(node.performed).isEmpty();
     }
 
+    /** Over SSH we outlive the machine: what it said before it was started anew is about others by the same numbers. */
+    @Test
+    void aMachineThatWasStartedAnewHasNoPast() {
+        node.at(1_000_000);
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        node.at(500);
+        shows(at(10), at(a().attached(1), inA().uses(0)));
+
+        assertThat(node.performed).hasSize(1);
+    }
+
     /** He writes the pid of another user into his entry, so that he looks like a stranger in it. */
     @Test
     void nobodyMakesHimselfAStranger() {
