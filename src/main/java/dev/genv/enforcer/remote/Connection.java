@@ -1,0 +1,106 @@
+package dev.genv.enforcer.remote;
+
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.remote.Answer.Broken;
+import dev.genv.enforcer.remote.Link.NotOpenedException;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The connection to a host: made for the first command, kept for the next ones, made anew when it is lost. A host that cannot
+ * be reached, or lets commands hang, is left alone for a while.
+ */
+final class Connection implements Exchange, AutoCloseable {
+    private final Dial dial;
+    private final BackOff backOff;
+    private final ReentrantLock turn = new ReentrantLock();
+    private volatile @Nullable Link link;
+    private volatile boolean closed;
+
+    Connection(Dial dial, BackOff backOff) {
+        this.dial = dial;
+        this.backOff = backOff;
+    }
+
+    /** Logs in on the host. */
+    interface Dial {
+        Link connect() throws UnreachableException, InterruptedException;
+    }
+
+    @Override
+    public Answer run(Request request) throws UnreachableException, InterruptedException {
+        turn.lockInterruptibly();
+        try {
+            if (closed) {
+                throw new UnreachableException("connection_lost", "it was closed on this side");
+            }
+            backOff.check();
+            var answer = answer(request);
+            judge(answer.broken());
+            return answer;
+        } finally {
+            turn.unlock();
+        }
+    }
+
+    private Answer answer(Request request) throws UnreachableException, InterruptedException {
+        var kept = link;
+        if (kept != null && kept.isUp()) {
+            try {
+                return kept.run(request);
+            } catch (NotOpenedException e) {
+                if (e.isLate()) {
+                    throw failed(e);
+                }
+                // The server was started anew, say. The host has heard nothing of it: it can be said again.
+            }
+        }
+        try {
+            return connect().run(request);
+        } catch (NotOpenedException e) {
+            throw failed(e);
+        }
+    }
+
+    private Link connect() throws UnreachableException, InterruptedException {
+        try {
+            var made = dial.connect();
+            link = made;
+            if (closed) {
+                made.close();
+            }
+            return made;
+        } catch (UnreachableException e) {
+            backOff.failed(e);
+            throw e;
+        }
+    }
+
+    private UnreachableException failed(NotOpenedException e) {
+        var failure = new UnreachableException(e.isLate() ? "timeout" : "ssh_failed", e.getMessage(), e);
+        backOff.failed(failure);
+        return failure;
+    }
+
+    private void judge(@Nullable Broken broken) {
+        if (broken == null) {
+            backOff.reset();
+            return;
+        }
+        var failure = new UnreachableException(broken.code(), broken.detail());
+        switch (broken.code()) {
+            case "timeout", "answer_too_long" -> backOff.failed(failure);
+            default -> backOff.stumbled(failure);
+        }
+    }
+
+    /** Breaks off what is under way, for good. */
+    @Override
+    public void close() {
+        closed = true;
+        var kept = link;
+        if (kept != null) {
+            kept.close();
+        }
+    }
+}

@@ -1,0 +1,114 @@
+package dev.genv.enforcer.remote;
+
+import com.jcraft.jsch.JSch;
+import com.jcraft.jsch.JSchException;
+import com.jcraft.jsch.Session;
+import dev.genv.enforcer.enforcement.UnreachableException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Hashtable;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+
+/** Logs in on hosts. One for the fleet, used by many threads. */
+final class Dialer {
+    private static final int KEEP_ALIVE_MILLIS = 15_000;
+    private static final int MOST_UNANSWERED = 2;
+
+    @SuppressWarnings("JdkObsolete") // JSch wants one
+    private static final Hashtable<String, String> TERMS = new Hashtable<>(Map.ofEntries(
+            Map.entry("StrictHostKeyChecking", "yes"),
+            Map.entry("HashKnownHosts", "no"),
+            Map.entry("prefer_known_host_key_types", "yes"),
+            Map.entry("PreferredAuthentications", "publickey"),
+            Map.entry("enable_auth_none", "no"),
+            Map.entry("ClearAllForwardings", "yes"),
+            Map.entry("compression.s2c", "none"),
+            Map.entry("compression.c2s", "none"),
+            // Otherwise each connection tries out a key pair of every kind that it offers.
+            Map.entry("CheckKexes", "")));
+
+    private final JSch jsch = new JSch();
+    private final KeyFiles keyFiles;
+    private final Lookup lookup;
+    private final Duration timeout;
+
+    Dialer(KeyFiles keyFiles, Lookup lookup, Duration timeout) {
+        this.keyFiles = keyFiles;
+        this.lookup = lookup;
+        this.timeout = timeout;
+    }
+
+    /**
+     * Logs in on the last hop, by way of those before.
+     *
+     * @throws UnreachableException where that fails, or is not done in time
+     */
+    Link connect(List<Hop> hops) throws UnreachableException, InterruptedException {
+        var lifeline = new Lifeline();
+        var deadline = Deadline.in(timeout);
+        try {
+            return Attempt.within(timeout, () -> open(hops, lifeline, deadline), lifeline::cut);
+        } catch (TimeoutException e) {
+            var words = "no connection within " + timeout.toMillis() + " ms: " + lifeline.stage();
+            throw new UnreachableException("connect_timeout", words, e);
+        } catch (ExecutionException e) {
+            lifeline.cut();
+            if (e.getCause() instanceof UnreachableException failure) {
+                throw failure;
+            }
+            throw new UnreachableException("ssh_failed", "SSH with it failed: " + e.getCause(), e);
+        }
+    }
+
+    private Link open(List<Hop> hops, Lifeline lifeline, Deadline deadline) throws UnreachableException {
+        var sessions = new ArrayList<Session>();
+        for (var hop : hops) {
+            try {
+                sessions.add(open(hop, sessions, lifeline, deadline));
+            } catch (UnreachableException e) {
+                if (hop == hops.getLast()) {
+                    throw e;
+                }
+                throw new UnreachableException(e.code(), "on the way, at " + hop.name() + ": " + e.getMessage(), e);
+            }
+        }
+        return new Link(sessions.getLast(), lifeline);
+    }
+
+    private Session open(Hop hop, List<Session> before, Lifeline lifeline, Deadline deadline) throws UnreachableException {
+        var known = knownKeys(hop);
+        Session session = null;
+        try {
+            session = jsch.getSession(hop.user(), hop.host(), hop.port());
+            session.setConfig(TERMS);
+            session.setHostKeyRepository(known);
+            session.setHostKeyAlias(hop.keyAlias());
+            session.setIdentityRepository(keyFiles.identities(hop.identities()));
+            session.setThreadFactory(Thread.ofVirtual().name("ssh").factory());
+            session.setServerAliveInterval(KEEP_ALIVE_MILLIS);
+            session.setServerAliveCountMax(MOST_UNANSWERED);
+            session.setSocketFactory(new DirectSockets(lookup, lifeline, deadline));
+            if (!before.isEmpty()) {
+                session.setProxy(new JumpProxy(before.getLast()));
+            }
+            session.connect(deadline.millis());
+            return session;
+        } catch (JSchException | RuntimeException e) {
+            throw new Failures(jsch, hop, known).of(e, session == null ? null : session.getHostKey());
+        } catch (IOException e) {
+            throw Failures.login(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private KeyRing knownKeys(Hop hop) throws UnreachableException {
+        try {
+            return keyFiles.knownHosts(hop.knownHosts());
+        } catch (IOException e) {
+            throw new UnreachableException("host_key_unknown", "its key cannot be compared: " + e.getMessage(), e);
+        }
+    }
+}

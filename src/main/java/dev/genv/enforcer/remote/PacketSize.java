@@ -1,0 +1,35 @@
+package dev.genv.enforcer.remote;
+
+import com.jcraft.jsch.Channel;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * The size of the packets that the other side of a channel would like. JSch believes it and sets aside a buffer of that
+ * size, up to 2 GiB, which one host could use to take the memory of all; and it offers no way to say otherwise.
+ */
+final class PacketSize {
+    private static final int LARGEST = 32 << 10;
+    private static final VarHandle FIELD = field();
+
+    private PacketSize() {}
+
+    /** Brings it within bounds. */
+    static void limit(Channel channel) {
+        FIELD.setVolatile(channel, Math.clamp((int) FIELD.getVolatile(channel), 0, LARGEST));
+    }
+
+    /** Whether it was ever said, which is when the channel was opened. */
+    static boolean isKnown(Channel channel) {
+        return (int) FIELD.getVolatile(channel) != 0;
+    }
+
+    private static VarHandle field() {
+        try {
+            return MethodHandles.privateLookupIn(Channel.class, MethodHandles.lookup())
+                    .findVarHandle(Channel.class, "rmpsize", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+}
