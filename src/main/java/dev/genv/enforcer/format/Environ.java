@@ -30,6 +30,11 @@ public final class Environ {
                 id = Arrays.copyOfRange(environ, start + VARIABLE.length, end);
             }
         }
+        return named(id);
+    }
+
+    /** The membership that this value of the variable is. */
+    static Membership named(byte[] id) {
         return id.length == 0 ? new Membership.Outside() : new Membership.InEnvironment(text(id));
     }
 

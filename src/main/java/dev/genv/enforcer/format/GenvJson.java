@@ -23,7 +23,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** JSON as Python's {@code json.dumps(…, indent=2)} writes it, byte for byte; read with limits. */
+/** JSON as Python's {@code json.dumps} writes it, byte for byte; read with limits. */
 public final class GenvJson {
     /** genv's own files are five levels deep. */
     private static final int DEEPEST = 64;
@@ -35,6 +35,7 @@ public final class GenvJson {
     private static final ObjectMapper MAPPER = mapper(MOST_TOKENS);
     private static final ObjectMapper FLEET_MAPPER = mapper(MOST_TOKENS_OF_A_FLEET);
     private static final ObjectWriter WRITER = MAPPER.writer(pythonsForm()).with(new DeleteEscaped());
+    private static final ObjectWriter LINE_WRITER = MAPPER.writer(pythonsLine()).with(new DeleteEscaped());
 
     private GenvJson() {}
 
@@ -89,10 +90,19 @@ public final class GenvJson {
                 : " (line %d, column %d)".formatted(location.getLineNr(), location.getColumnNr());
     }
 
-    /** Writes in genv's form: without a newline at the end, as genv does it. */
+    /** Writes in the form of genv's files: without a newline at the end, as genv does it. */
     public static byte[] write(JsonNode node) {
+        return write(node, WRITER);
+    }
+
+    /** Writes as Python's {@code json.dumps(…)} does: one line, in ASCII, without a newline at the end. */
+    public static String writeLine(JsonNode node) {
+        return new String(write(node, LINE_WRITER), StandardCharsets.US_ASCII);
+    }
+
+    private static byte[] write(JsonNode node, ObjectWriter writer) {
         try {
-            return WRITER.writeValueAsBytes(node);
+            return writer.writeValueAsBytes(node);
         } catch (JsonProcessingException e) {
             throw new IllegalStateException("a tree that was read cannot be written", e);
         }
@@ -115,11 +125,19 @@ public final class GenvJson {
 
     private static DefaultPrettyPrinter pythonsForm() {
         var indenter = new DefaultIndenter("  ", "\n");
-        return new DefaultPrettyPrinter(Separators.createDefaultInstance()
-                        .withObjectFieldValueSpacing(Spacing.AFTER)
-                        .withObjectEmptySeparator("")
-                        .withArrayEmptySeparator(""))
-                .withArrayIndenter(indenter)
-                .withObjectIndenter(indenter);
+        return new DefaultPrettyPrinter(separators()).withArrayIndenter(indenter).withObjectIndenter(indenter);
+    }
+
+    private static DefaultPrettyPrinter pythonsLine() {
+        var separators =
+                separators().withObjectEntrySpacing(Spacing.AFTER).withArrayValueSpacing(Spacing.AFTER);
+        return new DefaultPrettyPrinter(separators).withArrayIndenter(null).withObjectIndenter(null);
+    }
+
+    private static Separators separators() {
+        return Separators.createDefaultInstance()
+                .withObjectFieldValueSpacing(Spacing.AFTER)
+                .withObjectEmptySeparator("")
+                .withArrayEmptySeparator("");
     }
 }

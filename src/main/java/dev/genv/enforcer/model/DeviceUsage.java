@@ -7,4 +7,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param memory null where the driver does not tell
  */
-public record DeviceUsage(int device, @Nullable Memory memory) {}
+public record DeviceUsage(int device, @Nullable Memory memory) {
+
+    /** Both together; unknown where one of them is. */
+    public DeviceUsage plus(DeviceUsage other) {
+        return new DeviceUsage(device, memory == null || other.memory == null ? null : memory.plus(other.memory));
+    }
+}

@@ -57,19 +57,13 @@ public record GpuListing(
                         "nvidia-smi lists process %d on %s, which is none of its devices"
                                 .formatted(line.pid(), GpuComplaints.shown(line.uuid())));
             } else {
+                // With MIG a process can have several lines for one device.
                 byPid.computeIfAbsent(line.pid(), _ -> new TreeMap<>())
-                        .merge(index.get(), new DeviceUsage(index.get(), line.memory()), GpuListing::sum);
+                        .merge(index.get(), new DeviceUsage(index.get(), line.memory()), DeviceUsage::plus);
             }
         }
         var usage = new LinkedHashMap<Integer, List<DeviceUsage>>();
         byPid.forEach((pid, uses) -> usage.put(pid, List.copyOf(uses.values())));
         return usage;
-    }
-
-    /** With MIG a process can have several lines for one device. */
-    private static DeviceUsage sum(DeviceUsage one, DeviceUsage other) {
-        var first = one.memory();
-        var second = other.memory();
-        return new DeviceUsage(one.device(), first == null || second == null ? null : first.plus(second));
     }
 }

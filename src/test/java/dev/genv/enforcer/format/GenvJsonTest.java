@@ -52,6 +52,21 @@ class GenvJsonTest {
                 }""");
     }
 
+    /** Each of these is what Python 3 prints for {@code json.dumps(json.loads(text))}. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{}",
+                "[]",
+                "null",
+                "{\"a\": [1, 2, {}], \"b\": {\"c\": null, \"d\": []}, \"g\": [[], [{\"h\": true}]]}",
+                "\"\\u00e9\\u007f\\ud83d\\ude00\\\"\\n/\"",
+                "[1.5, 1.0, -12]",
+            })
+    void writesALineAsPythonDoes(String text) throws UnreadableException {
+        assertThat(GenvJson.writeLine(GenvJson.read(text.getBytes(UTF_8)))).isEqualTo(text);
+    }
+
     @Test
     void escapesAnyTextOfAnyLength() {
         var random = new Random(1);

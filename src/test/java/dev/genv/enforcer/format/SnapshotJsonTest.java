@@ -128,7 +128,6 @@ class SnapshotJsonTest {
                 "{'pid': 1, 'used_gpu_memory': [{'gpu_memory': '1mi'}]}        | index",
                 "{'pid': 1, 'used_gpu_memory': [{'index': 0, 'gpu_memory': 5}]}     | gpu_memory",
                 "{'pid': 1, 'used_gpu_memory': [{'index': 0, 'gpu_memory': 'x'}]}   | cannot be read: x",
-                "{'pid': 1, 'used_gpu_memory': [{'index': 0}, {'index': 0}]}        | names device 0 twice",
             })
     void refusesAProcessThatCannotBeRead(String process, String why) {
         assertThatThrownBy(() -> read(processes(process.replace('\'', '"'))))

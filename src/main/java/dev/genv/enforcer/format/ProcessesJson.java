@@ -1,0 +1,94 @@
+package dev.genv.enforcer.format;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.model.DeviceUsage;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProcessId;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The processes of a snapshot that genv printed. An entry that cannot be read costs itself, a field that cannot be read
+ * that field, and nothing else.
+ *
+ * @param processes each with what it says of itself as its membership; uids and start times are unknown
+ * @param unread how many processes, or devices that they use, could not be read
+ */
+public record ProcessesJson(List<GpuProcess> processes, int unread, List<Problem> problems) {
+
+    /**
+     * Reads {@code {"processes": […]}}.
+     *
+     * @throws UnreadableException where it is of another shape
+     */
+    public static ProcessesJson of(JsonNode root) throws UnreadableException {
+        var byPid = new LinkedHashMap<Integer, GpuProcess>();
+        var problems = new ArrayList<Problem>();
+        var unread = 0;
+        for (var entry : new Fields(root).array("processes")) {
+            try {
+                var fields = new Fields(entry);
+                var pid = fields.index("pid");
+                var lenient = new Lenient("process " + pid, problems);
+                var used = fields.array("used_gpu_memory");
+                var usage = usage(used, lenient);
+                unread += used.size() - usage.size();
+                var process = new GpuProcess(
+                        new ProcessId(pid, 0), null, "", membership(entry.path("eid"), lenient), merged(usage));
+                if (byPid.putIfAbsent(pid, process) != null) {
+                    throw new UnreadableException(pid + " is there more than once");
+                }
+            } catch (UnreadableException e) {
+                Entries.report(problems, Entries.problem("a process", e));
+                unread++;
+            }
+        }
+        return new ProcessesJson(List.copyOf(byPid.values()), unread, List.copyOf(problems));
+    }
+
+    private static List<DeviceUsage> usage(List<JsonNode> entries, Lenient lenient) {
+        var usage = new ArrayList<DeviceUsage>();
+        for (var entry : entries) {
+            var device = lenient.read(() -> new Fields(entry).index("index"));
+            if (device != null) {
+                usage.add(new DeviceUsage(device, lenient.read(() -> memory(new Fields(entry)))));
+            }
+        }
+        return usage;
+    }
+
+    /** With MIG a process can be on one device several times. */
+    private static List<DeviceUsage> merged(List<DeviceUsage> usage) {
+        var byDevice = new TreeMap<Integer, DeviceUsage>();
+        usage.forEach(use -> byDevice.merge(use.device(), use, DeviceUsage::plus));
+        return List.copyOf(byDevice.values());
+    }
+
+    private static Membership membership(JsonNode eid, Lenient lenient) {
+        if (eid.isTextual()) {
+            return Environ.named(eid.textValue().getBytes(StandardCharsets.UTF_8));
+        }
+        if (eid.isNull() || eid.isMissingNode()) {
+            return new Membership.Outside();
+        }
+        lenient.tell("has an eid that is not text");
+        return new Membership.Unknown("its environment's id is not text");
+    }
+
+    /** What the driver does not tell, genv writes as {@code [N/A]mi}. */
+    private static @Nullable Memory memory(Fields usage) throws UnreadableException {
+        var text = usage.textOrNull("gpu_memory");
+        if (text == null || text.startsWith("[")) {
+            return null;
+        }
+        return Memory.parse(text)
+                .orElseThrow(() -> new UnreadableException("has an amount of memory that cannot be read: " + text));
+    }
+}
