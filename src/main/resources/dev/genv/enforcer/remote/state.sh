@@ -1,0 +1,171 @@
+# shellcheck shell=sh
+# Reads genv's state, in a directory where every user can do what he likes.
+
+state() { # both files as they stood at one moment, and who is alive of whom they tell
+  if [ -w "$STATE" ]; then say writable yes; else say writable no; fi
+  if ! [ -e "$STATE" ] && ! [ -L "$STATE" ]; then
+    say directory absent
+  elif ! enter; then
+    say directory unusable "$why"
+  else
+    ours=''
+    [ -z "$ACTS" ] || charge
+    set -- "$directory"
+    if [ -n "$ours" ] || { enter && [ "$directory" = "$1" ]; }; then
+      say directory there "$directory" "$born"
+      contents
+    else
+      say directory unusable 'is replaced while it is looked at'
+    fi
+  fi
+  cd /
+  clock
+  say read "$now"
+}
+
+charge() { # whether we may act here; sets $ours if our own folder can be used, and goes there
+  other_enforcer
+  if own_folder; then
+    ours=1
+    lease
+  else
+    say folder unusable
+  fi
+}
+
+other_enforcer() { # an enforcer on the machine itself holds a file of its own, that nobody else can open
+  [ -f .genv-enforcer.lock ] && ! [ -L .genv-enforcer.lock ] || return 0
+  # shellcheck disable=SC2046
+  set -- $("$stat" -c '%u %a %h %i' .genv-enforcer.lock 2>/dev/null) "${directory#*:}"
+  [ "${1-} ${2-} ${3-}" = "$uid 600 1" ] || return 0
+  # It names its directory: one of another directory may have been moved here.
+  text=$("$dd" if=.genv-enforcer.lock iflag=nofollow,nonblock bs=64 count=1 status=none 2>/dev/null)
+  [ "$text" = "genv-enforcer of directory $5" ] || return 0
+  holders "$4"
+  for pid in $pids; do
+    while read -r key first _; do
+      # Nobody but us can hold it; whoever else seems to holds one of another file system.
+      if [ "$key $first" = "Uid: $uid" ]; then
+        say enforcer "$pid"
+        return
+      fi
+    done <"$PROC/$pid/status"
+  done 2>/dev/null
+}
+
+lease() { # who acts from afar says so for a while; whoever comes second waits until that is over
+  other='' until=0 clock_of=''
+  if [ -f lease ]; then
+    read -r other until clock_of _ <lease
+  fi
+  clock
+  case $until in '' | *[!0-9]*) until=0 ;; esac
+  if [ "$other" != "$LEASE" ] && [ "$clock_of" = "$boot" ] && [ "$until" -gt "$now" ]; then
+    say leased
+  else
+    printf '%s %s %s\n' "$LEASE" $((now + LEASE_TIME)) "$boot" >lease
+  fi
+}
+
+contents() { # in the directory, or in our folder in it
+  if [ -n "$ours" ]; then files=..; else files=.; fi
+  lock=unlocked
+  if [ -n "$ours" ]; then
+    allow "$LOCK_WAIT" 250
+    under_lock sight
+    if [ "$lock" = none ]; then
+      # Nobody holds what is not there; if it came meanwhile, somebody may have been writing.
+      sight
+      ! [ -e ../genv.lock ] || lock=unlocked
+    fi
+  fi
+  pids=
+  if [ "$lock" = timeout ]; then
+    holders "$("$stat" -c %i lock)"
+  fi
+  say lock "$lock"
+  blob holders "$(told "$pids")"
+  case $lock in held | none) ;; *) unlocked ;; esac
+  # shellcheck disable=SC2086
+  say envs $envs
+  # shellcheck disable=SC2086
+  say devices $devices
+  case $envs in 'present '*) alive ;; esac
+}
+
+sight() { # sets $envs and $devices
+  regard envs.json
+  envs=$seen envs_stamp=$stamp
+  regard devices.json
+  devices=$seen devices_stamp=$stamp
+}
+
+regard() { # NAME: sets $seen to what stands there, and $stamp to what the kernel says of it
+  stamp=
+  if [ -L "$files/$1" ]; then
+    seen='link'
+  elif ! [ -e "$files/$1" ]; then
+    seen=absent
+  else
+    stamp=$("$stat" -c '%s %f %h %d:%i %y %z' "$files/$1" 2>/dev/null)
+    name=$1
+    # shellcheck disable=SC2086
+    set -- $stamp 0 0 0
+    if [ $((0x$2 & 0170000)) -ne $((0100000)) ]; then
+      seen=irregular
+    elif [ "$3" -gt 1 ] && [ $((0x$2 & 04)) -eq 0 ]; then
+      seen="closed $3"
+    elif ! [ -r "$files/$name" ]; then
+      seen=denied
+    elif [ "$1" -gt $LARGEST ]; then
+      seen="large $LARGEST"
+    else
+      seen=$("$dd" if="$files/$name" iflag=nofollow,nonblock,fullblock bs=65536 count=$((LARGEST / 65536 + 1)) \
+        status=none 2>/dev/null | "$base64" -w0)
+      seen="present $1 ${#seen} $seen"
+      [ "$stamp" = "$("$stat" -c '%s %f %h %d:%i %y %z' "$files/$name" 2>/dev/null)" ] || seen=changed
+    fi
+  fi
+}
+
+unlocked() { # whoever holds the lock for ever must not escape: what stands still for a while is believed
+  clock
+  patience=$((now + 100))
+  sight
+  while :; do
+    one=$envs_stamp$envs other=$devices_stamp$devices
+    "$sleep" 0.05
+    sight
+    clock
+    if [ "$one" = "$envs_stamp$envs" ] && [ "$other" = "$devices_stamp$devices" ]; then
+      return
+    elif [ "$now" -ge $patience ]; then
+      [ "$one" = "$envs_stamp$envs" ] || envs=restless
+      [ "$other" = "$devices_stamp$devices" ] || devices=restless
+      return
+    fi
+  done
+}
+
+alive() { # which of the numbers in envs.json are processes, whose these are, and which kernels run
+  content=${envs##* }
+  pids=$({
+    (cd "$PROC" && printf '%s\n' [0-9]*)
+    printf %s "$content" | "$base64" -d | "$tr" -cs 0-9 '\n' | "$sort" -u
+  } | "$sort" | "$uniq" -d)
+  # shellcheck disable=SC2086
+  say alive $pids
+  if [ -n "$pids" ]; then
+    # shellcheck disable=SC2046,SC2086
+    blob uids "$(cd "$PROC" && "$grep" -s -H '^Uid:' $(printf '%s/status ' $pids) | "$base64" -w0)"
+  fi
+  if ! printf %s "$content" | "$base64" -d | "$tr" -d ' \t\r\n' | "$grep" -q -a -F '"kernel_ids":["'; then
+    say kernels none
+  elif [ -n "$SKIP_KERNELS" ]; then
+    say kernels skipped
+  else
+    allow 200 100
+    kernels
+    blob kernels "$code" "$answer"
+  fi
+}
