@@ -1,8 +1,10 @@
 package dev.genv.enforcer.observation;
 
+import dev.genv.enforcer.model.Problem;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -14,6 +16,8 @@ import java.util.stream.Stream;
  */
 public record ProtectedExecutable(Path path, String user) {
     public static final String EVERYBODY = "*";
+    static final String SETTING = "GENV_ENFORCER_PROTECTED_EXECUTABLES";
+    static final long ROOT_UID = 0;
     private static final String ROOT = "0";
     private static final Pattern VALUE = Pattern.compile("(/.*?[^@])(?:@([^@/:]+))?");
 
@@ -33,6 +37,37 @@ public record ProtectedExecutable(Path path, String user) {
                                     "/usr/bin/kwin_x11")
                             .map(path -> new ProtectedExecutable(Path.of(path), ROOT)))
             .toList();
+
+    /** All that are protected: these, and those that are built in. */
+    public static List<ProtectedExecutable> with(List<ProtectedExecutable> others) {
+        return Stream.concat(others.stream(), BUILT_IN.stream()).distinct().toList();
+    }
+
+    /** Whether it is protected whoever runs it. */
+    public boolean isEverybodys() {
+        return user.equals(EVERYBODY);
+    }
+
+    /** That there is no such file; nothing where nobody asked for it. */
+    public Optional<Problem> absent() {
+        return BUILT_IN.contains(this) ? Optional.empty() : Optional.of(unusable("there is no such file on this host"));
+    }
+
+    /** That not root alone decides what file that is. */
+    public Problem unusable(String why) {
+        return new Problem(
+                "protected_unusable",
+                "%s protects no process (it must be a file of root's that nobody else can write): %s; correct it, or take it out of %s"
+                        .formatted(path, why, SETTING));
+    }
+
+    /** That it cannot be told which file that is: its processes may be there all the same. */
+    public Problem unexamined(String why) {
+        return new Problem(
+                "protected_unusable",
+                "%s cannot be examined, so that no process is ended that could run it: %s; correct it, or take it out of %s"
+                        .formatted(path, why, SETTING));
+    }
 
     /**
      * Reads {@code path}, {@code path@user} or {@code path@*}.
