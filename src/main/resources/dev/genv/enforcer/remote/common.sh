@@ -62,6 +62,7 @@ begin() { # sets the programs, and when all must be over; fails where one of the
   umask 077
   cd /
   said=0 lacking=
+  printf '\n' # whatever a login says in front, it may not have ended its line
   clock
   finish=$((now + BUDGET))
   need base64 && base64=$found
@@ -96,7 +97,7 @@ me() { # who we are and what we may do
       CapEff:) capabilities=$first ;;
     esac
   done <"$PROC/self/status"
-  say me "$uid" "$capabilities" "$("$readlink" "$PROC/self/ns/pid")"
+  say me $$ "$uid" "$capabilities" "$("$readlink" "$PROC/self/ns/pid")"
 }
 
 stats() { # PIDS...: what the kernel says of each; none of it waits for the process
@@ -163,7 +164,7 @@ link_lock() { # in our folder, where nobody can exchange it: gives genv's lock a
   "$ln" -P -T ../genv.lock lock 2>/dev/null
 }
 
-under_lock() { # COMMAND: runs it with genv's lock held; sets $lock: held, none, timeout, or unusable WHY
+under_lock() { # COMMAND: runs it with genv's lock held; sets $lock: held, none, timeout SECONDS, or unusable WHY
   for _ in 1 2 3 4 5; do
     lock=none
     if ! link_lock; then
@@ -187,7 +188,7 @@ hold() { # COMMAND: the same, for the lock file at descriptor 9
   case $? in
     0) ;;
     1)
-      lock=timeout
+      lock="timeout $seconds"
       return
       ;;
     *)

@@ -158,7 +158,7 @@ query() { # NAME QUERY: sets $answer and $code
   if [ ${#answer} -gt 1048576 ]; then
     code=long answer=
   fi
-  blob gpu "$1" "$code" "$seconds" "$(printf %s "$answer${errors%"@$NONCE "*}" | "$base64" -w0)"
+  blob "gpu_$1" "$code" "$seconds" "$(printf %s "$answer${errors%"@$NONCE "*}" | "$base64" -w0)"
 }
 
 ask() { # QUERY [COMPLAIN]: what the tool says, or what it complains of

@@ -80,11 +80,10 @@ contents() { # in the directory, or in our folder in it
     fi
   fi
   pids=
-  if [ "$lock" = timeout ]; then
-    holders "$("$stat" -c %i lock)"
-  fi
+  case $lock in timeout*) holders "$("$stat" -c %i lock)" ;; esac
   say lock "$lock"
-  blob holders "$(told "$pids")"
+  # shellcheck disable=SC2086
+  blob holders $pids "$(told "$pids")"
   case $lock in held | none) ;; *) unlocked ;; esac
   # shellcheck disable=SC2086
   say envs $envs

@@ -1,0 +1,61 @@
+package dev.genv.enforcer.remote;
+
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.observation.DeviceOrder;
+import dev.genv.enforcer.observation.GpuDevices;
+import dev.genv.enforcer.observation.GpuLine;
+import dev.genv.enforcer.observation.GpuListing;
+import dev.genv.enforcer.observation.GpuQuery;
+import dev.genv.enforcer.observation.ToolException;
+import dev.genv.enforcer.model.Problem;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What nvidia-smi answered on a host. */
+final class GpuAnswer {
+    private static final String HUNG = "137";
+    private final Pauses<String> pauses;
+    private final DeviceOrder order = new DeviceOrder();
+
+    GpuAnswer(Pauses<String> pauses) {
+        this.pauses = pauses;
+    }
+
+    /**
+     * Lists what runs.
+     *
+     * @throws ToolException where nvidia-smi could not be found, trusted or understood, or took too long
+     */
+    GpuListing list(Frames frames) throws ToolException, UnreachableException {
+        if (pauses.isPaused(GpuQuery.PROCESSES)) {
+            throw new ToolException("nvidia-smi hung at an earlier look and could not be ended: it is left alone for a while");
+        }
+        var tool = frames.find("tool");
+        if (tool.isPresent()) {
+            throw new ToolException(tool.get().from(1));
+        }
+        var problems = new ArrayList<Problem>();
+        var lines = GpuLine.parse(lines(frames.one("gpu_processes")), problems);
+        return GpuListing.of(lines, GpuDevices.parse(lines(frames.one("gpu_devices"))), problems, order);
+    }
+
+    private List<String> lines(Frame frame) throws ToolException, UnreachableException {
+        var code = frame.at(0);
+        switch (code) {
+            case HUNG, "124" -> {
+                if (code.equals(HUNG)) {
+                    pauses.hung(GpuQuery.PROCESSES);
+                }
+                throw new ToolException("nvidia-smi did not end within %s s".formatted(frame.at(1)));
+            }
+            case "long" -> throw new ToolException("nvidia-smi says more than %d bytes".formatted(1 << 20));
+            case "lost" -> throw new ToolException("nvidia-smi was broken off");
+            default -> {
+                pauses.answered(GpuQuery.PROCESSES);
+                var text = new String(frame.bytes(), StandardCharsets.UTF_8);
+                return GpuQuery.lines((int) frame.number(0), text, "");
+            }
+        }
+    }
+}

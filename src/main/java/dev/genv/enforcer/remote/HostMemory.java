@@ -1,0 +1,30 @@
+package dev.genv.enforcer.remote;
+
+import dev.genv.enforcer.model.ProcessId;
+import java.util.function.LongSupplier;
+
+/**
+ * What is remembered of a host from one look to the next.
+ *
+ * @param silent the processes that keep their memory from being read
+ * @param hanging what else hung
+ */
+record HostMemory(
+        Pauses<ProcessId> silent,
+        Pauses<String> hanging,
+        GpuAnswer gpus,
+        StateAnswer states,
+        AccountsThere accounts) {
+    static final String KERNELS = "kernels";
+
+    /** Of a host that has not been looked at yet. */
+    static HostMemory fresh(String stateDirectory, LongSupplier nanos) {
+        var hanging = new Pauses<String>(nanos);
+        return new HostMemory(
+                new Pauses<>(nanos),
+                hanging,
+                new GpuAnswer(hanging),
+                new StateAnswer(stateDirectory),
+                new AccountsThere());
+    }
+}

@@ -1,0 +1,114 @@
+package dev.genv.enforcer.remote;
+
+import dev.genv.enforcer.enforcement.Host;
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** A machine to look at: its state and its GPUs are in a folder, its processes are real ones. */
+final class Machine {
+    final Path state;
+    final Path etc;
+    final FakeNvidiaSmi smi;
+    final OneShell shell;
+    final AtomicLong nanos = new AtomicLong();
+    private String proc = "/proc";
+    private String service = "one";
+    private boolean acts = true;
+    private Duration lockTimeout = Duration.ofSeconds(5);
+    private Duration gpuTimeout = Duration.ofSeconds(5);
+    private Duration timeout = Duration.ofSeconds(20);
+    private boolean requireHostPid;
+    private List<ProtectedExecutable> programs = List.of();
+    private List<String> exempt = List.of();
+
+    Machine(Path folder, String shell) throws IOException {
+        state = Files.createDirectory(folder.resolve("genv"));
+        Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxrwxrwx"));
+        etc = Files.createDirectory(folder.resolve("etc"));
+        Files.writeString(etc.resolve("machine-id"), "0123456789abcdef0123456789abcdef\n");
+        Files.copy(Path.of("/etc/passwd"), etc.resolve("passwd"));
+        smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
+        this.shell = new OneShell(shell);
+    }
+
+    Machine proc(Path other) {
+        proc = other.toString();
+        return this;
+    }
+
+    Machine service(String other) {
+        service = other;
+        return this;
+    }
+
+    Machine audits() {
+        acts = false;
+        return this;
+    }
+
+    Machine lockTimeout(Duration other) {
+        lockTimeout = other;
+        return this;
+    }
+
+    Machine gpuTimeout(Duration other) {
+        gpuTimeout = other;
+        return this;
+    }
+
+    Machine requiresHostPid() {
+        requireHostPid = true;
+        return this;
+    }
+
+    Machine protects(String... values) {
+        programs = List.of(values).stream().map(ProtectedExecutable::parse).toList();
+        return this;
+    }
+
+    Machine exempts(String... users) {
+        exempt = List.of(users);
+        return this;
+    }
+
+    StateFiles files() {
+        return new StateFiles(state);
+    }
+
+    Terms terms() {
+        return new Terms(
+                state.toString(),
+                lockTimeout,
+                smi.path().toString(),
+                gpuTimeout,
+                timeout,
+                false,
+                requireHostPid,
+                programs,
+                exempt,
+                acts,
+                true);
+    }
+
+    ShellAgent agent() {
+        var places = new Shell.Places(proc, etc.toString(), "/bin/sh");
+        return new ShellAgent(
+                "gpu-1", terms(), service, new Shell(terms(), places, new SecureRandom()), nanos::get);
+    }
+
+    Host.Look look(ProcessId... asked) throws UnreachableException, InterruptedException {
+        return agent().look(shell, Set.of(asked));
+    }
+}
