@@ -92,8 +92,9 @@ public class CycleBenchmark {
                 gpus.path().toString(),
                 Duration.ofSeconds(30),
                 false);
+        var node = new NodeHost("bench", places, new NodeHost.Care(List.of(), List.of(), true, true));
         return new Enforcer.Setup(
-                () -> List.of(new NodeHost("bench", places, new NodeHost.Care(List.of(), List.of(), true, true))),
+                () -> List.of(node),
                 false,
                 new Policy(modes, new DeviceLimits(DEVICES, Map.of())),
                 ServiceMode.ENFORCE,

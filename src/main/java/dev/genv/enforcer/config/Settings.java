@@ -6,6 +6,7 @@ import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.remote.RemoteFleet;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumMap;
@@ -26,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param nvidiaSmi a path, or a name that is looked for in the usual folders
  * @param requireHostPid whether to act only in the host's PID namespace
  * @param nodeName how this node is called in reports; null for the host's name
+ * @param remote the other machines that are enforced on; null where it is this one
  * @param apiTokenFile what the API wants to be shown; null where it answers everybody
  */
 record Settings(
@@ -44,6 +46,7 @@ record Settings(
         Duration gpuTimeout,
         boolean requireHostPid,
         @Nullable String nodeName,
+        @Nullable RemoteSettings remote,
         @Nullable Path apiTokenFile) {
 
     /** What tells us about the GPUs. */
@@ -66,6 +69,7 @@ record Settings(
      */
     static Settings read(Variables variables) throws BadSettingsException {
         var interval = variables.get("GENV_ENFORCER_INTERVAL", Duration.ofSeconds(10), Values::interval);
+        var remote = RemoteSettings.read(variables);
         var settings = new Settings(
                 interval,
                 variables.get("GENV_ENFORCER_MODE", ServiceMode.ENFORCE, Values::mode),
@@ -74,7 +78,7 @@ record Settings(
                 new DeviceLimits(
                         variables.find("GENV_ENFORCER_MAX_DEVICES_PER_USER", Values::limit),
                         variables.get("GENV_ENFORCER_MAX_DEVICES_FOR_USER", Map.of(), Values::userLimits)),
-                restraint(variables, interval.isZero()),
+                restraint(variables, interval.isZero(), remote),
                 variables.get(
                         "GENV_ENFORCER_PROTECTED_EXECUTABLES",
                         List.<ProtectedExecutable>of(),
@@ -90,13 +94,36 @@ record Settings(
                 variables.get("GENV_ENFORCER_GPU_TIMEOUT", Duration.ofSeconds(30), Values::timeout),
                 variables.get("GENV_ENFORCER_REQUIRE_HOST_PID", true, Values::yesOrNo),
                 variables.find("GENV_ENFORCER_NODE_NAME", name -> name),
+                remote,
                 variables.find("GENV_ENFORCER_API_TOKEN_FILE", Values::tokenFile));
+        if (remote != null && remote.protocol() == RemoteFleet.Protocol.GENV) {
+            refuseWhatGenvCannotKeep(variables);
+        }
         variables.check();
         return settings;
     }
 
+    /** What is silently not kept would end what somebody relies on. */
+    private static void refuseWhatGenvCannotKeep(Variables variables) {
+        for (var name : List.of("GENV_ENFORCER_PROTECTED_EXECUTABLES", "GENV_ENFORCER_EXEMPT_USERS")) {
+            if (variables.isSet(name)) {
+                variables.refuse(
+                        name,
+                        "genv's own protocol does not tell who runs what, so this cannot be kept: set GENV_ENFORCER_REMOTE_AGENT=shell, or take it out");
+            }
+        }
+        if (variables
+                .get("GENV_ENFORCER_KILL_AFTER", Optional.<Duration>empty(), Values::killAfter)
+                .isPresent()) {
+            variables.refuse(
+                    "GENV_ENFORCER_KILL_AFTER",
+                    "genv's own protocol has no SIGKILL: set GENV_ENFORCER_REMOTE_AGENT=shell, or expected never");
+        }
+    }
+
     /** A single cycle has no later one in which anything could be waited for, and brakes only if it is told to. */
-    private static Restraint restraint(Variables variables, boolean single) {
+    private static Restraint restraint(Variables variables, boolean single, @Nullable RemoteSettings remote) {
+        var kills = !single && (remote == null || remote.protocol() != RemoteFleet.Protocol.GENV);
         var killAfter =
                 variables.get("GENV_ENFORCER_KILL_AFTER", Optional.of(Duration.ofSeconds(30)), Values::killAfter);
         return new Restraint(
@@ -105,7 +132,7 @@ record Settings(
                         Duration.ZERO,
                         single ? Values::graceOfASingleCycle : Values::grace),
                 variables.get("GENV_ENFORCER_DETACHED_GRACE", Duration.ofSeconds(60), Values::grace),
-                single ? null : killAfter.orElse(null),
+                kills ? killAfter.orElse(null) : null,
                 variables.get("GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", single ? 0 : 10, Values::limit));
     }
 

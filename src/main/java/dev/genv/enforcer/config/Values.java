@@ -4,7 +4,10 @@ import dev.genv.enforcer.api.TokenFile;
 import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.remote.HostFile;
+import dev.genv.enforcer.remote.RemoteFleet;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -21,6 +24,7 @@ import java.util.stream.Stream;
 final class Values {
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})\\s*(ms|s|m|h|)");
     private static final Pattern USER = Pattern.compile("[^@/:*=]+");
+    private static final Pattern SSH_USER = Pattern.compile("[^\\s@:/-][^\\s@:/]*");
     /** The last number of 32 bits is no uid: it stands for none. */
     private static final long HIGHEST_UID = 0xFFFF_FFFEL;
 
@@ -169,6 +173,37 @@ final class Values {
             // The same complaint fits.
         }
         throw new IllegalArgumentException("expected an absolute path");
+    }
+
+    /** A file that can be read now. */
+    static Path readableFile(String value) {
+        var path = absolutePath(value);
+        if (!Files.isRegularFile(path) || !Files.isReadable(path)) {
+            throw new IllegalArgumentException("expected a file that can be read");
+        }
+        return path;
+    }
+
+    /** A list of hosts that can be read and understood now; what it says later is looked at then. */
+    static Path hostFile(String value) {
+        var path = absolutePath(value);
+        new HostFile(path); // says what is wrong with it
+        return path;
+    }
+
+    static String sshUser(String value) {
+        if (!SSH_USER.matcher(value).matches()) {
+            throw new IllegalArgumentException("expected the name of a user, such as raz");
+        }
+        return value;
+    }
+
+    static RemoteFleet.Protocol agent(String value) {
+        return switch (value.toLowerCase(Locale.ROOT)) {
+            case "shell" -> RemoteFleet.Protocol.SHELL;
+            case "genv" -> RemoteFleet.Protocol.GENV;
+            default -> throw new IllegalArgumentException("expected shell or genv");
+        };
     }
 
     /** A file whose content is a token now; what it says later is looked at then. */

@@ -74,6 +74,31 @@ final class Variables {
         }
     }
 
+    boolean isSet(String name) {
+        return values.containsKey(name);
+    }
+
+    /** What it is set to; empty where it is not. */
+    String text(String name) {
+        return values.getOrDefault(name, "").strip();
+    }
+
+    boolean hasComplaints() {
+        return !complaints.isEmpty();
+    }
+
+    /** Complains of a variable, whether it is set or not. */
+    void refuse(String name, String why) {
+        complaints.add("%s=%s: %s".formatted(name, values.getOrDefault(name, ""), why));
+    }
+
+    /** Complains of all known variables with this prefix that are set. */
+    void refuseAll(String prefix, String why) {
+        known.stream()
+                .filter(name -> name.startsWith(prefix) && values.containsKey(name))
+                .forEach(name -> refuse(name, why));
+    }
+
     /**
      * To be called when everything has been read.
      *

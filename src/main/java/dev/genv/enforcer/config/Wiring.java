@@ -1,6 +1,7 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.TokenFile;
+import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.enforcement.Journal;
@@ -10,9 +11,14 @@ import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.node.NodeHost;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.remote.RemoteFleet;
+import dev.genv.enforcer.remote.Terms;
 import dev.genv.enforcer.telemetry.CycleMetrics;
+import dev.genv.enforcer.telemetry.HostMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.config.MeterFilter;
+import io.quarkus.runtime.Quarkus;
+import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.Dependent;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
@@ -25,7 +31,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
 
 /** Puts the service together. Nobody but this knows which hosts there are and where their things lie. */
 @Singleton
@@ -37,9 +45,12 @@ class Wiring {
     /** What a look needs beyond the lock and the two calls of nvidia-smi that it may make. */
     private static final Duration SLACK = Duration.ofSeconds(10);
 
+    private static final Duration MARGIN = Duration.ofSeconds(1);
+
     private static final Set<String> METHODS = Set.of("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH");
 
     private final Settings settings;
+    private @Nullable RemoteFleet fleet;
 
     Wiring() throws BadSettingsException {
         settings = Settings.read(Variables.ofProcess());
@@ -48,7 +59,7 @@ class Wiring {
     @Produces
     @Singleton
     Pace pace() {
-        return new Pace(settings.interval(), lookTimeout().plus(actTimeout().multipliedBy(2)));
+        return new Pace(settings.interval(), lookTimeout().plus(actTimeout()));
     }
 
     @Produces
@@ -72,18 +83,26 @@ class Wiring {
     @Produces
     @Singleton
     Enforcer enforcer(Journal journal, LostGpus gpus, MeterRegistry registry) throws InterruptedException {
-        var node = node();
+        var remote = settings.remote();
         var setup = new Enforcer.Setup(
-                () -> List.of(node),
-                false,
+                remote == null ? node() : fleet(remote),
+                remote != null,
                 new Policy(settings.rules(), settings.limits()),
                 settings.mode(),
                 settings.signals(),
                 settings.restraint(),
                 lookTimeout(),
-                actTimeout());
+                actTimeout(),
+                remote != null && remote.quiet());
         return new Enforcer(
-                setup, journal, Ticker.ofSystem(), List.of(gpus::record, new CycleMetrics(registry)::record));
+                setup,
+                journal,
+                Ticker.ofSystem(),
+                List.of(
+                        gpus::record,
+                        new CycleMetrics(registry)::record,
+                        new HostMetrics(registry)::record,
+                        this::endOnError));
     }
 
     /** A client chooses its methods, and each would become a series of its own. */
@@ -93,7 +112,48 @@ class Wiring {
         return MeterFilter.replaceTagValues("method", method -> METHODS.contains(method) ? method : "OTHER");
     }
 
-    private Host node() throws InterruptedException {
+    private Supplier<List<Host>> fleet(RemoteSettings remote) {
+        var acts = settings.mode() == ServiceMode.ENFORCE;
+        // What a look waits for on the host must end before the command that looks is given up.
+        var timeout = remote.ssh().timeout();
+        var terms = new Terms(
+                remote.stateDir(),
+                shortest(settings.lockTimeout(), timeout.multipliedBy(15).dividedBy(100)),
+                settings.nvidiaSmi(),
+                shortest(settings.gpuTimeout(), timeout.multipliedBy(30).dividedBy(100)),
+                timeout,
+                remote.sudo(),
+                settings.requireHostPid(),
+                settings.protectedExecutables(),
+                settings.exemptUsers(),
+                acts,
+                settings.signals());
+        fleet = new RemoteFleet(remote.hosts(), remote.hostFile(), remote.ssh(), remote.protocol(), terms);
+        LOG.infof(
+                "Enforcing on %d host(s) over SSH, state in %s, mode %s",
+                fleet.get().size(), remote.stateDir(), settings.mode().name().toLowerCase(Locale.ROOT));
+        return fleet;
+    }
+
+    @PreDestroy
+    void close() {
+        if (fleet != null) {
+            fleet.close();
+        }
+    }
+
+    /** As genv's own flag of that name has it. */
+    private void endOnError(CycleReport report) {
+        var remote = settings.remote();
+        if (remote != null && remote.exitOnError()) {
+            report.hosts().stream().filter(host -> !host.reached()).findFirst().ifPresent(host -> {
+                LOG.errorf("Ending, for host %s could not be reached", host.host());
+                Quarkus.asyncExit(1);
+            });
+        }
+    }
+
+    private Supplier<List<Host>> node() throws InterruptedException {
         var acts = settings.mode() == ServiceMode.ENFORCE;
         var host = new NodeHost(
                 settings.nodeName() == null ? hostName() : settings.nodeName(),
@@ -116,10 +176,14 @@ class Wiring {
         LOG.infof(
                 "Node %s, state in %s, mode %s",
                 host.name(), settings.stateDir(), settings.mode().name().toLowerCase(Locale.ROOT));
-        return host;
+        return () -> List.of(host);
     }
 
     private Duration lookTimeout() {
+        var remote = settings.remote();
+        if (remote != null) {
+            return remote.ssh().timeout().multipliedBy(2).plus(MARGIN); // to connect, and to look
+        }
         return settings.gpuTimeout()
                 .multipliedBy(2)
                 .plus(settings.lockTimeout().multipliedBy(2)) // it may come and go while it is waited for
@@ -127,7 +191,15 @@ class Wiring {
     }
 
     private Duration actTimeout() {
+        var remote = settings.remote();
+        if (remote != null) {
+            return remote.ssh().timeout().multipliedBy(2).plus(MARGIN); // the state may change between look and act
+        }
         return settings.lockTimeout().multipliedBy(2).plus(SLACK); // the lock may be replaced while it is waited for
+    }
+
+    private static Duration shortest(Duration one, Duration other) {
+        return one.compareTo(other) <= 0 ? one : other;
     }
 
     private static String hostName() {

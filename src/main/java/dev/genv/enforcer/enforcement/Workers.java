@@ -35,7 +35,7 @@ final class Workers {
         var now = new LinkedHashMap<String, HostWorker>();
         for (var host : hosts.get()) {
             var known = before.get(host.name());
-            now.put(host.name(), known != null && known.host() == host ? known : new HostWorker(host, threads));
+            now.put(host.name(), known != null && known.host().equals(host) ? known : new HostWorker(host, threads));
         }
         byName = now;
         before.values().stream().filter(worker -> !now.containsValue(worker)).forEach(HostWorker::abandon);

@@ -125,12 +125,13 @@ public final class GenvJson {
 
     private static DefaultPrettyPrinter pythonsForm() {
         var indenter = new DefaultIndenter("  ", "\n");
-        return new DefaultPrettyPrinter(separators()).withArrayIndenter(indenter).withObjectIndenter(indenter);
+        return new DefaultPrettyPrinter(separators())
+                .withArrayIndenter(indenter)
+                .withObjectIndenter(indenter);
     }
 
     private static DefaultPrettyPrinter pythonsLine() {
-        var separators =
-                separators().withObjectEntrySpacing(Spacing.AFTER).withArrayValueSpacing(Spacing.AFTER);
+        var separators = separators().withObjectEntrySpacing(Spacing.AFTER).withArrayValueSpacing(Spacing.AFTER);
         return new DefaultPrettyPrinter(separators).withArrayIndenter(null).withObjectIndenter(null);
     }
 

@@ -65,8 +65,8 @@ public final class SnapshotJson {
 
     private static void refuse(List<Problem> problems) throws UnreadableException {
         if (!problems.isEmpty()) {
-            throw new UnreadableException("has an entry that cannot be read: "
-                    + problems.getFirst().detail());
+            throw new UnreadableException(
+                    "has an entry that cannot be read: " + problems.getFirst().detail());
         }
     }
 

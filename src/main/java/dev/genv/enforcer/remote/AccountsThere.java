@@ -33,7 +33,7 @@ final class AccountsThere {
     }
 
     private static void tell(List<Problem> problems, String why) {
-        problems.add(new Problem(
-                "passwd_unreadable", "which users this host has cannot be read from /etc/passwd: " + why));
+        problems.add(
+                new Problem("passwd_unreadable", "which users this host has cannot be read from /etc/passwd: " + why));
     }
 }

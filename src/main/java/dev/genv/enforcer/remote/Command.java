@@ -61,7 +61,7 @@ final class Command {
     /** On a thread of its own: both the opening and the input wait for the host, whatever JSch is told. */
     private void begin() {
         try {
-            channel.connect((int) Math.clamp(request.timeout().toMillis(), 1, Integer.MAX_VALUE));
+            channel.connect(Math.clamp(request.timeout().toMillis(), 1, Integer.MAX_VALUE));
             PacketSize.limit(channel);
             try (var input = channel.getOutputStream()) {
                 input.write(request.input().getBytes(StandardCharsets.UTF_8));
@@ -98,7 +98,8 @@ final class Command {
         }
         if (!inTime) {
             closeChannel();
-            return broken("timeout", "it did not end within " + request.timeout().toMillis() + " ms");
+            return broken(
+                    "timeout", "it did not end within " + request.timeout().toMillis() + " ms");
         }
         if (!ended && isLost()) {
             link.close();

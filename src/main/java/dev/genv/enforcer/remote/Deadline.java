@@ -14,6 +14,6 @@ record Deadline(long nanoTime) {
 
     /** What is left for those who take 0 for no limit. */
     int millis() {
-        return (int) Math.clamp(left().toMillis(), 1, Integer.MAX_VALUE);
+        return Math.clamp(left().toMillis(), 1, Integer.MAX_VALUE);
     }
 }

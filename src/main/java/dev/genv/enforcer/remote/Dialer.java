@@ -79,7 +79,8 @@ final class Dialer {
         return new Link(sessions.getLast(), lifeline);
     }
 
-    private Session open(Hop hop, List<Session> before, Lifeline lifeline, Deadline deadline) throws UnreachableException {
+    private Session open(Hop hop, List<Session> before, Lifeline lifeline, Deadline deadline)
+            throws UnreachableException {
         var known = knownKeys(hop);
         Session session = null;
         try {

@@ -62,8 +62,9 @@ record Failures(JSch jsch, Hop hop, KeyRing keys) {
                     + ": somebody may stand in between; if it was changed on purpose, compare it on the host and replace it there";
             return new UnreachableException("host_key_changed", key + advice, refusal);
         }
-        var advice = "%s is not in %s: compare it on the host (ssh-keygen -lf), then add the line of ssh-keyscan -p %d %s"
-                .formatted(key, file, hop.port(), hop.host());
+        var advice =
+                "%s is not in %s: compare it on the host (ssh-keygen -lf), then add the line of ssh-keyscan -p %d %s"
+                        .formatted(key, file, hop.port(), hop.host());
         return new UnreachableException("host_key_unknown", advice, refusal);
     }
 
@@ -83,13 +84,15 @@ record Failures(JSch jsch, Hop hop, KeyRing keys) {
             case SocketTimeoutException _ ->
                 new UnreachableException("connect_timeout", "no answer in time from " + where, failure);
             case EOFException _ -> lost(words, failure);
-            case SocketException _ when !words.startsWith("Connection reset") && !words.startsWith("Broken pipe") ->
+            case SocketException _
+            when !words.startsWith("Connection reset") && !words.startsWith("Broken pipe") ->
                 new UnreachableException("host_unreachable", "no connection to " + where + ": " + words, failure);
             default -> lost(words, failure);
         };
     }
 
     private static UnreachableException lost(String words, Throwable failure) {
-        return new UnreachableException("connection_lost", "the connection was lost before the login: " + words, failure);
+        return new UnreachableException(
+                "connection_lost", "the connection was lost before the login: " + words, failure);
     }
 }

@@ -77,11 +77,7 @@ final class GenvAgent implements Agent {
 
     private GpuProcess named(GpuProcess process) {
         return new GpuProcess(
-                sightings.idOf(process.pid()),
-                process.uid(),
-                process.command(),
-                process.membership(),
-                process.usage());
+                sightings.idOf(process.pid()), process.uid(), process.command(), process.membership(), process.usage());
     }
 
     @Override
@@ -89,13 +85,15 @@ final class GenvAgent implements Agent {
             throws UnreachableException, InterruptedException {
         var now = snapshot(host);
         var state = now.state(new ArrayList<>(), EnumSet.noneOf(Part.class));
-        var report = new GenvReport(now, now.processes().stream().map(state::settle).toList(), evasion);
+        var report =
+                new GenvReport(now, now.processes().stream().map(state::settle).toList(), evasion);
         var refused = report.add(actions);
         refused.forEach(done);
         if (report.isEmpty()) {
             return;
         }
-        var sent = actions.stream().filter(action -> !refused.containsKey(action)).toList();
+        var sent =
+                actions.stream().filter(action -> !refused.containsKey(action)).toList();
         var answer = execute(host, report, sent, done);
         var failure = GenvFailure.of(answer);
         if (failure.isPresent()) {
@@ -126,7 +124,8 @@ final class GenvAgent implements Agent {
         var detachments = new ArrayList<Action.Detach>();
         for (var action : sent) {
             switch (action) {
-                case Action.Terminate terminate -> done.accept(terminate, ended(terminate.process().pid(), warnings));
+                case Action.Terminate terminate ->
+                    done.accept(terminate, ended(terminate.process().pid(), warnings));
                 case Action.Detach detach -> detachments.add(detach);
             }
         }

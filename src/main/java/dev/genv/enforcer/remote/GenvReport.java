@@ -54,11 +54,10 @@ final class GenvReport {
     Map<Action, Result> add(List<Action> actions) {
         var refused = new LinkedHashMap<Action, Result>();
         for (var action : actions) {
-            var result =
-                    switch (action) {
-                        case Action.Terminate terminate -> add(terminate);
-                        case Action.Detach detach -> add(detach, actions);
-                    };
+            var result = switch (action) {
+                case Action.Terminate terminate -> add(terminate);
+                case Action.Detach detach -> add(detach, actions);
+            };
             if (result != null) {
                 refused.put(action, result);
             }
@@ -117,7 +116,9 @@ final class GenvReport {
         object.ifPresent(entry -> environments
                 .computeIfAbsent(detach.device(), _ -> new LinkedHashMap<>())
                 .put(eid, entry));
-        return object.isPresent() ? null : Result.failed("genv would not take it for an environment, or not so long a one");
+        return object.isPresent()
+                ? null
+                : Result.failed("genv would not take it for an environment, or not so long a one");
     }
 
     /** The times of all attachments of an environment to a device that are to be taken out. */

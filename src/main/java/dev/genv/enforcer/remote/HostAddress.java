@@ -17,7 +17,8 @@ public record HostAddress(
     // None begins with a dash: it may stand in a command that somebody copies from a message.
     private static final Pattern USER = Pattern.compile("[\\p{Alnum}_.][\\p{Alnum}_.@$+\\\\-]{0,254}");
     private static final Pattern NAME = Pattern.compile("[\\p{Alnum}_.][\\p{Alnum}_.-]{0,254}");
-    private static final Pattern IPV6 = Pattern.compile("[\\p{XDigit}:]{2,39}(%[\\p{Alnum}_.-]{1,32})?|::[fF]{4}:[\\d.]{7,15}");
+    private static final Pattern IPV6 =
+            Pattern.compile("[\\p{XDigit}:]{2,39}(%[\\p{Alnum}_.-]{1,32})?|::[fF]{4}:[\\d.]{7,15}");
     private static final Pattern PORT = Pattern.compile("\\d{1,5}");
 
     /**
@@ -62,7 +63,8 @@ public record HostAddress(
 
     private static String name(String text) {
         if (!NAME.matcher(text).matches()) {
-            throw new IllegalArgumentException((text.isEmpty() ? "no name of a host" : "not the name of a host") + RIGHT);
+            throw new IllegalArgumentException(
+                    (text.isEmpty() ? "no name of a host" : "not the name of a host") + RIGHT);
         }
         return text;
     }
@@ -71,7 +73,9 @@ public record HostAddress(
         if (text.isEmpty()) {
             return null;
         }
-        var number = text.startsWith(":") && PORT.matcher(text.substring(1)).matches() ? Integer.parseInt(text.substring(1)) : 0;
+        var number = text.startsWith(":") && PORT.matcher(text.substring(1)).matches()
+                ? Integer.parseInt(text.substring(1))
+                : 0;
         if (number < 1 || number > 65_535) {
             throw new IllegalArgumentException("not a port from 1 to 65535" + RIGHT);
         }

@@ -56,12 +56,14 @@ final class KeyFiles {
      */
     IdentityRepository identities(List<Path> files) throws IOException {
         if (files.isEmpty()) {
-            throw new IOException("there is no private key to log in with: neither the settings nor the SSH configuration name one");
+            throw new IOException(
+                    "there is no private key to log in with: neither the settings nor the SSH configuration name one");
         }
         var all = new ArrayList<Identity>();
         for (var each : files) {
             all.addAll(identities
-                    .computeIfAbsent(each, path -> new WatchedFile<>(path, LARGEST_IDENTITY, bytes -> identity(path, bytes)))
+                    .computeIfAbsent(
+                            each, path -> new WatchedFile<>(path, LARGEST_IDENTITY, bytes -> identity(path, bytes)))
                     .current());
         }
         return new KeyBunch(all);
@@ -96,7 +98,9 @@ final class KeyFiles {
         if (passphraseFile == null) {
             return null;
         }
-        var text = new WatchedFile<>(passphraseFile, LARGEST_IDENTITY, bytes -> new String(bytes, StandardCharsets.UTF_8)).current();
+        var text = new WatchedFile<>(
+                        passphraseFile, LARGEST_IDENTITY, bytes -> new String(bytes, StandardCharsets.UTF_8))
+                .current();
         return text.replaceFirst("\\R\\z", "").getBytes(StandardCharsets.UTF_8);
     }
 }

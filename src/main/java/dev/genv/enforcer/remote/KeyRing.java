@@ -19,7 +19,8 @@ final class KeyRing implements HostKeyRepository {
 
     /** Whether some key of that host is known. */
     boolean knows(String host) {
-        return Stream.of(getHostKey(host, null)).anyMatch(each -> each.getMarker().isEmpty());
+        return Stream.of(getHostKey(host, null))
+                .anyMatch(each -> each.getMarker().isEmpty());
     }
 
     /** Revoked keys count as known ones here: JSch looks at the markers of a known key next. */

@@ -39,8 +39,12 @@ final class LivingThere implements Living {
         }
         var told = frames.find("uids");
         if (told.isPresent()) {
-            told.get().text().lines().map(UID::matcher).filter(line -> line.matches()).forEach(line ->
-                    uids.put(Integer.valueOf(line.group(1)), Long.valueOf(line.group(2))));
+            told.get()
+                    .text()
+                    .lines()
+                    .map(UID::matcher)
+                    .filter(line -> line.matches())
+                    .forEach(line -> uids.put(Integer.valueOf(line.group(1)), Long.valueOf(line.group(2))));
         }
         var kernels = frames.find("kernels");
         code = kernels.isEmpty() ? "" : kernels.get().at(0);
@@ -55,7 +59,8 @@ final class LivingThere implements Living {
         var found = new String(frame.bytes(), StandardCharsets.UTF_8).split("\0", -1);
         // Ours stands behind them all, and an empty one behind that. Where some were gone by then, it says 1.
         var last = found.length < 2 ? "" : found[found.length - 2];
-        if (!last.equals("/kernel-@%s 0.json".formatted(nonce)) && !last.equals("/kernel-@%s 1.json".formatted(nonce))) {
+        if (!last.equals("/kernel-@%s 0.json".formatted(nonce))
+                && !last.equals("/kernel-@%s 1.json".formatted(nonce))) {
             return null;
         }
         var names = new HashSet<String>();
@@ -69,8 +74,10 @@ final class LivingThere implements Living {
     public List<Environment> among(Collection<Environment> environments) {
         var living = new ArrayList<Environment>();
         for (var environment : environments) {
-            var there =
-                    environment.pids().stream().distinct().filter(alive::contains).toList();
+            var there = environment.pids().stream()
+                    .distinct()
+                    .filter(alive::contains)
+                    .toList();
             if (!there.isEmpty() || hasKernel(environment)) {
                 living.add(environment.with(there));
             }
@@ -95,9 +102,10 @@ final class LivingThere implements Living {
     /** That environments were taken for alive which may not be; nothing where all is known. */
     Optional<Problem> doubt() {
         return guessed
-                ? Optional.of(new Problem(
-                        "kernels_unknown",
-                        "which Jupyter kernels run cannot be told, for some process does not answer: environments with kernels are taken for alive"))
+                ? Optional.of(
+                        new Problem(
+                                "kernels_unknown",
+                                "which Jupyter kernels run cannot be told, for some process does not answer: environments with kernels are taken for alive"))
                 : Optional.empty();
     }
 

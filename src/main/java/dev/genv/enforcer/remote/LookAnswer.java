@@ -121,7 +121,10 @@ final class LookAnswer {
         // One that was left alone has not hung again; nor has one that has the pid of such a one by now.
         var notRead = left.stream().map(ProcessId::pid).collect(Collectors.toUnmodifiableSet());
         unanswered.stream().filter(id -> !notRead.contains(id.pid())).forEach(memory.silent()::hung);
-        processes.stream().map(GpuProcess::id).filter(id -> !unanswered.contains(id)).forEach(memory.silent()::answered);
+        processes.stream()
+                .map(GpuProcess::id)
+                .filter(id -> !unanswered.contains(id))
+                .forEach(memory.silent()::answered);
         left.stream().filter(answer::isAnother).forEach(memory.silent()::answered);
         return processes;
     }
@@ -144,7 +147,8 @@ final class LookAnswer {
             return null;
         }
         var other = enforcer.isPresent()
-                ? "another enforcer (process %d) acts on this state directory".formatted(enforcer.get().number(0))
+                ? "another enforcer (process %d) acts on this state directory"
+                        .formatted(enforcer.get().number(0))
                 : "another enforcer acts on this host from afar";
         problems.add(new Problem("second_enforcer", other + ": this one only watches"));
         return other;
@@ -158,7 +162,8 @@ final class LookAnswer {
     /** Machines that were copied have one id; none of them has the boot of another. */
     private @Nullable String machine() throws UnreachableException {
         var frame = frames.one("machine");
-        var known = MACHINE.matcher(frame.at(0)).matches() && BOOT.matcher(frame.at(1)).matches();
+        var known = MACHINE.matcher(frame.at(0)).matches()
+                && BOOT.matcher(frame.at(1)).matches();
         return known ? frame.from(0) : null;
     }
 }

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 /** The processes that the GPUs run, each with what a host tells of it. */
 final class ProcessAnswer {
     private static final Membership UID_UNKNOWN = new Membership.Unknown("its real uid cannot be read");
-    private static final Membership UNASKED = new Membership.Unknown(
-            "its environment cannot be read: there was no time left to wait for its answer");
+    private static final Membership UNASKED =
+            new Membership.Unknown("its environment cannot be read: there was no time left to wait for its answer");
 
     private final Stats first;
     private final Stats again;
@@ -69,15 +69,13 @@ final class ProcessAnswer {
         var stat = first.stat(pid);
         var later = again.stat(pid);
         if (stat == null || later == null) {
-            unreadable.add(new Problem("process_unreadable", "process %d: what its stat says is not known".formatted(pid)));
+            unreadable.add(
+                    new Problem("process_unreadable", "process %d: what its stat says is not known".formatted(pid)));
             return Optional.empty();
         }
         // Only if it is still the same process do the parts belong together; and whoever was started since the list was
         // asked for has only the pid of the one that is in it.
-        if (stat.isZombie()
-                || later.isZombie()
-                || stat.startTime() != later.startTime()
-                || stat.startTime() > before) {
+        if (stat.isZombie() || later.isZombie() || stat.startTime() != later.startTime() || stat.startTime() > before) {
             return Optional.empty();
         }
         var id = new ProcessId(pid, stat.startTime());

@@ -63,7 +63,8 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
                 default -> programs.add(new Program(program, told.get(i).at(0), uid));
             }
         }
-        return new Protection(Set.copyOf(exempt), List.copyOf(programs), frames.one("me").number(0));
+        return new Protection(
+                Set.copyOf(exempt), List.copyOf(programs), frames.one("me").number(0));
     }
 
     /** Why this process is never ended; null where it can be. */
@@ -89,8 +90,7 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
     }
 
     private @Nullable String whatItRuns(@Nullable Long uid, Recollection.Program program) {
-        var candidates =
-                programs.stream().filter(each -> each.appliesTo(uid)).toList();
+        var candidates = programs.stream().filter(each -> each.appliesTo(uid)).toList();
         if (!candidates.isEmpty() && !program.known()) {
             return "whether it runs a protected program cannot be told";
         }

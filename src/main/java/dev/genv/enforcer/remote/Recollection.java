@@ -16,8 +16,7 @@ import java.util.Optional;
 record Recollection(Map<String, Mark> parts, String nonce) {
     static final Membership SILENT = new Membership.Unknown("its environment does not answer");
     private static final Membership UNREAD = new Membership.Unknown("its environment cannot be read");
-    private static final Membership UNSEEN =
-            new Membership.Unknown("its environment cannot be seen at this moment");
+    private static final Membership UNSEEN = new Membership.Unknown("its environment cannot be seen at this moment");
     static final Program UNKNOWN_PROGRAM = new Program(false, "");
     private static final String VARIABLE = "GENV_ENVIRONMENT_ID=";
     /** As much as is taken from the end. */

@@ -87,7 +87,10 @@ final class Routes {
             return given;
         }
         var configured = configured(address, "Port");
-        return configured == null ? DEFAULT_PORT : Optional.ofNullable(HostAddress.parse("h:" + configured).port()).orElse(DEFAULT_PORT);
+        return configured == null
+                ? DEFAULT_PORT
+                : Optional.ofNullable(HostAddress.parse("h:" + configured).port())
+                        .orElse(DEFAULT_PORT);
     }
 
     private List<Path> identities(HostAddress address, String host, String user) {
@@ -114,7 +117,8 @@ final class Routes {
         var expanded = name.startsWith("~/") ? home + name.substring(1) : name;
         var path = Path.of(expanded.replace("%d", home).replace("%h", host).replace("%r", user));
         if (!path.isAbsolute() || path.toString().indexOf('%') >= 0) {
-            throw new IllegalArgumentException("the path " + name + " is not absolute, or holds a % that is not understood");
+            throw new IllegalArgumentException(
+                    "the path " + name + " is not absolute, or holds a % that is not understood");
         }
         return path;
     }

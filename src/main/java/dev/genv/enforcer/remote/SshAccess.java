@@ -26,7 +26,11 @@ final class SshAccess {
      * @throws IllegalArgumentException where one of those files cannot be used, with the reason
      */
     SshAccess(SshSettings settings) {
-        this(settings, new Lookup(), System::nanoTime, () -> ThreadLocalRandom.current().nextLong());
+        this(
+                settings,
+                new Lookup(),
+                System::nanoTime,
+                () -> ThreadLocalRandom.current().nextLong());
     }
 
     SshAccess(SshSettings settings, Lookup lookup, LongSupplier nanoTime, RandomGenerator random) {
@@ -52,7 +56,8 @@ final class SshAccess {
         try {
             return routes.to(address);
         } catch (IllegalArgumentException e) {
-            throw new UnreachableException("ssh_failed", "the SSH configuration is of no use for it: " + e.getMessage(), e);
+            throw new UnreachableException(
+                    "ssh_failed", "the SSH configuration is of no use for it: " + e.getMessage(), e);
         }
     }
 
@@ -72,7 +77,8 @@ final class SshAccess {
             return SshConfig.EMPTY;
         }
         try {
-            return new WatchedFile<>(path, LARGEST_CONFIG, bytes -> SshConfig.parse(new String(bytes, StandardCharsets.UTF_8)))
+            return new WatchedFile<>(
+                            path, LARGEST_CONFIG, bytes -> SshConfig.parse(new String(bytes, StandardCharsets.UTF_8)))
                     .current();
         } catch (IOException e) {
             throw new IllegalArgumentException(e.getMessage(), e);

@@ -56,7 +56,8 @@ final class StateAnswer {
         earlier = directory.from(1);
         return before == null || before.equals(earlier)
                 ? Optional.empty()
-                : replaced("is another directory than at the look before: what was written down in that one is not seen");
+                : replaced(
+                        "is another directory than at the look before: what was written down in that one is not seen");
     }
 
     private Optional<Problem> replaced(String what) {
@@ -70,8 +71,7 @@ final class StateAnswer {
                 var bytes = frame.bytes();
                 yield bytes.length == frame.number(1)
                         ? new State.File.Present<>(bytes)
-                        : new State.File.Unreadable<>(
-                                new Problem(CODE, name + ": could not be read to its end"));
+                        : new State.File.Unreadable<>(new Problem(CODE, name + ": could not be read to its end"));
             }
             default -> new State.File.Unreadable<>(new Problem(CODE, name + ": " + fault(frame)));
         };

@@ -34,9 +34,10 @@ class CycleLoopTest {
     @Test
     void aCycleThatNobodyBeginsIsBegunByTheWatch() {
         var second = Duration.ofSeconds(1);
+        var node = new FakeHost(host());
         var enforcer = new Enforcer(
                 new Enforcer.Setup(
-                        () -> List.of(new FakeHost(host())),
+                        () -> List.of(node),
                         false,
                         new Policy(Map.of(), DeviceLimits.NONE),
                         ServiceMode.AUDIT,

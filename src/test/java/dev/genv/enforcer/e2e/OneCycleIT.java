@@ -228,14 +228,14 @@ class OneCycleIT extends OnANode {
 
     @Test
     void badSettingsAreToldAllAtOnce() throws IOException {
-        var output = node.set("MODE", "enforec").set("REMOTE_HOSTS", "gpu-2").run();
+        var output = node.set("MODE", "enforec").set("REMOTE_HOST", "gpu-2").run();
 
         assertThat(output.exitCode()).isEqualTo(2);
         assertThat(output.out()).isEmpty();
         assertThat(output.log())
                 .hasSize(2)
                 .anyMatch(line -> line.equals("GENV_ENFORCER_MODE=enforec: expected enforce or audit"))
-                .anyMatch(line -> line.startsWith("GENV_ENFORCER_REMOTE_HOSTS=gpu-2: there is no such setting"));
+                .anyMatch(line -> line.startsWith("GENV_ENFORCER_REMOTE_HOST=gpu-2: there is no such setting"));
     }
 
     private void environmentWithADevice(Child shell, Child member) throws IOException {

@@ -19,20 +19,19 @@ class ProcessesJsonTest {
 
     @Test
     void whatIsUsedOfADeviceInSeveralPiecesIsAddedUp() throws UnreadableException {
-        var read =
-                read("{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 0, 'gpu_memory': '1mi'}, {'index': 1, 'gpu_memory': '4mi'}]}");
+        var read = read(
+                "{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 0, 'gpu_memory': '1mi'}, {'index': 1, 'gpu_memory': '4mi'}]}");
         assertThat(read.problems()).isEmpty();
         assertThat(read.unread()).isZero();
         assertThat(read.processes())
                 .flatExtracting(GpuProcess::usage)
-                .containsExactly(
-                        new DeviceUsage(0, Memory.ofMebibytes(1)), new DeviceUsage(1, Memory.ofMebibytes(7)));
+                .containsExactly(new DeviceUsage(0, Memory.ofMebibytes(1)), new DeviceUsage(1, Memory.ofMebibytes(7)));
     }
 
     @Test
     void aPieceOfWhichTheDriverTellsNothingMakesTheSumUnknown() throws UnreadableException {
-        var read =
-                read("{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 1, 'gpu_memory': '[N/A]mi'}]}");
+        var read = read(
+                "{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 1, 'gpu_memory': '[N/A]mi'}]}");
         assertThat(read.processes()).flatExtracting(GpuProcess::usage).containsExactly(new DeviceUsage(1, null));
     }
 
@@ -52,8 +51,9 @@ class ProcessesJsonTest {
         assertThat(read.processes()).extracting(GpuProcess::pid).containsExactly(7);
         assertThat(read.processes().getFirst().membership()).isEqualTo(new Membership.InEnvironment("a"));
         assertThat(read.unread()).isOne();
-        assertThat(read.problems()).singleElement().satisfies(problem -> assertThat(problem.detail())
-                .contains(why));
+        assertThat(read.problems())
+                .singleElement()
+                .satisfies(problem -> assertThat(problem.detail()).contains(why));
     }
 
     @ParameterizedTest
@@ -67,14 +67,18 @@ class ProcessesJsonTest {
         var read = read("{'pid': 5, 'used_gpu_memory': [%s], 'eid': null}".formatted(use));
         assertThat(read.processes()).flatExtracting(GpuProcess::usage).containsExactly(new DeviceUsage(0, null));
         assertThat(read.unread()).isZero();
-        assertThat(read.problems()).extracting(Problem::detail).singleElement().asString().contains(why);
+        assertThat(read.problems())
+                .extracting(Problem::detail)
+                .singleElement()
+                .asString()
+                .contains(why);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"{'gpu_memory': '1mi'}", "{'index': 'x', 'gpu_memory': '1mi'}", "7"})
     void aDeviceThatCannotBeReadIsMissed(String use) throws UnreadableException {
-        var read = read("{'pid': 5, 'used_gpu_memory': [{'index': 0, 'gpu_memory': '1mi'}, %s], 'eid': null}"
-                .formatted(use));
+        var read = read(
+                "{'pid': 5, 'used_gpu_memory': [{'index': 0, 'gpu_memory': '1mi'}, %s], 'eid': null}".formatted(use));
         assertThat(read.processes().getFirst().devices()).containsExactly(0);
         assertThat(read.unread()).isOne();
         assertThat(read.problems()).hasSize(1);
@@ -89,10 +93,11 @@ class ProcessesJsonTest {
                 .satisfiesExactly(
                         strange -> assertThat(strange).isInstanceOf(Membership.Unknown.class),
                         endless -> assertThat(endless)
-                                .isInstanceOfSatisfying(Membership.InEnvironment.class, membership -> assertThat(
-                                                membership.eid())
-                                        .startsWith("too-long:")
-                                        .hasSizeLessThan(200)));
+                                .isInstanceOfSatisfying(
+                                        Membership.InEnvironment.class,
+                                        membership -> assertThat(membership.eid())
+                                                .startsWith("too-long:")
+                                                .hasSizeLessThan(200)));
         assertThat(read.problems()).hasSize(1);
     }
 

@@ -28,7 +28,8 @@ class GenvFailureTest {
                 "1   | I am not allowed to set anything                            | agent_failed  | true  | genv ended with 1",
             })
     void tellsWhatToDo(int exitCode, String errors, String code, boolean begun, String detail) {
-        var failure = GenvFailure.of(new Answer("", errors + "\n", exitCode, null)).orElseThrow();
+        var failure =
+                GenvFailure.of(new Answer("", errors + "\n", exitCode, null)).orElseThrow();
         assertThat(failure.code()).isEqualTo(code);
         assertThat(failure.begun()).isEqualTo(begun);
         assertThat(failure.detail()).contains(detail);

@@ -97,8 +97,7 @@ class GenvLookTest {
     void theDirectoryIsToldWhereItIsAnother(boolean sudo, String directory, String command) throws Exception {
         var other = new GenvAgent("gpu-1", terms(sudo, directory, List.of(), List.of()));
         other.look(host.answers(SNAPSHOT), Set.of());
-        assertThat(host.requests().getFirst().command())
-                .isEqualTo(command.replace('#', '\''));
+        assertThat(host.requests().getFirst().command()).isEqualTo(command.replace('#', '\''));
     }
 
     @Test
@@ -142,7 +141,8 @@ class GenvLookTest {
 
     @Test
     void aProcessThatCannotBeReadIsMissed() throws Exception {
-        var snapshot = look(SNAPSHOT.replace("\"pid\": 15990", "\"pid\": \"15990\"")).snapshot();
+        var snapshot =
+                look(SNAPSHOT.replace("\"pid\": 15990", "\"pid\": \"15990\"")).snapshot();
         assertThat(snapshot.processes()).extracting(GpuProcess::pid).containsExactly(63600, 67708);
         assertThat(snapshot.missing()).containsExactly(Part.EVERY_PROCESS);
         assertThat(snapshot.problems()).extracting(Problem::code).contains("entry_unreadable");
@@ -178,14 +178,16 @@ class GenvLookTest {
 
     @Test
     void aDeviceThatTheStateLacksIsSaid() throws Exception {
-        var look = look(SNAPSHOT.replace("\"index\": 2,\n            \"gpu_memory\"", "\"index\": 9,\n \"gpu_memory\""));
+        var look =
+                look(SNAPSHOT.replace("\"index\": 2,\n            \"gpu_memory\"", "\"index\": 9,\n \"gpu_memory\""));
         assertThat(look.snapshot().listedDevices()).contains(9);
         assertThat(look.snapshot().problems()).extracting(Problem::code).contains("device_undescribed");
     }
 
     @Test
     void oneNameForSeveralUidsIsDisputed() throws Exception {
-        var environments = look(SNAPSHOT.replace("\"zo\\u00eb\"", "\"raz\"")).snapshot().environments();
+        var environments =
+                look(SNAPSHOT.replace("\"zo\\u00eb\"", "\"raz\"")).snapshot().environments();
         assertThat(environments.subList(0, 2)).allMatch(each -> each.ownership().isDisputed());
     }
 

@@ -40,9 +40,7 @@ class GenvPerformTest {
 
     @Test
     void sendsWhatGenvSends() throws Exception {
-        host.answers(SNAPSHOT)
-                .answers(recorded("execute-output.txt"))
-                .answers(recorded("snapshot-after.txt"));
+        host.answers(SNAPSHOT).answers(recorded("execute-output.txt")).answers(recorded("snapshot-after.txt"));
         perform(end(63600), end(67708), detach("67609", 0), detach("67609", 1));
         assertThat(host.requests())
                 .extracting(Request::command)
@@ -106,8 +104,9 @@ class GenvPerformTest {
     void neverAsksForWhatGenvCannotDo() throws Exception {
         host.answers(SNAPSHOT);
         perform(new Action.Terminate("gpu-1", process(63600), Signal.KILL));
-        assertThat(results.values()).singleElement().satisfies(result -> assertThat(result.detail())
-                .contains("SIGTERM"));
+        assertThat(results.values())
+                .singleElement()
+                .satisfies(result -> assertThat(result.detail()).contains("SIGTERM"));
         assertThat(host.requests()).hasSize(1);
     }
 
@@ -118,7 +117,11 @@ class GenvPerformTest {
         perform(new Action.Terminate(
                 "gpu-1",
                 new GpuProcess(
-                        new ProcessId(pid, 0), null, "", new Membership.Outside(), process(63600).usage())));
+                        new ProcessId(pid, 0),
+                        null,
+                        "",
+                        new Membership.Outside(),
+                        process(63600).usage())));
         assertOutcomes(Outcome.SKIPPED_PROTECTED);
         assertThat(host.requests()).hasSize(1);
     }
@@ -151,8 +154,9 @@ class GenvPerformTest {
         assertThat(twice).isNotEqualTo(SNAPSHOT);
         host.answers(twice);
         perform(detach("67609", 0));
-        assertThat(results.values()).singleElement().satisfies(result -> assertThat(result.detail())
-                .contains("more than once"));
+        assertThat(results.values())
+                .singleElement()
+                .satisfies(result -> assertThat(result.detail()).contains("more than once"));
         host.answers(twice).answers("").answers(GONE);
         var other = new Attachment("67609", null, "20/11/2026 11:00:00");
         perform(
@@ -165,17 +169,20 @@ class GenvPerformTest {
     /** genv looks for device N at place N. */
     @Test
     void devicesOutOfOrderAreLeft() throws Exception {
-        host.answers(SNAPSHOT.replaceFirst("1(,\\s*\"total_memory\")", "3$1").replaceFirst("2(,\\s*\"total_memory\")", "1$1"));
+        host.answers(SNAPSHOT.replaceFirst("1(,\\s*\"total_memory\")", "3$1")
+                .replaceFirst("2(,\\s*\"total_memory\")", "1$1"));
         var attachment = new Attachment("67609", null, "20/11/2026 10:02:11");
         perform(new Action.Detach("gpu-1", judged.environmentsById().get("67609"), 3, attachment));
-        assertThat(results.values()).singleElement().satisfies(result -> assertThat(result.detail())
-                .contains("in order"));
+        assertThat(results.values())
+                .singleElement()
+                .satisfies(result -> assertThat(result.detail()).contains("in order"));
         assertThat(host.requests()).hasSize(1);
     }
 
     @Test
     void anEnvironmentWithAKeyMoreWouldBreakGenvAndIsNotSent() throws Exception {
-        host.answers(SNAPSHOT.replace("\"uid\": 1004", "\"extra\": 1, \"uid\": 1004")).answers("");
+        host.answers(SNAPSHOT.replace("\"uid\": 1004", "\"extra\": 1, \"uid\": 1004"))
+                .answers("");
         perform(detach("67609", 1), end(63600));
         assertOutcomes(Outcome.FAILED, Outcome.SIGNALLED);
         assertThat(host.requests().get(1).input()).doesNotContain("extra");
@@ -193,8 +200,9 @@ class GenvPerformTest {
     void whatIsStillAttachedAfterwardsWasNotDetached() throws Exception {
         host.answers(SNAPSHOT).answers("").answers(SNAPSHOT);
         perform(detach("67609", 1));
-        assertThat(results.values()).singleElement().satisfies(result -> assertThat(result.detail())
-                .contains("still attached"));
+        assertThat(results.values())
+                .singleElement()
+                .satisfies(result -> assertThat(result.detail()).contains("still attached"));
     }
 
     @Test
@@ -247,8 +255,9 @@ class GenvPerformTest {
             throw new InterruptedException();
         });
         assertThatThrownBy(() -> perform(end(63600))).isInstanceOf(InterruptedException.class);
-        assertThat(results.values()).singleElement().satisfies(result -> assertThat(result.detail())
-                .contains("may have been done"));
+        assertThat(results.values())
+                .singleElement()
+                .satisfies(result -> assertThat(result.detail()).contains("may have been done"));
     }
 
     private void perform(Action... actions) throws UnreachableException, InterruptedException {

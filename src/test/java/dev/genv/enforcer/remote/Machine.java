@@ -104,8 +104,7 @@ final class Machine {
 
     ShellAgent agent() {
         var places = new Shell.Places(proc, etc.toString(), "/bin/sh");
-        return new ShellAgent(
-                "gpu-1", terms(), service, new Shell(terms(), places, new SecureRandom()), nanos::get);
+        return new ShellAgent("gpu-1", terms(), service, new Shell(terms(), places, new SecureRandom()), nanos::get);
     }
 
     Host.Look look(ProcessId... asked) throws UnreachableException, InterruptedException {

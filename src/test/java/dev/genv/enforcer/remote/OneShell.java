@@ -48,7 +48,8 @@ final class OneShell implements Exchange {
         requests.add(request);
         try {
             var errors = Files.createTempFile("shell", "errors");
-            var process = new ProcessBuilder(program).redirectError(errors.toFile()).start();
+            var process =
+                    new ProcessBuilder(program).redirectError(errors.toFile()).start();
             try (var input = process.getOutputStream()) {
                 input.write(request.input().getBytes(UTF_8));
             }

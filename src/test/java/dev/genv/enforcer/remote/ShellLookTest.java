@@ -16,10 +16,10 @@ import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The real script in each shell, on real processes; only the GPUs are make-believe. */
@@ -41,7 +41,11 @@ class ShellLookTest {
     void seesWhatRunsAndWhatIsAttached() throws Exception {
         try (var child = Child.inEnvironment("15971")) {
             machine.smi.process(0, child.pid(), "1542").process(1, child.pid(), "[N/A]");
-            machine.files().own("15971", "4g", child.pid()).device(0, "15971").device(1).write();
+            machine.files()
+                    .own("15971", "4g", child.pid())
+                    .device(0, "15971")
+                    .device(1)
+                    .write();
             var look = machine.look();
             assertThat(look.gpuSource()).isEqualTo("nvidia-smi");
             var snapshot = look.snapshot();

@@ -1,0 +1,164 @@
+package dev.genv.enforcer.remote;
+
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.MinaFleet;
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BiFunction;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * Cycles over 1, 10, 100 and 1,000 machines that answer over SSH what a real look at a node with 8 devices and 4 processes
+ * said, beside the opening of two connections a host, which is what genv does in every cycle. The servers run in this JVM
+ * and the client in another, so that each one's time and memory are its own. Then a fleet of which a fifth hangs.
+ */
+public final class FleetBenchmark {
+    private static final int[] SIZES = {1, 10, 100, 1000};
+    private static final int OF_THE_HANGING_FLEET = 50;
+    private static final int DEVICES = 8;
+    private static final int PROCESSES = 4;
+    private static final Pattern NONCE = Pattern.compile("nonce='?([0-9a-f]{32})");
+    private static final String MACHINE = "0123456789abcdef0123456789abcdef";
+
+    private FleetBenchmark() {}
+
+    /** Runs it and prints tables for the README. */
+    public static void main(String... arguments) throws Exception {
+        var folder = Files.createTempDirectory("genv-fleet");
+        try {
+            Files.writeString(folder.resolve("id"), FleetClient.newIdentity());
+            var look = recordedLook(folder);
+            System.out.println(
+                    "| hosts | a cycle | client CPU for a host | of two connections | heap for a host | threads |");
+            System.out.println("| --- | --- | --- | --- | --- | --- |");
+            for (var hosts : SIZES) {
+                try (var fleet = new MinaFleet(hosts, look)) {
+                    print(client(folder, fleet, "cycles"));
+                }
+            }
+            System.out.println();
+            System.out.println("| of 50 hosts, 10 hang | longest cycle | heap | threads |");
+            System.out.println("| --- | --- | --- | --- |");
+            try (var fleet = new MinaFleet(OF_THE_HANGING_FLEET, look)) {
+                fleet.hang(IntStream.range(0, OF_THE_HANGING_FLEET)
+                        .filter(host -> host % 5 == 0)
+                        .boxed()
+                        .collect(Collectors.toSet()));
+                client(folder, fleet, "hanging")
+                        .forEach((when, what) -> System.out.println("| " + when + " | " + what));
+            }
+        } finally {
+            try (var files = Files.walk(folder)) {
+                for (var file : files.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.delete(file);
+                }
+            }
+        }
+    }
+
+    private static void print(Map<String, String> result) {
+        System.out.println(result.values().stream().collect(Collectors.joining(" | ", "| ", " |")));
+    }
+
+    private static Map<String, String> client(Path folder, MinaFleet fleet, String what) throws IOException {
+        Files.write(folder.resolve("hosts"), fleet.hosts());
+        fleet.knownHosts(folder.resolve("known_hosts"));
+        var process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:+UseSerialGC",
+                        "-Xmx512m",
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        FleetClient.class.getName(),
+                        folder.toString(),
+                        what)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        var result = new LinkedHashMap<String, String>();
+        try (var lines = process.inputReader(StandardCharsets.UTF_8)) {
+            lines.lines().filter(line -> line.startsWith("RESULT ")).forEach(line -> {
+                var parts = line.substring("RESULT ".length()).split("=", 2);
+                result.put(parts[0], parts[1]);
+            });
+        }
+        if (result.isEmpty()) {
+            throw new IllegalStateException("the client said nothing");
+        }
+        return result;
+    }
+
+    /** What the real script says on a real node, from every machine with an identity of its own. */
+    private static BiFunction<Integer, String, String> recordedLook(Path folder) throws Exception {
+        var children = new ArrayList<Child>();
+        try {
+            var gpus = new FakeNvidiaSmi(folder.resolve("bin")).gpus(DEVICES);
+            var state = new StateFiles(folder.resolve("genv"));
+            for (var number = 0; number < PROCESSES; number++) {
+                var child = Child.inEnvironment("e" + number);
+                children.add(child);
+                gpus.process(number, child.pid(), "1000");
+                state.own("e" + number, "8gi", child.pid());
+                state.device(number, "e" + number);
+            }
+            for (var device = PROCESSES; device < DEVICES; device++) {
+                state.device(device);
+            }
+            state.write();
+            var recorded = new String[2];
+            var agent = FleetClient.agent(
+                    folder.resolve("genv").toString(), gpus.path().toString());
+            agent.look(
+                    request -> {
+                        try {
+                            var answer = local(request);
+                            recorded[0] = nonce(request.input());
+                            recorded[1] = answer;
+                            return new Answer(answer, "", 0, null);
+                        } catch (IOException e) {
+                            throw new UncheckedIOException(e);
+                        }
+                    },
+                    Set.of());
+            var machine = Files.readString(Path.of("/etc/machine-id")).strip();
+            var text = recorded[1].replace(machine, MACHINE);
+            return (host, input) -> input.contains("nonce")
+                    ? text.replace(recorded[0], nonce(input)).replace(MACHINE, "%032x".formatted(host + 1))
+                    : "ok\n";
+        } finally {
+            children.forEach(Child::close);
+        }
+    }
+
+    private static String nonce(String input) {
+        var match = NONCE.matcher(input);
+        if (!match.find()) {
+            throw new IllegalStateException("a request without a nonce");
+        }
+        return match.group(1);
+    }
+
+    private static String local(Request request) throws IOException {
+        var process = new ProcessBuilder("/bin/sh", "-c", request.command())
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        try (var input = process.getOutputStream();
+                var output = process.getInputStream()) {
+            input.write(request.input().getBytes(StandardCharsets.UTF_8));
+            input.close();
+            return new String(output.readAllBytes(), StandardCharsets.ISO_8859_1);
+        }
+    }
+}

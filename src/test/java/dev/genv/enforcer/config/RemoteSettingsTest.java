@@ -1,0 +1,221 @@
+package dev.genv.enforcer.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import com.jcraft.jsch.JSch;
+import com.jcraft.jsch.JSchException;
+import com.jcraft.jsch.KeyPair;
+import dev.genv.enforcer.remote.HostAddress;
+import dev.genv.enforcer.remote.RemoteFleet;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RemoteSettingsTest {
+    private static final String PREFIX = "GENV_ENFORCER_REMOTE_";
+    private final Map<String, String> variables = new HashMap<>();
+    private final Path folder;
+
+    RemoteSettingsTest(@TempDir Path folder) {
+        this.folder = folder;
+    }
+
+    @BeforeEach
+    void aFleet() throws IOException {
+        set("HOSTS", "gpu-1,raz@gpu-2:2222, [::1]:22");
+        set("KNOWN_HOSTS", file("known_hosts", ""));
+    }
+
+    @Test
+    void withoutHostsItIsThisMachine() throws BadSettingsException {
+        variables.clear();
+        assertThat(read().remote()).isNull();
+    }
+
+    @Test
+    void hasTheDefaultsOfTheDocumentation() throws BadSettingsException {
+        var remote = remote();
+        assertThat(remote.hosts())
+                .containsExactly(
+                        HostAddress.parse("gpu-1"), HostAddress.parse("raz@gpu-2:2222"), HostAddress.parse("[::1]:22"));
+        assertThat(remote.hostFile()).isNull();
+        assertThat(remote.ssh().username()).isNull();
+        assertThat(remote.ssh().identityFile()).isNull();
+        assertThat(remote.ssh().passphraseFile()).isNull();
+        assertThat(remote.ssh().sshConfig()).isNull();
+        assertThat(remote.ssh().timeout()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(remote.sudo()).isTrue();
+        assertThat(remote.protocol()).isEqualTo(RemoteFleet.Protocol.SHELL);
+        assertThat(remote.stateDir()).isEqualTo("/var/tmp/genv");
+        assertThat(remote.exitOnError()).isFalse();
+        assertThat(remote.quiet()).isFalse();
+        assertThat(read().restraint().killAfter()).isEqualTo(Duration.ofSeconds(30));
+    }
+
+    @Test
+    void readsWhatIsSet() throws Exception {
+        set("HOSTFILE", file("hosts", "gpu-7 # the new one\n"));
+        set("USERNAME", "raz");
+        set("IDENTITY_FILE", file("id", newKey()));
+        set("PASSPHRASE_FILE", file("passphrase", "secret"));
+        set("SSH_CONFIG", file("config", "Host *\n"));
+        set("TIMEOUT", "3s");
+        set("SUDO", "false");
+        set("AGENT", "genv");
+        set("STATE_DIR", "/srv/genv");
+        set("EXIT_ON_ERROR", "true");
+        set("QUIET", "true");
+        var remote = remote();
+        assertThat(remote.hostFile()).isEqualTo(folder.resolve("hosts"));
+        assertThat(remote.ssh().username()).isEqualTo("raz");
+        assertThat(remote.ssh().identityFile()).isEqualTo(folder.resolve("id"));
+        assertThat(remote.ssh().passphraseFile()).isEqualTo(folder.resolve("passphrase"));
+        assertThat(remote.ssh().sshConfig()).isEqualTo(folder.resolve("config"));
+        assertThat(remote.ssh().knownHosts()).isEqualTo(folder.resolve("known_hosts"));
+        assertThat(remote.ssh().timeout()).isEqualTo(Duration.ofSeconds(3));
+        assertThat(remote.sudo()).isFalse();
+        assertThat(remote.protocol()).isEqualTo(RemoteFleet.Protocol.GENV);
+        assertThat(remote.stateDir()).isEqualTo("/srv/genv");
+        assertThat(remote.exitOnError()).isTrue();
+        assertThat(remote.quiet()).isTrue();
+    }
+
+    @Test
+    void aHostFileAloneIsEnough() throws Exception {
+        variables.remove(PREFIX + "HOSTS");
+        set("HOSTFILE", file("hosts", ""));
+        assertThat(remote().hosts()).isEmpty();
+    }
+
+    /** An unknown key refuses a host, so without keys there would be no host at all. */
+    @Test
+    void theKeysOfTheHostsMustBeKnown() {
+        variables.remove(PREFIX + "KNOWN_HOSTS");
+        assertThat(complaints()).singleElement().asString().startsWith(PREFIX + "KNOWN_HOSTS=: expected a file");
+        set("KNOWN_HOSTS", folder.resolve("none").toString());
+        assertThat(complaints())
+                .containsExactly(
+                        PREFIX + "KNOWN_HOSTS=" + folder.resolve("none") + ": expected a file that can be read");
+    }
+
+    /** Else this machine would be enforced on, which nobody meant. */
+    @ParameterizedTest
+    @CsvSource({"TIMEOUT,3s", "SUDO,false", "AGENT,genv", "QUIET,true", "USERNAME,raz", "STATE_DIR,/x"})
+    void theOthersMeanNothingWithoutHosts(String name, String value) {
+        variables.clear();
+        set(name, value);
+        assertThat(complaints())
+                .singleElement()
+                .asString()
+                .startsWith(PREFIX + name + "=" + value + ": means nothing without hosts");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "HOSTS|gpu-1,@",
+                "HOSTS|gpu-1:99999",
+                "HOSTFILE|relative",
+                "HOSTFILE|/does/not/exist",
+                "USERNAME|-oProxyCommand",
+                "USERNAME|a b",
+                "IDENTITY_FILE|/does/not/exist",
+                "IDENTITY_FILE|/",
+                "PASSPHRASE_FILE|/does/not/exist",
+                "SSH_CONFIG|relative",
+                "TIMEOUT|0",
+                "TIMEOUT|soon",
+                "SUDO|maybe",
+                "AGENT|python",
+                "STATE_DIR|genv",
+                "EXIT_ON_ERROR|1",
+                "QUIET|yes",
+            })
+    void refusesOtherValues(String name, String value) {
+        set(name, value);
+        assertThat(complaints()).singleElement().asString().startsWith(PREFIX + name + "=" + value + ": ");
+    }
+
+    @Test
+    void namesTheBadLineOfAHostFile() throws IOException {
+        set("HOSTFILE", file("hosts", "gpu-1\n# fine\nbad host\n"));
+        assertThat(complaints()).singleElement().asString().contains("line 3");
+    }
+
+    /** Somebody relies on it, and nothing would tell him. */
+    @ParameterizedTest
+    @ValueSource(strings = {"EXEMPT_USERS=alice", "PROTECTED_EXECUTABLES=/opt/x", "KILL_AFTER=10s"})
+    void refusesWhatGenvsOwnProtocolCannotKeep(String setting) throws BadSettingsException {
+        var name = "GENV_ENFORCER_" + setting.substring(0, setting.indexOf('='));
+        variables.put(name, setting.substring(setting.indexOf('=') + 1));
+        read();
+        set("AGENT", "genv");
+        assertThat(complaints())
+                .singleElement()
+                .asString()
+                .startsWith(name + "=")
+                .contains("genv's own protocol");
+    }
+
+    @Test
+    void genvsOwnProtocolHasNoSigkill() throws BadSettingsException {
+        set("AGENT", "genv");
+        assertThat(read().restraint().killAfter()).isNull();
+        variables.put("GENV_ENFORCER_KILL_AFTER", "never");
+        assertThat(read().restraint().killAfter()).isNull();
+    }
+
+    private static String newKey() throws JSchException {
+        var bytes = new ByteArrayOutputStream();
+        KeyPair.genKeyPair(new JSch(), KeyPair.ECDSA, 256).writePrivateKey(bytes);
+        return bytes.toString(StandardCharsets.US_ASCII);
+    }
+
+    /** The files are tried at the start: what is wrong with them later costs hosts. */
+    @ParameterizedTest
+    @CsvSource({"IDENTITY_FILE,no key", "KNOWN_HOSTS,gpu-1 ssh-ed25519 AAAA!"})
+    void refusesFilesThatCannotBeUsed(String name, String content) throws IOException {
+        set(name, file("spoilt", content));
+        assertThat(complaints())
+                .singleElement()
+                .asString()
+                .startsWith(PREFIX + name + "=")
+                .contains(folder.resolve("spoilt").toString());
+    }
+
+    private void set(String name, String value) {
+        variables.put(PREFIX + name, value);
+    }
+
+    private String file(String name, String content) throws IOException {
+        return Files.writeString(folder.resolve(name), content).toString();
+    }
+
+    private RemoteSettings remote() throws BadSettingsException {
+        var remote = read().remote();
+        assertThat(remote).isNotNull();
+        return remote;
+    }
+
+    private Settings read() throws BadSettingsException {
+        return Settings.read(new Variables(variables));
+    }
+
+    private List<String> complaints() {
+        return catchThrowableOfType(BadSettingsException.class, this::read).lines();
+    }
+}

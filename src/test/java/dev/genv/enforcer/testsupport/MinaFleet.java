@@ -1,0 +1,203 @@
+package dev.genv.enforcer.testsupport;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyPair;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiFunction;
+import java.util.stream.Collectors;
+import org.apache.sshd.common.config.keys.KeyUtils;
+import org.apache.sshd.common.config.keys.PublicKeyEntry;
+import org.apache.sshd.common.io.nio2.Nio2ServiceFactoryFactory;
+import org.apache.sshd.common.keyprovider.KeyPairProvider;
+import org.apache.sshd.common.session.Session;
+import org.apache.sshd.common.session.SessionListener;
+import org.apache.sshd.common.util.threads.NoCloseExecutor;
+import org.apache.sshd.server.Environment;
+import org.apache.sshd.server.ExitCallback;
+import org.apache.sshd.server.SshServer;
+import org.apache.sshd.server.channel.ChannelSession;
+import org.apache.sshd.server.command.Command;
+
+/**
+ * Any number of make-believe machines with an SSH server each, on addresses of their own in 127.0.0.0/8 and on one port, in
+ * this JVM. They let everybody in who has a key.
+ */
+public final class MinaFleet implements AutoCloseable {
+    private static final int HOSTS_PER_NET = 250;
+    private final ScheduledExecutorService timers = Executors.newScheduledThreadPool(1, daemon());
+    private final NoCloseExecutor io = new NoCloseExecutor(Executors.newFixedThreadPool(4, daemon()));
+    private final KeyPair hostKey;
+    private final List<SshServer> servers = new ArrayList<>();
+    private final Set<Integer> hanging = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger connections = new AtomicInteger();
+    private final AtomicInteger commands = new AtomicInteger();
+    private final int port;
+
+    /**
+     * Starts them.
+     *
+     * @param answer what a machine prints, by its number, from what it is handed on standard input
+     */
+    public MinaFleet(int hosts, BiFunction<Integer, String, String> answer) throws IOException {
+        hostKey = newKey();
+        var any = 0;
+        for (var i = 0; i < hosts; i++) {
+            servers.add(server(i, any, answer));
+            any = servers.getFirst().getPort();
+        }
+        port = any;
+    }
+
+    /** A key pair for whoever wants to be let in. */
+    public static KeyPair newKey() throws IOException {
+        try {
+            return KeyUtils.generateKeyPair(KeyPairProvider.ECDSA_SHA2_NISTP256, 256);
+        } catch (GeneralSecurityException e) {
+            throw new IOException(e);
+        }
+    }
+
+    /** The address of a machine. */
+    public static String address(int host) {
+        return "127.77.%d.%d".formatted(host / HOSTS_PER_NET, host % HOSTS_PER_NET + 1);
+    }
+
+    /** All of them, as the service wants them listed. */
+    public List<String> hosts() {
+        var hosts = new ArrayList<String>();
+        for (var i = 0; i < servers.size(); i++) {
+            hosts.add("root@%s:%d".formatted(address(i), port));
+        }
+        return hosts;
+    }
+
+    /** Writes their keys as ssh-keyscan would. */
+    public Path knownHosts(Path file) throws IOException {
+        var key = PublicKeyEntry.toString(hostKey.getPublic());
+        var lines = new ArrayList<String>();
+        for (var i = 0; i < servers.size(); i++) {
+            lines.add("[%s]:%d %s".formatted(address(i), port, key));
+        }
+        return Files.writeString(file, lines.stream().collect(Collectors.joining("\n", "", "\n")));
+    }
+
+    /** From now on these take commands and never answer. */
+    public void hang(Set<Integer> hosts) {
+        hanging.clear();
+        hanging.addAll(hosts);
+    }
+
+    /** How many connections there were. */
+    public int connections() {
+        return connections.get();
+    }
+
+    /** How many commands there were. */
+    public int commands() {
+        return commands.get();
+    }
+
+    private SshServer server(int host, int atPort, BiFunction<Integer, String, String> answer) throws IOException {
+        var server = SshServer.setUpDefaultServer();
+        server.setHost(address(host));
+        server.setPort(atPort);
+        server.setKeyPairProvider(KeyPairProvider.wrap(hostKey));
+        server.setPublickeyAuthenticator((_, _, _) -> true);
+        server.setScheduledExecutorService(timers);
+        server.setIoServiceFactoryFactory(new Nio2ServiceFactoryFactory(() -> io));
+        server.setCommandFactory((_, _) -> new Answering(host, answer));
+        server.addSessionListener(new SessionListener() {
+            @Override
+            public void sessionCreated(Session session) {
+                connections.incrementAndGet();
+            }
+        });
+        server.start();
+        return server;
+    }
+
+    @Override
+    public void close() throws IOException {
+        for (var server : servers) {
+            server.stop(true);
+        }
+        timers.shutdownNow();
+        io.shutdownNow();
+    }
+
+    private static ThreadFactory daemon() {
+        return Thread.ofPlatform().daemon().name("mina-", 0).factory();
+    }
+
+    /** Reads all it is handed, and answers. */
+    private final class Answering implements Command {
+        private final int host;
+        private final BiFunction<Integer, String, String> answer;
+        private InputStream in;
+        private OutputStream out;
+        private ExitCallback exit;
+
+        Answering(int host, BiFunction<Integer, String, String> answer) {
+            this.host = host;
+            this.answer = answer;
+        }
+
+        @Override
+        public void start(ChannelSession channel, Environment environment) {
+            commands.incrementAndGet();
+            Thread.ofVirtual().start(this::answer);
+        }
+
+        private void answer() {
+            try {
+                var input = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+                if (!hanging.contains(host)) {
+                    out.write(answer.apply(host, input).getBytes(StandardCharsets.UTF_8));
+                    out.flush();
+                    exit.onExit(0);
+                }
+            } catch (IOException | UncheckedIOException e) {
+                exit.onExit(1);
+            }
+        }
+
+        @Override
+        public void setInputStream(InputStream stream) {
+            in = stream;
+        }
+
+        @Override
+        public void setOutputStream(OutputStream stream) {
+            out = stream;
+        }
+
+        @Override
+        public void setErrorStream(OutputStream stream) {
+            // Nothing is said on it.
+        }
+
+        @Override
+        public void setExitCallback(ExitCallback callback) {
+            exit = callback;
+        }
+
+        @Override
+        public void destroy(ChannelSession channel) {
+            // What hangs, hangs.
+        }
+    }
+}
