@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
@@ -126,7 +127,7 @@ final class HostWorker {
             } catch (CancellationException e) {
                 throw new HostException("given up", e);
             } catch (ExecutionException e) {
-                throw failed(e.getCause());
+                throw failed(Objects.requireNonNullElse(e.getCause(), e));
             }
         }
     }

@@ -84,7 +84,8 @@ final class Connection implements Exchange, AutoCloseable {
     }
 
     private UnreachableException failed(NotOpenedException e) {
-        var failure = new UnreachableException(e.isLate() ? "timeout" : "ssh_failed", e.getMessage(), e);
+        var failure =
+                new UnreachableException(e.isLate() ? "timeout" : "ssh_failed", String.valueOf(e.getMessage()), e);
         backOff.failed(failure);
         return failure;
     }

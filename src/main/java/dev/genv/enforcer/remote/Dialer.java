@@ -70,7 +70,7 @@ final class Dialer {
             try {
                 sessions.add(open(hop, sessions, lifeline, deadline));
             } catch (UnreachableException e) {
-                if (hop == hops.getLast()) {
+                if (hop.equals(hops.getLast())) {
                     throw e;
                 }
                 throw new UnreachableException(e.code(), "on the way, at " + hop.name() + ": " + e.getMessage(), e);

@@ -28,7 +28,7 @@ record Frames(List<Frame> all, boolean complete) {
             }
         }
         for (var frame : frames) {
-            if (frame.word().equals(END) && (frame != frames.getLast() || frame.number(0) != frames.size())) {
+            if (frame.word().equals(END) && (!frame.equals(frames.getLast()) || frame.number(0) != frames.size())) {
                 throw Frame.unreadable("it is not whole");
             }
         }

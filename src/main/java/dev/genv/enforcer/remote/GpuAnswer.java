@@ -43,20 +43,19 @@ final class GpuAnswer {
 
     private List<String> lines(Frame frame) throws ToolException, UnreachableException {
         var code = frame.at(0);
-        switch (code) {
-            case HUNG, "124" -> {
-                if (code.equals(HUNG)) {
-                    pauses.hung(GpuQuery.PROCESSES);
-                }
-                throw new ToolException("nvidia-smi did not end within %s s".formatted(frame.at(1)));
-            }
-            case "long" -> throw new ToolException("nvidia-smi says more than %d bytes".formatted(1 << 20));
-            case "lost" -> throw new ToolException("nvidia-smi was broken off");
-            default -> {
-                pauses.answered(GpuQuery.PROCESSES);
-                var text = new String(frame.bytes(), StandardCharsets.UTF_8);
-                return GpuQuery.lines((int) frame.number(0), text, "");
-            }
+        if (code.equals(HUNG)) {
+            pauses.hung(GpuQuery.PROCESSES);
         }
+        if (code.equals(HUNG) || code.equals("124")) {
+            throw new ToolException("nvidia-smi did not end within %s s".formatted(frame.at(1)));
+        }
+        if (code.equals("long")) {
+            throw new ToolException("nvidia-smi says more than %d bytes".formatted(1 << 20));
+        }
+        if (code.equals("lost")) {
+            throw new ToolException("nvidia-smi was broken off");
+        }
+        pauses.answered(GpuQuery.PROCESSES);
+        return GpuQuery.lines((int) frame.number(0), new String(frame.bytes(), StandardCharsets.UTF_8), "");
     }
 }

@@ -43,7 +43,7 @@ final class KeyFiles {
                         .computeIfAbsent(each, path -> new WatchedFile<>(path, LARGEST, bytes -> hostKeys(path, bytes)))
                         .current());
             } catch (NoSuchFileException _) {
-                continue; // like OpenSSH, which looks into several by default
+                // like OpenSSH, which looks into several by default
             }
         }
         return new KeyRing(files.stream().map(Path::toString).collect(Collectors.joining(" ")), repositories);

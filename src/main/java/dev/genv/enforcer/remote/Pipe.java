@@ -73,6 +73,7 @@ final class Pipe extends OutputStream {
         return some;
     }
 
+    @SuppressWarnings("WaitNotInLoop") // both of those who call it do so in one
     private synchronized void pause() throws IOException {
         try {
             wait();
