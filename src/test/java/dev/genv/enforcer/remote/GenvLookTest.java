@@ -246,7 +246,7 @@ class GenvLookTest {
                 "hello       | no snapshot in it",
                 "[]          | no snapshot in it",
                 "'{}'        | no snapshot in it",
-                "'{#}#'      | does not end where",
+                "'{#}#'       | is not an object",
                 "'{# 5#}#'   | is not JSON",
                 "'{##}#'     | is not an object",
                 "'{#\"processes\": {\"processes\": []}#}#' | has no \"envs\"",

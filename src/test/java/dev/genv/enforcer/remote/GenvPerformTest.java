@@ -1,6 +1,7 @@
 package dev.genv.enforcer.remote;
 
 import static dev.genv.enforcer.remote.ScriptedExchange.recorded;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -8,6 +9,7 @@ import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
@@ -159,9 +161,7 @@ class GenvPerformTest {
                 .satisfies(result -> assertThat(result.detail()).contains("more than once"));
         host.answers(twice).answers("").answers(GONE);
         var other = new Attachment("67609", null, "20/11/2026 11:00:00");
-        perform(
-                detach("67609", 0),
-                new Action.Detach("gpu-1", judged.environmentsById().get("67609"), 0, other));
+        perform(detach("67609", 0), new Action.Detach("gpu-1", environment("67609"), 0, other));
         assertOutcomes(Outcome.DETACHED, Outcome.DETACHED);
         assertThat(host.requests().get(2).input().split("\"envs\"", -1)).hasSize(2);
     }
@@ -172,7 +172,7 @@ class GenvPerformTest {
         host.answers(SNAPSHOT.replaceFirst("1(,\\s*\"total_memory\")", "3$1")
                 .replaceFirst("2(,\\s*\"total_memory\")", "1$1"));
         var attachment = new Attachment("67609", null, "20/11/2026 10:02:11");
-        perform(new Action.Detach("gpu-1", judged.environmentsById().get("67609"), 3, attachment));
+        perform(new Action.Detach("gpu-1", environment("67609"), 3, attachment));
         assertThat(results.values())
                 .singleElement()
                 .satisfies(result -> assertThat(result.detail()).contains("in order"));
@@ -280,11 +280,15 @@ class GenvPerformTest {
                 .orElseThrow();
     }
 
+    private Environment environment(String eid) {
+        return requireNonNull(judged.environmentsById().get(eid));
+    }
+
     private Action.Detach detach(String eid, int device) {
-        var attachment = judged.devicesByIndex().get(device).attachments().stream()
+        var attachment = requireNonNull(judged.devicesByIndex().get(device)).attachments().stream()
                 .filter(each -> each.eid().equals(eid))
                 .findFirst()
                 .orElseThrow();
-        return new Action.Detach("gpu-1", judged.environmentsById().get(eid), device, attachment);
+        return new Action.Detach("gpu-1", environment(eid), device, attachment);
     }
 }
