@@ -51,6 +51,10 @@ record Frames(List<Frame> all, boolean complete) {
         return found.stream().findFirst();
     }
 
+    boolean hasNone(String word) {
+        return every(word).isEmpty();
+    }
+
     List<Frame> every(String word) {
         return all.stream().filter(frame -> frame.word().equals(word)).toList();
     }

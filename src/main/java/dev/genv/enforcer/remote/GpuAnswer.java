@@ -1,13 +1,13 @@
 package dev.genv.enforcer.remote;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.observation.DeviceOrder;
 import dev.genv.enforcer.observation.GpuDevices;
 import dev.genv.enforcer.observation.GpuLine;
 import dev.genv.enforcer.observation.GpuListing;
 import dev.genv.enforcer.observation.GpuQuery;
 import dev.genv.enforcer.observation.ToolException;
+import dev.genv.enforcer.model.Problem;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,13 +28,12 @@ final class GpuAnswer {
      * @throws ToolException where nvidia-smi could not be found, trusted or understood, or took too long
      */
     GpuListing list(Frames frames) throws ToolException, UnreachableException {
-        if (pauses.isPaused(GpuQuery.PROCESSES)) {
-            throw new ToolException(
-                    "nvidia-smi hung at an earlier look and could not be ended: it is left alone for a while");
-        }
         var tool = frames.find("tool");
         if (tool.isPresent()) {
-            throw new ToolException(tool.get().from(1));
+            throw new ToolException(
+                    tool.get().at(0).equals("skipped")
+                            ? "nvidia-smi hung at an earlier look and could not be ended: it is left alone for a while"
+                            : tool.get().from(1));
         }
         var problems = new ArrayList<Problem>();
         var lines = GpuLine.parse(lines(frames.one("gpu_processes")), problems);

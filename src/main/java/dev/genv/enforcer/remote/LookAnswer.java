@@ -39,20 +39,31 @@ final class LookAnswer {
     private final Set<Part> missing = EnumSet.noneOf(Part.class);
     private final Accounts accounts;
     private final Protection protection;
+    private Map<ProcessId, String> records = Map.of();
 
-    LookAnswer(String name, Terms terms, List<ProtectedExecutable> programs, HostMemory memory, Shell.Said said)
+    LookAnswer(String name, Terms terms, List<ProtectedExecutable> programs, HostMemory memory, String nonce, Frames frames)
             throws UnreachableException {
         this.name = name;
         this.memory = memory;
-        nonce = said.nonce();
-        frames = said.frames();
+        this.nonce = nonce;
+        this.frames = frames;
         rights = new RightsThere(terms, frames);
         accounts = memory.accounts().read(frames, problems);
         protection = Protection.of(frames, programs, terms.exemptUsers(), accounts, problems);
     }
 
-    Protection protection() {
-        return protection;
+    /** What must be known of this look when something is done for it. */
+    Seen seen(Host.Look look, long nanos) throws UnreachableException {
+        var devices = frames.find("devices");
+        var present = devices.isPresent() && devices.get().at(0).equals("present");
+        return new Seen(
+                look.watchesOnly(),
+                protection,
+                records,
+                present ? devices.get().text() : null,
+                look.ticks(),
+                frames.one("machine").at(1),
+                nanos);
     }
 
     /**
@@ -117,6 +128,7 @@ final class LookAnswer {
         }
         var answer = new ProcessAnswer(frames, nonce, protection);
         var processes = answer.processes(listing.usage(), problems, missing);
+        records = answer.records();
         var unanswered = answer.silent();
         // One that was left alone has not hung again; nor has one that has the pid of such a one by now.
         var notRead = left.stream().map(ProcessId::pid).collect(Collectors.toUnmodifiableSet());

@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -55,6 +56,18 @@ final class ProcessAnswer {
     /** Those that did not answer. */
     List<ProcessId> silent() {
         return List.copyOf(silent.values());
+    }
+
+    /** What was read of the environments of those of which that is whole. */
+    Map<ProcessId, String> records() {
+        var records = new HashMap<ProcessId, String>();
+        recollections.forEach((pid, recollection) -> {
+            var stat = first.stat(pid);
+            if (stat != null) {
+                recollection.records().ifPresent(text -> records.put(new ProcessId(pid, stat.startTime()), text));
+            }
+        });
+        return records;
     }
 
     /** Whether its pid is that of another process by now, or of none. */

@@ -10,6 +10,8 @@ import dev.genv.enforcer.observation.ProtectedExecutable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,9 +28,10 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
      * A program that is protected.
      *
      * @param file what tells it from every other file; null where that cannot be told
+     * @param name what it is called where it lies; empty where it has several names there
      * @param uid of which user it is protected besides root
      */
-    record Program(ProtectedExecutable asked, @Nullable String file, long uid) {
+    record Program(ProtectedExecutable asked, @Nullable String file, String name, long uid) {
         /** Whether it is protected when a process of this real uid runs it; one that is not known may be any. */
         boolean appliesTo(@Nullable Long user) {
             return asked.isEverybodys() || user == null || user == 0 || user == uid;
@@ -58,9 +61,9 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
                 case "untrusted" -> problems.add(program.unusable(told.get(i).from(1)));
                 case "unexamined" -> {
                     problems.add(program.unexamined(told.get(i).from(1)));
-                    programs.add(new Program(program, null, uid));
+                    programs.add(new Program(program, null, "", uid));
                 }
-                default -> programs.add(new Program(program, told.get(i).at(0), uid));
+                default -> programs.add(new Program(program, told.get(i).at(0), name(told.get(i)), uid));
             }
         }
         return new Protection(
@@ -106,11 +109,23 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
         return null;
     }
 
-    /** What tells the files apart that a process of this user must not run to be ended. */
-    List<String> files(@Nullable Long uid) {
+    /** Which files a process of this user must not run to be ended, each by what tells it from all others. */
+    String files(@Nullable Long uid) {
         return programs.stream()
-                .filter(each -> each.appliesTo(uid) && each.file() != null)
-                .map(Program::file)
-                .toList();
+                .filter(each -> each.appliesTo(uid))
+                .flatMap(each -> Stream.ofNullable(each.file()))
+                .collect(Collectors.joining(" "));
+    }
+
+    /** By which names a process can be told from all of them; empty where that cannot be done by name. */
+    String names() {
+        if (programs.stream().anyMatch(each -> each.file() != null && each.name().isEmpty())) {
+            return "";
+        }
+        return programs.stream().map(Program::name).collect(Collectors.joining("/", "/", "/"));
+    }
+
+    private static String name(Frame frame) throws UnreachableException {
+        return frame.at(1).equals("1") ? frame.from(2) : "";
     }
 }

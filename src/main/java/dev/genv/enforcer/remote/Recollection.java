@@ -19,8 +19,8 @@ record Recollection(Map<String, Mark> parts, String nonce) {
     private static final Membership UNSEEN = new Membership.Unknown("its environment cannot be seen at this moment");
     static final Program UNKNOWN_PROGRAM = new Program(false, "");
     private static final String VARIABLE = "GENV_ENVIRONMENT_ID=";
-    /** As much as is taken from the end. */
-    private static final int MOST = 8400;
+    /** Of as much as is taken from the end, what ours does not need. */
+    private static final int MOST = 8400 - VARIABLE.length() - 34;
 
     /** By pid; of several of one process the last one that came to its end counts. */
     static Map<Integer, Recollection> in(Iterable<Frame> frames, String nonce) throws UnreachableException {
@@ -54,13 +54,37 @@ record Recollection(Map<String, Mark> parts, String nonce) {
         if (parts.containsKey("denied")) {
             return Membership.NOT_PERMITTED;
         }
-        var end = "\0" + VARIABLE + "@" + nonce + "\0";
-        var records = "\0" + content("environ");
-        if (!records.endsWith(end)) {
+        var records = records(content("environ"), nonce);
+        if (records.isEmpty()) {
             return UNREAD;
         }
         // The kernel shows an empty environment while a process ends or is being executed. That is no answer.
-        return stands() ? membership(records.substring(1, records.length() - end.length() + 1)) : UNSEEN;
+        return stands() ? membership(records.get()) : UNSEEN;
+    }
+
+    /** All that was read of its environment; nothing where that is not whole. */
+    Optional<String> records() {
+        return records(content("environ"), nonce);
+    }
+
+    /** The same, of what was read anywhere: ours at its end, which shows that it is whole, is not part of it. */
+    static Optional<String> records(String text, String nonce) {
+        return ("\0" + text).endsWith("\0" + end(nonce))
+                ? Optional.of(text.substring(0, text.length() - end(nonce).length()))
+                : Optional.empty();
+    }
+
+    /** What stands behind all that is read. */
+    static String end(String nonce) {
+        return VARIABLE + "@" + nonce + "\0";
+    }
+
+    /** What these entries say, of which the last one counts. */
+    static Membership membership(String records) {
+        // One that is too long has lost its beginning.
+        var last = records.lastIndexOf('\0', records.length() - 2) + 1;
+        var cut = last == 0 && records.length() >= MOST && !records.startsWith(VARIABLE);
+        return Environ.membership((cut ? VARIABLE + records : records).getBytes(StandardCharsets.ISO_8859_1));
     }
 
     /** Whether what was read was all the time of one and the same program. */
@@ -74,13 +98,6 @@ record Recollection(Map<String, Mark> parts, String nonce) {
                 && before.get().environmentEnd() != 0
                 && before.get().environmentEnd() == after.get().environmentEnd()
                 && before.get().startTime() == after.get().startTime();
-    }
-
-    private Membership membership(String records) {
-        var last = records.lastIndexOf('\0', records.length() - 2) + 1;
-        // One that is too long has lost its beginning.
-        var cut = last == 0 && content("environ").length() >= MOST && !records.startsWith(VARIABLE);
-        return Environ.membership((cut ? VARIABLE + records : records).getBytes(StandardCharsets.ISO_8859_1));
     }
 
     /** What is known of the program that it runs. */

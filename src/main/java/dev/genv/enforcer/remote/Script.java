@@ -20,14 +20,23 @@ final class Script {
      * What is handed to a shell.
      *
      * @param values of the names in capitals
-     * @param call the function to call, and what to call it with
+     * @param function the one that is called
+     * @param deeds what it does when it comes to that, each a function and what to call it with
      */
-    String with(Map<String, String> values, List<String> call) {
-        var assignments = values.entrySet().stream()
-                .map(each -> each.getKey() + "=" + ShellWords.quote(each.getValue()) + "\n")
-                .collect(Collectors.joining());
-        var words = call.stream().map(ShellWords::quote).collect(Collectors.joining(" "));
-        return "%s\n%s\nmain() {\n  answer %s\n}\nmain </dev/null\n".formatted(assignments, text, words);
+    String with(Map<String, String> values, String function, List<List<String>> deeds) {
+        var whole = new StringBuilder();
+        values.forEach((name, value) ->
+                whole.append(name).append('=').append(ShellWords.quote(value)).append('\n'));
+        whole.append(text).append("\ndeeds() {\n  :\n");
+        for (var deed : deeds) {
+            whole.append("  ")
+                    .append(deed.stream().map(ShellWords::quote).collect(Collectors.joining(" ")))
+                    .append('\n');
+        }
+        return whole.append("}\nmain() {\n  answer ")
+                .append(function)
+                .append("\n}\nmain </dev/null\n")
+                .toString();
     }
 
     private static String resource(String name) {

@@ -43,33 +43,51 @@ final class Shell {
     /**
      * What came of it.
      *
-     * @param nonce the word that told our lines from others
-     * @param frames our lines, as far as they came
+     * @param nonce the word that tells our lines from others
      */
-    record Said(String nonce, Frames frames, Answer answer) {}
+    record Said(String nonce, Answer answer, boolean sudo) {
+        /** Our lines, as far as they came. */
+        Frames frames() throws UnreachableException {
+            return Frames.parse(answer.output(), nonce);
+        }
 
-    /**
-     * Runs it.
-     *
-     * @param values of the names in capitals, besides those that every script has
-     */
-    Said run(Exchange host, Script script, Map<String, String> values, List<String> call)
-            throws UnreachableException, InterruptedException {
+        /** Why they are not all there. */
+        UnreachableException failure() throws UnreachableException {
+            return ShellFailure.of(this);
+        }
+    }
+
+    /** What is to be said to a shell, but for what all are told. */
+    interface Message {
+        Script script();
+
+        String function();
+
+        /** The values of names in capitals. */
+        Map<String, String> values();
+
+        /** What is to be done, each a function and what to call it with. */
+        List<List<String>> deeds(String nonce);
+    }
+
+    /** Says it, and hears the answer. */
+    Said say(Exchange host, Message message) throws UnreachableException, InterruptedException {
         var bytes = new byte[NONCE_BYTES];
         random.nextBytes(bytes);
         var nonce = HexFormat.of().formatHex(bytes);
-        var all = new LinkedHashMap<>(values);
-        all.put("NONCE", nonce);
-        all.put("BUDGET", hundredths(budget()));
-        all.put("PROC", places.proc);
-        all.put("ETC", places.etc);
-        all.put("SH", places.shell);
-        all.put("STATE", terms.stateDirectory());
-        all.put("OWN", ShellAgent.FOLDER);
-        all.put("LOCK_WAIT", hundredths(terms.lockTimeout()));
+        var values = new LinkedHashMap<>(message.values());
+        values.put("NONCE", nonce);
+        values.put("BUDGET", hundredths(budget()));
+        values.put("PROC", places.proc);
+        values.put("ETC", places.etc);
+        values.put("SH", places.shell);
+        values.put("STATE", terms.stateDirectory());
+        values.put("OWN", ShellAgent.FOLDER);
+        values.put("LOCK_WAIT", hundredths(terms.lockTimeout()));
         var command = terms.sudo() ? "sudo -n /bin/sh" : "/bin/sh";
-        var answer = host.run(new Request(command, script.with(all, call), terms.timeout(), MOST_OUTPUT));
-        return new Said(nonce, Frames.parse(answer.output(), nonce), answer);
+        var input = message.script().with(values, message.function(), message.deeds(nonce));
+        var answer = host.run(new Request(command, input, terms.timeout(), MOST_OUTPUT));
+        return new Said(nonce, answer, terms.sudo());
     }
 
     /** In the unit of the kernel's clock ticks, which is that of {@code /proc/uptime} too. */

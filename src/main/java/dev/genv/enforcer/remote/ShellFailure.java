@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.policy.Words;
+import java.util.ArrayList;
 import java.util.regex.Pattern;
 
 /** Says why a shell did not do what it was told, from what it said instead. */
@@ -16,7 +17,17 @@ final class ShellFailure {
 
     private ShellFailure() {}
 
-    static UnreachableException of(Answer answer, boolean sudo) {
+    static UnreachableException of(Shell.Said said) throws UnreachableException {
+        var lacking = new ArrayList<String>();
+        for (var frame : said.frames().every("lacks")) {
+            lacking.add(frame.at(0));
+        }
+        return lacking.isEmpty()
+                ? of(said.answer(), said.sudo())
+                : new UnreachableException("agent_missing", "there is no " + String.join(", no ", lacking));
+    }
+
+    private static UnreachableException of(Answer answer, boolean sudo) {
         var broken = answer.broken();
         if (broken != null) {
             return new UnreachableException(broken.code(), broken.detail());

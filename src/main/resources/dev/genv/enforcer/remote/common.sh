@@ -216,6 +216,11 @@ holders() { # INODE: sets $pids to those that hold the lock of this file
   done
 }
 
+told() { # PIDS: their stats, in base64
+  # shellcheck disable=SC2086
+  stats $1 2>/dev/null | "$base64" -w0
+}
+
 answer() { # COMMAND...: all that it says, and that this is all
   "$@"
   say end $((said + 1))

@@ -2,23 +2,15 @@
 # Looks at a machine with GPUs in one go: what they run first, and the state after. So a process that has just been
 # started in a new environment is never taken for one whose environment is not there.
 
-# Of each state file: both of them at their longest fit into the answer.
-LARGEST=3145728
-
-look() { # PROTECTED PROGRAMS...
+look() {
   begin || return
   me
   machine
-  programs "$@"
+  deeds
   gpus
   state
   accounts
   blob asked "$(told "$ASKED")"
-}
-
-told() { # PIDS: their stats, in base64
-  # shellcheck disable=SC2086
-  stats $1 2>/dev/null | "$base64" -w0
 }
 
 machine() {
@@ -100,7 +92,7 @@ programs() { # PATHS...: which files the protected programs are; sets $names to 
     if ! [ -e "$program" ]; then
       say program $number absent
     elif trusted 0 "$program"; then
-      say program $number "${file%% *}"
+      say program $number "$file" "${place##*/}"
       names=$names${place##*/}/
       [ "${file#* }" = 1 ] || several=1
     else
@@ -116,6 +108,7 @@ gpus() {
   clock
   say before "$now"
   if [ -n "$SKIP_GPUS" ]; then
+    say tool skipped
     return
   fi
   case $SMI in

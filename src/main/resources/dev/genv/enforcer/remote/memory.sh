@@ -5,53 +5,69 @@
 
 # The last GENV_ENVIRONMENT_ID counts; one of ours behind them all shows that everything was read.
 # shellcheck disable=SC2016
-memory='
+recall='
 read -r nonce
-proc=$1 names=$2 head=$3 grep=$4 tail=$5 stat=$6 readlink=$7
-shift 7
-status() { # FOLDER: prints what its stat says, and keeps the state
+proc=$1 names=$2 head=$3 grep=$4 tail=$5 stat=$6 readlink=$7 base64=$8
+shift 8
+status() { # FOLDER: prints what its stat says; sets $state to what follows the name in it
   state=
   while IFS= read -r line || [ -n "$line" ]; do
     printf "%s\n" "$line"
     state=${line##*) }
   done <"$1/stat"
 }
-for pid; do
-  task=$proc/$pid
+choose() { # PID: sets $task: the process, or where its first thread has ended, one of the others
+  task=$proc/$1
   status "$task" >/dev/null
   case $state in
     [ZXx]*)
-      for task in "$proc/$pid/task"/*; do
+      for task in "$proc/$1/task"/*; do
         status "$task" >/dev/null
         case $state in [!ZXx]*) break ;; esac
       done
       ;;
   esac
-  printf "@%s before %s\n" "$nonce" "$pid"
-  status "$task"
-  printf "@%s environ %s\n" "$nonce" "$pid"
+}
+environ() { # the end of what names an environment
   {
     { "$head" -c 8388608 && printf "\\000GENV_ENVIRONMENT_ID=@%s\\000" "$nonce"; } |
       "$grep" -z -a -e ^GENV_ENVIRONMENT_ID= | "$tail" -c 8400
-  } <"$task/environ" ||
-    case $( { : <"$task/environ"; } 2>&1) in
-      *"Permission denied"*) printf "@%s denied %s\n" "$nonce" "$pid" ;;
-    esac
-  printf "\n@%s after %s\n" "$nonce" "$pid"
-  status "$task"
+  } <"$task/environ"
+}
+denied() {
+  case $( { : <"$task/environ"; } 2>&1) in *"Permission denied"*) return 0 ;; esac
+  return 1
+}
+program() { # sets $known and $same, by its name, and $exe to which file it is if that does not tell
   target=$("$readlink" "$task/exe") && known=yes || known=no
   case "/$names/" in
-    *"/${target##*/}/"* | "//") exe=same ;;
-    *) exe=other ;;
+    *"/${target##*/}/"* | "//") same=yes ;;
+    *) same=no ;;
   esac
-  printf "@%s name %s %s %s\n" "$nonce" "$pid" "$known" "$exe"
-  if [ "$known" = no ] || [ "$exe" = same ]; then
-    exe=$("$stat" --cached=always -L -c %d:%i "$task/exe" || "$stat" -L -c %d:%i "$task/exe") || exe=none
+}
+file() {
+  exe=$("$stat" --cached=always -L -c %d:%i "$task/exe" || "$stat" -L -c %d:%i "$task/exe") || exe=none
+}
+'
+
+# shellcheck disable=SC2016
+memory='
+for pid; do
+  choose "$pid"
+  printf "@%s before %s\n" "$nonce" "$pid"
+  status "$task"
+  printf "@%s environ %s\n" "$nonce" "$pid"
+  environ || { denied && printf "@%s denied %s\n" "$nonce" "$pid"; }
+  printf "\n@%s after %s\n" "$nonce" "$pid"
+  status "$task"
+  program
+  printf "@%s name %s %s\n" "$nonce" "$pid" "$known"
+  if [ $known$same != yesno ]; then
+    file
     printf "@%s exe %s %s\n" "$nonce" "$pid" "$exe"
   fi
   printf "@%s read %s\n" "$nonce" "$pid"
-done
-printf "@%s all\n" "$nonce"'
+done'
 
 # The ends of the arguments that name a kernel's file, of all processes, and one of ours behind them. They are compared
 # once more, so it may be too many.
@@ -77,7 +93,7 @@ bounded() { # SCRIPT ARGUMENTS...: runs it for $seconds; sets $answer to what it
 }
 
 recollect() { # PIDS...: what lies in the memory of each
-  bounded "$memory" "$PROC" "$names" "$head" "$grep" "$tail" "$stat" "$readlink" "$@"
+  bounded "$recall$memory" "$PROC" "$names" "$head" "$grep" "$tail" "$stat" "$readlink" "$base64" "$@"
 }
 
 kernels() { # which kernels run

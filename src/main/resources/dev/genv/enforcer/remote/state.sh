@@ -1,6 +1,9 @@
 # shellcheck shell=sh
 # Reads genv's state, in a directory where every user can do what he likes.
 
+# Of each state file: both of them at their longest fit into the answer.
+LARGEST=3145728
+
 state() { # both files as they stood at one moment, and who is alive of whom they tell
   if [ -w "$STATE" ]; then say writable yes; else say writable no; fi
   if ! [ -e "$STATE" ] && ! [ -L "$STATE" ]; then
@@ -99,14 +102,18 @@ sight() { # sets $envs and $devices
   devices=$seen devices_stamp=$stamp
 }
 
-regard() { # NAME: sets $seen to what stands there, and $stamp to what the kernel says of it
+stamp_of() { # NAME: what the kernel says of it
+  "$stat" -c '%s %f %h %d:%i %y %z' "$files/$1" 2>/dev/null
+}
+
+regard() { # NAME: sets $seen to what stands there, and $stamp
   stamp=
   if [ -L "$files/$1" ]; then
     seen='link'
   elif ! [ -e "$files/$1" ]; then
     seen=absent
   else
-    stamp=$("$stat" -c '%s %f %h %d:%i %y %z' "$files/$1" 2>/dev/null)
+    stamp=$(stamp_of "$1")
     name=$1
     # shellcheck disable=SC2086
     set -- $stamp 0 0 0
@@ -122,7 +129,7 @@ regard() { # NAME: sets $seen to what stands there, and $stamp to what the kerne
       seen=$("$dd" if="$files/$name" iflag=nofollow,nonblock,fullblock bs=65536 count=$((LARGEST / 65536 + 1)) \
         status=none 2>/dev/null | "$base64" -w0)
       seen="present $1 ${#seen} $seen"
-      [ "$stamp" = "$("$stat" -c '%s %f %h %d:%i %y %z' "$files/$name" 2>/dev/null)" ] || seen=changed
+      [ "$stamp" = "$(stamp_of "$name")" ] || seen=changed
     fi
   fi
 }

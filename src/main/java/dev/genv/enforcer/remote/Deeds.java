@@ -1,0 +1,190 @@
+package dev.genv.enforcer.remote;
+
+import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.observation.Evasion;
+import dev.genv.enforcer.policy.Action;
+import java.util.ArrayList;
+import java.util.TreeMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** What is to be done on a host, until something has come of each. */
+final class Deeds implements Shell.Message {
+    private static final Script ACT = new Script(List.of("common.sh", "memory.sh", "state.sh", "act.sh"));
+    private static final int MOST_ROUNDS = 5;
+    private static final String MAY_BE_DONE = "%s; it may have been done";
+
+    private final Seen seen;
+    private final long deadline;
+    private final Evasion evasion;
+    private final BiConsumer<Action, Result> done;
+    private final Map<Integer, Termination> terminations = new TreeMap<>();
+    private final Set<Action> open = new LinkedHashSet<>();
+    private @Nullable Detachment detachment;
+
+    /**
+     * Prepares it.
+     *
+     * @param deadline in clock ticks since the host's boot: later nothing is begun
+     * @param done told of each result once
+     */
+    Deeds(Seen seen, long deadline, Evasion evasion, BiConsumer<Action, Result> done) {
+        this.seen = seen;
+        this.deadline = deadline;
+        this.evasion = evasion;
+        this.done = done;
+    }
+
+    /**
+     * Does it.
+     *
+     * @throws UnreachableException where the host could not be told; what was not reported was not done then
+     */
+    void run(List<Action> actions, Shell shell, Exchange host) throws UnreachableException, InterruptedException {
+        prepare(actions);
+        for (var round = 0; !open.isEmpty() && round < MOST_ROUNDS; round++) {
+            hear(say(shell, host));
+        }
+        terminations.values().stream()
+                .map(Termination::action)
+                .filter(open::contains)
+                .toList()
+                .forEach(action -> tell(action, Termination.OTHER));
+        if (detachment != null) {
+            detachment.restless().forEach(this::tell);
+        }
+    }
+
+    private void prepare(List<Action> actions) {
+        open.addAll(actions);
+        var detachments = new ArrayList<Action.Detach>();
+        for (var action : actions) {
+            switch (action) {
+                case Action.Terminate terminate -> prepare(terminate);
+                case Action.Detach detach -> detachments.add(detach);
+            }
+        }
+        if (!detachments.isEmpty()) {
+            prepare(new Detachment(detachments, seen.devices()));
+        }
+    }
+
+    private void prepare(Action.Terminate action) {
+        var refused = Termination.refused(action, seen);
+        if (refused.isPresent()) {
+            tell(action, refused.get());
+        } else {
+            var records = Objects.requireNonNull(seen.records().get(action.process().id()));
+            terminations.put(terminations.size(), new Termination(action, seen.protection(), records));
+        }
+    }
+
+    private void prepare(Detachment made) {
+        var results = made.prepared();
+        results.ifPresent(all -> all.forEach(this::tell));
+        detachment = results.isPresent() ? null : made;
+    }
+
+    private Shell.Said say(Shell shell, Exchange host) throws UnreachableException, InterruptedException {
+        try {
+            return shell.say(host, this);
+        } catch (InterruptedException e) {
+            giveUp("given up: it took too long");
+            throw e;
+        }
+    }
+
+    private void hear(Shell.Said said) throws UnreachableException {
+        Frames frames;
+        try {
+            frames = said.frames();
+            for (var frame : frames.every("result")) {
+                hear(frame, said.nonce());
+            }
+            if (detachment != null && frames.find("detached").isPresent()) {
+                hear(detachment, frames, said.nonce());
+            }
+        } catch (UnreachableException e) {
+            giveUp(String.valueOf(e.getMessage())); // whatever it was, it was told
+            return;
+        }
+        if (frames.complete() && frames.every("lacks").isEmpty()) {
+            return;
+        }
+        if (frames.hasNone("me")) {
+            throw said.failure();
+        }
+        giveUp(String.valueOf(said.failure().getMessage()));
+    }
+
+    private void hear(Frame frame, String nonce) throws UnreachableException {
+        var termination = terminations.get((int) frame.number(0));
+        if (termination == null) {
+            throw Frame.unreadable("it tells of an action that is none");
+        }
+        var result = termination.result(frame, nonce, evasion);
+        if (result != null) {
+            tell(termination.action(), result);
+        }
+    }
+
+    private void hear(Detachment asked, Frames frames, String nonce) throws UnreachableException {
+        var results = asked.results(frames, nonce);
+        if (results.isPresent()) {
+            detachment = null;
+            results.get().forEach(this::tell);
+        } else {
+            prepare(asked);
+        }
+    }
+
+    private void giveUp(String why) {
+        var result = Result.failed(MAY_BE_DONE.formatted(why));
+        List.copyOf(open).forEach(action -> tell(action, result));
+        detachment = null;
+    }
+
+    private void tell(Action action, Result result) {
+        if (open.remove(action)) {
+            done.accept(action, result);
+        }
+    }
+
+    @Override
+    public Script script() {
+        return ACT;
+    }
+
+    @Override
+    public String function() {
+        return "act";
+    }
+
+    @Override
+    public Map<String, String> values() {
+        return Map.of(
+                "DEADLINE", Long.toString(deadline),
+                "BOOT_ID", seen.boot(),
+                "PROTECTED_NAMES", seen.protection().names());
+    }
+
+    @Override
+    public List<List<String>> deeds(String nonce) {
+        var deeds = new ArrayList<List<String>>();
+        terminations.forEach((number, termination) -> {
+            if (open.contains(termination.action())) {
+                deeds.add(termination.deed(number, nonce));
+            }
+        });
+        if (detachment != null) {
+            deeds.add(detachment.deed());
+        }
+        return deeds;
+    }
+}
