@@ -208,18 +208,36 @@ final class ActionExecutor {
         for (var part : parts) {
             part.begin(workers.of(part.host()));
         }
-        for (var part : parts) {
-            var left = limits.timeout().minus(ticker.since(start));
-            results.putAll(part.await(left.isPositive() ? left : Duration.ofNanos(1)));
+        // Nobody waits long for a host that did nothing the last time, while others wait for the next cycle.
+        var sure = parts.stream().filter(part -> !part.isDoubtful()).toList();
+        for (var part : sure) {
+            results.putAll(part.await(left(limits.timeout(), start), true));
         }
+        var most = sure.isEmpty() ? limits.timeout() : limits.timeout().dividedBy(Collector.PART_FOR_DOUBTFUL_HOSTS);
+        for (var part : parts) {
+            if (part.isDoubtful()) {
+                results.putAll(part.await(left(most, start), sure.isEmpty()));
+            }
+        }
+    }
+
+    private Duration left(Duration most, long start) {
+        var left = most.minus(ticker.since(start));
+        return left.isPositive() ? left : Duration.ofNanos(1);
     }
 
     /** Also told by a worker that nobody waits for any longer: what it did is done. */
     private void done(PlannedAction planned, Result result) {
-        if (result.outcome() == Outcome.SIGNALLED && planned.action() instanceof Action.Terminate terminate) {
-            asked.signalled(planned, terminate);
+        if (planned.action() instanceof Action.Terminate terminate) {
+            if (result.outcome() == Outcome.SIGNALLED) {
+                asked.signalled(planned, terminate);
+            } else if (result.unsure()) {
+                asked.perhapsSignalled(planned, terminate);
+            }
         }
-        if (result.outcome() == Outcome.DETACHED && planned.action() instanceof Action.Detach detach) {
+        // What we may have taken out was not taken out by a stranger.
+        if ((result.outcome() == Outcome.DETACHED || result.unsure())
+                && planned.action() instanceof Action.Detach detach) {
             grace.detached(detach);
         }
     }

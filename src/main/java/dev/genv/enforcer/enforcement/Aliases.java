@@ -25,23 +25,23 @@ final class Aliases {
         machines.keySet().retainAll(names);
         reports.forEach(this::learn);
         counted.entrySet().removeIf(entry -> !isStillThat(entry, names));
+        var reached = reports.stream()
+                .filter(HostReport::reached)
+                .map(HostReport::host)
+                .collect(Collectors.toUnmodifiableSet());
         var settled = new ArrayList<HostReport>();
         for (var report : reports) {
             var machine = machines.get(report.host());
             var other = machine == null ? report.host() : counted.computeIfAbsent(machine, _ -> report.host());
-            settled.add(other.equals(report.host()) ? report : duplicate(report, other));
+            settled.add(other.equals(report.host()) ? report : duplicate(report, other, reached.contains(other)));
         }
         return settled;
     }
 
     private void learn(HostReport report) {
-        if (report.reached()) {
-            var machine = report.machine();
-            if (machine == null) {
-                machines.remove(report.host());
-            } else {
-                machines.put(report.host(), machine);
-            }
+        var machine = report.machine();
+        if (machine != null) { // that it could not be told this time does not make it another one
+            machines.put(report.host(), machine);
         }
     }
 
@@ -49,12 +49,15 @@ final class Aliases {
         return names.contains(entry.getValue()) && entry.getKey().equals(machines.get(entry.getValue()));
     }
 
-    private static HostReport duplicate(HostReport report, String other) {
+    /** While the name that counts is out of reach, the machine is: what was asked of it is known by that name. */
+    private static HostReport duplicate(HostReport report, String other, boolean isSeen) {
         var why = new Problem(
                 "duplicate_host",
-                "this is the same machine as %s, under whose name it counts: take one of them out of the list"
+                "as it says itself, this is the same machine as %s, under whose name it counts: take one of them out of the list"
                         .formatted(other));
         return report.with(
-                new Snapshot(report.host(), List.of(), List.of(), List.of(), Set.of(), Set.of(), List.of(why)));
+                isSeen
+                        ? new Snapshot(report.host(), List.of(), List.of(), List.of(), Set.of(), Set.of(), List.of(why))
+                        : Snapshot.unseen(report.host(), why));
     }
 }

@@ -74,6 +74,18 @@ final class AskedProcesses {
         }
     }
 
+    /**
+     * A process may have been sent its signal: whether it was, nobody told. It is left alone as if it was, for a second
+     * SIGTERM makes many a trainer abort; but nothing worse comes of it, and if it goes on it is asked again.
+     */
+    synchronized void perhapsSignalled(PlannedAction planned, Action.Terminate action) {
+        if (!asked.containsKey(action.target())) {
+            var one = new Asked(planned, ticker.mark());
+            one.unsure = true;
+            asked.put(action.target(), one);
+        }
+    }
+
     /** Takes out those that have ended; what had been done to each comes back. */
     synchronized List<PlannedAction> ended(HostReport host) {
         var ended = new ArrayList<PlannedAction>();
@@ -114,6 +126,12 @@ final class AskedProcesses {
             return Next.NOTHING;
         }
         known.breaks(ticker, killAfter);
+        if (known.unsure) {
+            if (known.brokenFor.compareTo(killAfter == null ? COUNTS_AS_FREED : killAfter) >= 0) {
+                asked.remove(process); // and so it is asked
+            }
+            return Next.NOTHING;
+        }
         if (known.killedAt != null) {
             return ticker.since(known.killedAt).compareTo(TAKING_APART) >= 0 ? Next.UNKILLABLE : Next.NOTHING;
         }
@@ -133,6 +151,9 @@ final class AskedProcesses {
         private final long askedAt;
         private PlannedAction last;
         private @Nullable Long killedAt;
+
+        /** Whether nobody told that it was asked. */
+        private boolean unsure;
 
         /** For how long it went on breaking rules; the time in which it was seen to behave does not count. */
         private Duration brokenFor = Duration.ZERO;

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /** Looks at all hosts side by side. One that gives no answer costs its own part of the picture and nothing else. */
 final class Collector {
     /** What part of the time for all is given to those that did not answer the last time, where others do answer. */
-    private static final int PART_FOR_DOUBTFUL_HOSTS = 10;
+    static final int PART_FOR_DOUBTFUL_HOSTS = 10;
 
     private final Duration timeout;
     private final Ticker ticker;
@@ -68,9 +68,10 @@ final class Collector {
     }
 
     private Look begin(HostWorker worker, Set<ProcessId> asked) {
-        var doubtful = worker.failure() != null;
+        var doubtful = worker.failure(HostWorker.Kind.LOOK) != null;
+        worker.abandonIfOlderThan(timeout.multipliedBy(2));
         try {
-            var pending = worker.start(() -> {
+            var pending = worker.start(HostWorker.Kind.LOOK, () -> {
                 var mark = ticker.mark();
                 var answer = worker.host().look(asked);
                 return new Answer(answer, ticker.now(), ticker.since(mark));

@@ -88,7 +88,7 @@ public final class Enforcer {
         this.ticker = ticker;
         this.journal = journal;
         this.listeners = List.copyOf(listeners);
-        workers = new Workers(setup.hosts(), setup.remote());
+        workers = new Workers(setup.hosts(), setup.remote(), ticker);
         problems = new ProblemLog(setup.quiet());
         collector = new Collector(setup.lookTimeout(), ticker);
         grace = new Grace(setup.restraint(), ticker);

@@ -53,11 +53,5 @@ public interface Host {
             Set<ProcessId> ended,
             List<String> missingRights,
             @Nullable String watchesOnly,
-            @Nullable String machine) {
-
-        /** The same of a machine that is better known. */
-        public Look with(String other) {
-            return new Look(snapshot, gpuSource, driver, ticks, ended, missingRights, watchesOnly, other);
-        }
-    }
+            @Nullable String machine) {}
 }

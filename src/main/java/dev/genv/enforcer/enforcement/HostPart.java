@@ -20,6 +20,7 @@ final class HostPart {
     private final Map<PlannedAction, Result> results = new ConcurrentHashMap<>();
     private HostWorker.@Nullable Pending<Boolean> pending;
     private @Nullable HostException refusal;
+    private boolean doubtful;
 
     /**
      * Prepares it.
@@ -42,7 +43,8 @@ final class HostPart {
             if (worker == null) {
                 throw new HostException("no such host");
             }
-            pending = worker.start(() -> {
+            doubtful = worker.failure(HostWorker.Kind.ACT) != null;
+            pending = worker.start(HostWorker.Kind.ACT, () -> {
                 worker.host()
                         .perform(planned.stream().map(PlannedAction::action).toList(), this::done);
                 return true;
@@ -52,14 +54,27 @@ final class HostPart {
         }
     }
 
-    /** One result for each of its actions. */
-    Map<PlannedAction, Result> await(Duration timeout) throws InterruptedException {
+    /** Whether it failed the last time that something was to be done there. */
+    boolean isDoubtful() {
+        return doubtful;
+    }
+
+    /**
+     * One result for each of its actions, as far as there are results by then.
+     *
+     * @param giveUp whether it is asked to stop where it is not done by then
+     */
+    Map<PlannedAction, Result> await(Duration timeout, boolean giveUp) throws InterruptedException {
         var all = new HashMap<PlannedAction, Result>();
         try {
             if (pending == null) {
                 throw refusal == null ? new HostException("not asked") : refusal;
             }
-            pending.await(timeout);
+            if (giveUp) {
+                pending.await(timeout);
+            } else {
+                pending.awaitPatiently(timeout);
+            }
         } catch (HostException e) {
             planned.forEach(each -> all.put(each, Result.failed(String.valueOf(e.getMessage()))));
         }

@@ -30,8 +30,28 @@ final class HostTestimony {
     /** Something that is no longer there, and since when. */
     private record Gone<T>(T what, long since) {}
 
+    private @Nullable String machine;
+    private long thereAt;
+
     HostTestimony(Ticker ticker) {
         this.ticker = ticker;
+        thereAt = ticker.mark();
+    }
+
+    /** Whether another machine goes by that name now, or the same one was started anew: numbers mean others there. */
+    boolean isOtherThan(@Nullable String now) {
+        return now != null && machine != null && !now.equals(machine);
+    }
+
+    /** The host is in the list; what machine it is, may not be known. */
+    void isThere(@Nullable String which) {
+        machine = which == null ? machine : which;
+        thereAt = ticker.mark();
+    }
+
+    /** Whether the host left the list long ago. */
+    boolean isLongGone() {
+        return ticker.since(thereAt).compareTo(KEEP) > 0;
     }
 
     void hear(Snapshot snapshot, long ticks) {

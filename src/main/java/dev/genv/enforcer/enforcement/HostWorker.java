@@ -1,9 +1,11 @@
 package dev.genv.enforcer.enforcement;
 
 import java.time.Duration;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.ThreadFactory;
@@ -16,24 +18,40 @@ import org.jspecify.annotations.Nullable;
 final class HostWorker {
     private final Host host;
     private final ThreadFactory threads;
+    private final Ticker ticker;
     private final AtomicReference<@Nullable Object> busyWith = new AtomicReference<>();
 
+    private final Map<Kind, HostException> failures = new ConcurrentHashMap<>();
     private volatile @Nullable FutureTask<?> current;
-    private volatile @Nullable HostException failure;
+    private volatile long startedAt;
 
-    HostWorker(Host host, ThreadFactory threads) {
+    HostWorker(Host host, ThreadFactory threads, Ticker ticker) {
         this.host = host;
         this.threads = threads;
+        this.ticker = ticker;
+    }
+
+    /** What there is to do. */
+    enum Kind {
+        LOOK,
+        ACT
     }
 
     Host host() {
         return host;
     }
 
-    /** Why its last piece of work came to nothing; null where it did not, or where there was none yet. */
+    /** Why the last piece of work of that kind came to nothing; null where it did not, or where there was none yet. */
     @Nullable
-    HostException failure() {
-        return failure;
+    HostException failure(Kind kind) {
+        return failures.get(kind);
+    }
+
+    /** Asks a piece of work to stop that has gone on for longer than anybody ever waits. */
+    void abandonIfOlderThan(Duration age) {
+        if (busyWith.get() != null && ticker.since(startedAt).compareTo(age) > 0) {
+            abandon();
+        }
     }
 
     /**
@@ -41,10 +59,10 @@ final class HostWorker {
      *
      * @throws HostException where an earlier one still goes on
      */
-    <T> Pending<T> start(Callable<T> work) throws HostException {
+    <T> Pending<T> start(Kind kind, Callable<T> work) throws HostException {
         var turn = new Object();
         if (!busyWith.compareAndSet(null, turn)) {
-            var last = failure;
+            var last = failures.get(kind);
             throw new HostException(
                     HostException.BUSY,
                     "still busy with an earlier cycle, so it was left out of this one"
@@ -53,10 +71,10 @@ final class HostWorker {
         var task = new FutureTask<>(() -> {
             try {
                 var answer = work.call();
-                failure = null;
+                failures.remove(kind);
                 return answer;
             } catch (UnreachableException | RuntimeException e) {
-                failure = failed(e);
+                failures.put(kind, failed(e));
                 throw e;
             } finally {
                 // Before anybody can have the answer: whoever has it may begin the next piece at once.
@@ -64,12 +82,13 @@ final class HostWorker {
             }
         });
         current = task;
+        startedAt = ticker.mark();
         threads.newThread(() -> {
                     task.run();
                     busyWith.compareAndSet(turn, null); // a task that is cancelled before it begins is never called
                 })
                 .start();
-        return new Pending<>(this, task);
+        return new Pending<>(this, kind, task);
     }
 
     /** Asks the piece of work under way, if there is one, to stop: nobody will wait for it. */
@@ -87,7 +106,7 @@ final class HostWorker {
     }
 
     /** A piece of work that was started. */
-    record Pending<T>(HostWorker worker, FutureTask<T> task) {
+    record Pending<T>(HostWorker worker, Kind kind, FutureTask<T> task) {
 
         /**
          * Waits for it.
@@ -100,7 +119,7 @@ final class HostWorker {
             } catch (TimeoutException e) {
                 task.cancel(true);
                 var late = new HostException("no answer in time");
-                worker.failure = late;
+                worker.failures.put(kind, late);
                 throw late;
             }
         }
@@ -114,7 +133,7 @@ final class HostWorker {
             try {
                 return get(timeout);
             } catch (TimeoutException e) {
-                var last = worker.failure;
+                var last = worker.failures.get(kind);
                 throw last == null
                         ? new HostException("no answer yet")
                         : new HostException(last.code(), "no answer yet; before that: " + last.getMessage());

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.RuleMode;
@@ -21,6 +22,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Remembers violations. The active ones are never forgotten; of the resolved ones only the latest are kept. */
@@ -62,9 +64,10 @@ public final class Journal {
         var now = news.at();
         var appeared = new ArrayList<JournalEntry>();
         var seen = new LinkedHashMap<Violation.Key, JournalEntry>();
-        for (var violation : plan.violations()) {
-            var mode = modes.apply(violation.rule());
-            var known = active.get(violation.key());
+        for (var found : plan.violations()) {
+            var mode = modes.apply(found.rule());
+            var known = active.get(found.key());
+            var violation = known == null ? found : found.alsoOn(unseenHosts(known.violation(), fleet));
             var entry = known == null ? begin(violation, mode, now) : known.seenAgain(violation, mode, now);
             entry = entry.changedBy(news.changes().get(violation.key()));
             if (known == null) {
@@ -118,6 +121,17 @@ public final class Journal {
         return fleet.snapshots().stream()
                 .filter(snapshot -> violation.hosts().contains(snapshot.host()))
                 .allMatch(snapshot -> Collections.disjoint(snapshot.missing(), violation.shownBy()));
+    }
+
+    /** Those that had a part in it and may still have: nobody could look. */
+    private static Set<String> unseenHosts(Violation before, Fleet fleet) {
+        return before.hosts().size() == 1
+                ? Set.of()
+                : fleet.snapshots().stream()
+                        .filter(snapshot -> before.hosts().contains(snapshot.host()))
+                        .filter(snapshot -> !Collections.disjoint(snapshot.missing(), before.shownBy()))
+                        .map(Snapshot::host)
+                        .collect(Collectors.toUnmodifiableSet());
     }
 
     private static JournalEntry begin(Violation violation, RuleMode mode, Instant now) {

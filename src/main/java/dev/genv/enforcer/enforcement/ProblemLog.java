@@ -4,7 +4,9 @@ import dev.genv.enforcer.policy.HostProblem;
 import dev.genv.enforcer.policy.Words;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.jboss.logging.Logger;
 
 /** Tells the log what could not be seen or judged, once when it begins and once when it is over. */
@@ -12,6 +14,7 @@ final class ProblemLog {
     private static final Logger LOG = Logger.getLogger(ProblemLog.class);
     private final boolean quiet;
     private Set<HostProblem> known = Set.of();
+    private Map<String, HostProblem> outOfReach = Map.of();
 
     /**
      * Prepares it.
@@ -24,27 +27,29 @@ final class ProblemLog {
 
     void tell(List<HostReport> hosts) {
         var now = new LinkedHashSet<HostProblem>();
+        var away = new TreeMap<String, HostProblem>();
         for (var host : hosts) {
             if (host.reached()) {
                 host.problems().forEach(problem -> now.add(new HostProblem(host.host(), problem)));
             } else if (!quiet) {
-                now.add(told(host));
+                away.put(host.host(), told(host));
             }
         }
+        now.addAll(away.values());
         LogLines.bounded(lines(now, known), "problems").forEach(LOG::warn);
         LogLines.bounded(lines(known, now), "problems").forEach(line -> LOG.infof("Over: %s", line));
         known = now;
+        outOfReach = away;
     }
 
     /** What is said of a host that does not answer changes from cycle to cycle, if only by when it is tried again. */
     private HostProblem told(HostReport unreachable) {
         var why = unreachable.problems().getFirst();
-        return known.stream()
-                .filter(problem -> problem.host().equals(unreachable.host()))
-                .filter(problem -> why.code().equals(HostException.BUSY)
-                        || problem.problem().code().equals(why.code()))
-                .findFirst()
-                .orElse(new HostProblem(unreachable.host(), why));
+        var last = outOfReach.get(unreachable.host());
+        var same = last != null
+                && (why.code().equals(HostException.BUSY)
+                        || why.code().equals(last.problem().code()));
+        return same ? last : new HostProblem(unreachable.host(), why);
     }
 
     /** What is told is harmless already; what tells two problems apart is not shortened any further. */

@@ -25,8 +25,15 @@ final class Testimony {
     /** Takes in what the state says now. What cannot be read says nothing, and nothing is forgotten for it. */
     synchronized void hear(List<HostReport> reports) {
         for (var report : reports) {
-            of(report.host()).hear(report.snapshot(), report.ticks());
+            var host = of(report.host());
+            if (host.isOtherThan(report.machine())) {
+                host = new HostTestimony(ticker);
+                hosts.put(report.host(), host);
+            }
+            host.hear(report.snapshot(), report.ticks());
+            host.isThere(report.machine());
         }
+        hosts.values().removeIf(HostTestimony::isLongGone);
     }
 
     /** An attachment is gone because we took it out; also told by a worker that nobody waits for any longer. */

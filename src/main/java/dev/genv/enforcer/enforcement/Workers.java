@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 final class Workers {
     private final Supplier<List<Host>> hosts;
     private final ThreadFactory threads;
+    private final Ticker ticker;
     private volatile Map<String, HostWorker> byName = Map.of();
 
     /**
@@ -19,8 +20,9 @@ final class Workers {
      * @param hosts asked at the beginning of every cycle; no two have the same name
      * @param remote whether the hosts are other machines: their work is waiting, and there may be thousands of them
      */
-    Workers(Supplier<List<Host>> hosts, boolean remote) {
+    Workers(Supplier<List<Host>> hosts, boolean remote, Ticker ticker) {
         this.hosts = hosts;
+        this.ticker = ticker;
         // Our own machine gets no virtual thread: a host that computes or hangs in the kernel would keep the carrier
         // that
         // others need, and on a machine with one CPU not even the deadline would be noticed.
@@ -35,10 +37,14 @@ final class Workers {
         var now = new LinkedHashMap<String, HostWorker>();
         for (var host : hosts.get()) {
             var known = before.get(host.name());
-            now.put(host.name(), known != null && known.host().equals(host) ? known : new HostWorker(host, threads));
+            now.put(
+                    host.name(),
+                    known != null && known.host().equals(host) ? known : new HostWorker(host, threads, ticker));
         }
         byName = now;
-        before.values().stream().filter(worker -> !now.containsValue(worker)).forEach(HostWorker::abandon);
+        before.values().stream()
+                .filter(worker -> !worker.equals(now.get(worker.host().name())))
+                .forEach(HostWorker::abandon);
         return List.copyOf(now.values());
     }
 

@@ -2,6 +2,7 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Part;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -47,6 +48,16 @@ public record Violation(
         hosts = Set.copyOf(hosts);
         devices = List.copyOf(devices);
         processes = List.copyOf(processes);
+    }
+
+    /** The same, in which further machines have a part. */
+    public Violation alsoOn(Set<String> more) {
+        if (hosts.containsAll(more)) {
+            return this;
+        }
+        var all = new HashSet<>(hosts);
+        all.addAll(more);
+        return new Violation(rule, host, all, subject, message, user, environment, devices, processes);
     }
 
     /** The same trouble in two cycles has the same key. A user's quota belongs to no single machine. */

@@ -43,13 +43,6 @@ final class Connection implements Exchange, AutoCloseable {
         }
     }
 
-    /** The key by which the host last proved who it is; null where it never did. */
-    @Nullable
-    String hostKey() {
-        var kept = link;
-        return kept == null ? null : kept.hostKey();
-    }
-
     private Answer answer(Request request) throws UnreachableException, InterruptedException {
         var kept = link;
         if (kept != null && kept.isUp()) {

@@ -5,12 +5,12 @@ import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.observation.Evasion;
 import dev.genv.enforcer.policy.Action;
 import java.util.ArrayList;
-import java.util.TreeMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +18,6 @@ import org.jspecify.annotations.Nullable;
 final class Deeds implements Shell.Message {
     private static final Script ACT = new Script(List.of("common.sh", "memory.sh", "state.sh", "act.sh"));
     private static final int MOST_ROUNDS = 5;
-    private static final String MAY_BE_DONE = "%s; it may have been done";
 
     private final Seen seen;
     private final long deadline;
@@ -80,7 +79,8 @@ final class Deeds implements Shell.Message {
         if (refused.isPresent()) {
             tell(action, refused.get());
         } else {
-            var records = Objects.requireNonNull(seen.records().get(action.process().id()));
+            var records =
+                    Objects.requireNonNull(seen.records().get(action.process().id()));
             terminations.put(terminations.size(), new Termination(action, seen.protection(), records));
         }
     }
@@ -117,8 +117,8 @@ final class Deeds implements Shell.Message {
         if (frames.complete() && frames.every("lacks").isEmpty()) {
             return;
         }
-        if (frames.hasNone("me")) {
-            throw said.failure();
+        if (frames.hasNone("me") && said.answer().broken() == null) {
+            throw said.failure(); // it ended before it began, for want of sudo, say
         }
         giveUp(String.valueOf(said.failure().getMessage()));
     }
@@ -145,7 +145,7 @@ final class Deeds implements Shell.Message {
     }
 
     private void giveUp(String why) {
-        var result = Result.failed(MAY_BE_DONE.formatted(why));
+        var result = Result.lost(why);
         List.copyOf(open).forEach(action -> tell(action, result));
         detachment = null;
     }

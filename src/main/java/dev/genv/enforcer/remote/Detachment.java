@@ -29,8 +29,8 @@ final class Detachment {
     private static final String FILE = "devices.json";
     private static final String RESTLESS =
             "devices.json or genv.lock is changed again and again while genv's lock is held: find out who writes there without it";
-    private static final String FOLDER =
-            ShellAgent.FOLDER + " cannot be made or used in the state directory, and without it genv's lock cannot be taken safely";
+    private static final String FOLDER = ShellAgent.FOLDER
+            + " cannot be made or used in the state directory, and without it genv's lock cannot be taken safely";
 
     private final List<Action.Detach> actions;
     private byte @Nullable [] seen;
@@ -65,7 +65,10 @@ final class Detachment {
 
     /** What to call for it. */
     List<String> deed() {
-        return List.of("detach", seen == null ? "unseen" : sha256(seen), Base64.getEncoder().encodeToString(wanted));
+        return List.of(
+                "detach",
+                seen == null ? "unseen" : sha256(seen),
+                Base64.getEncoder().encodeToString(wanted));
     }
 
     /** What came of all; nothing where others have written meanwhile: what they wrote must not be lost. */
@@ -105,9 +108,7 @@ final class Detachment {
         var left = new HashSet<>(removed);
         var results = new LinkedHashMap<Action.Detach, Result>();
         for (var action : actions) {
-            results.put(
-                    action,
-                    Result.of(left.remove(place(action)) ? Outcome.DETACHED : Outcome.ALREADY_DETACHED));
+            results.put(action, Result.of(left.remove(place(action)) ? Outcome.DETACHED : Outcome.ALREADY_DETACHED));
         }
         return results;
     }

@@ -35,7 +35,6 @@ final class GenvAgent implements Agent {
             "protection_unknown",
             "genv's protocol tells neither the program nor the user of a process: GENV_ENFORCER_PROTECTED_EXECUTABLES and"
                     + " GENV_ENFORCER_EXEMPT_USERS spare nobody on this host");
-    private static final String MAY_BE_DONE = "%s; it may have been done";
 
     private final String name;
     private final List<Problem> lasting;
@@ -100,7 +99,7 @@ final class GenvAgent implements Agent {
             if (!failure.get().begun()) {
                 throw failure.get().asException();
             }
-            var result = Result.failed(MAY_BE_DONE.formatted(failure.get().detail()));
+            var result = Result.lost(failure.get().detail());
             sent.forEach(action -> done.accept(action, result));
             return;
         }
@@ -112,7 +111,7 @@ final class GenvAgent implements Agent {
         try {
             return host.run(command.execute(report.line()));
         } catch (InterruptedException e) {
-            var result = Result.failed(MAY_BE_DONE.formatted("given up: it took too long"));
+            var result = Result.lost("given up: it took too long");
             sent.forEach(action -> done.accept(action, result));
             throw e;
         }

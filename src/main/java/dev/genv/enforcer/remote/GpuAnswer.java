@@ -1,13 +1,13 @@
 package dev.genv.enforcer.remote;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.observation.DeviceOrder;
 import dev.genv.enforcer.observation.GpuDevices;
 import dev.genv.enforcer.observation.GpuLine;
 import dev.genv.enforcer.observation.GpuListing;
 import dev.genv.enforcer.observation.GpuQuery;
 import dev.genv.enforcer.observation.ToolException;
-import dev.genv.enforcer.model.Problem;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

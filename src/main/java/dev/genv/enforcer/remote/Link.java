@@ -19,11 +19,6 @@ final class Link implements AutoCloseable {
         return session.isConnected() && !lifeline.isCut();
     }
 
-    /** The key by which the host proved who it is. */
-    String hostKey() {
-        return session.getHostKey().getKey();
-    }
-
     /**
      * Runs a command.
      *

@@ -41,7 +41,13 @@ final class LookAnswer {
     private final Protection protection;
     private Map<ProcessId, String> records = Map.of();
 
-    LookAnswer(String name, Terms terms, List<ProtectedExecutable> programs, HostMemory memory, String nonce, Frames frames)
+    LookAnswer(
+            String name,
+            Terms terms,
+            List<ProtectedExecutable> programs,
+            HostMemory memory,
+            String nonce,
+            Frames frames)
             throws UnreachableException {
         this.name = name;
         this.memory = memory;

@@ -119,7 +119,8 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
 
     /** By which names a process can be told from all of them; empty where that cannot be done by name. */
     String names() {
-        if (programs.stream().anyMatch(each -> each.file() != null && each.name().isEmpty())) {
+        if (programs.stream()
+                .anyMatch(each -> each.file() != null && each.name().isEmpty())) {
             return "";
         }
         return programs.stream().map(Program::name).collect(Collectors.joining("/", "/", "/"));

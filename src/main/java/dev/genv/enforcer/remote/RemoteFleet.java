@@ -80,7 +80,9 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
         }
         var before = members;
         members = now;
-        before.values().stream().filter(member -> !now.containsValue(member)).forEach(Member::close);
+        before.values().stream()
+                .filter(member -> now.get(member.address.toString()) != member)
+                .forEach(Member::close);
         return now.values().stream().<Host>map(Member::host).toList();
     }
 
@@ -110,7 +112,6 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
     private Member member(HostAddress address) {
         var connection = access.connection(address);
         var name = address.toString();
-        return new Member(
-                address, connection, new RemoteHost(name, connection, connection::hostKey, agents.apply(name)));
+        return new Member(address, connection, new RemoteHost(name, connection, agents.apply(name)));
     }
 }

@@ -8,25 +8,16 @@ import dev.genv.enforcer.policy.Action;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BiConsumer;
-import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /** Another machine. */
 final class RemoteHost implements Host {
     private final String name;
     private final Exchange exchange;
-    private final Supplier<@Nullable String> hostKey;
     private final Agent agent;
 
-    /**
-     * Puts it together.
-     *
-     * @param hostKey the key by which the machine proved who it is
-     */
-    RemoteHost(String name, Exchange exchange, Supplier<@Nullable String> hostKey, Agent agent) {
+    RemoteHost(String name, Exchange exchange, Agent agent) {
         this.name = name;
         this.exchange = exchange;
-        this.hostKey = hostKey;
         this.agent = agent;
     }
 
@@ -37,12 +28,7 @@ final class RemoteHost implements Host {
 
     @Override
     public Look look(Set<ProcessId> asked) throws UnreachableException, InterruptedException {
-        return proven(agent.look(exchange, asked));
-    }
-
-    /** A machine says itself which one it is; its key is proof. So none can pass for another, and hide it. */
-    private Look proven(Look look) {
-        return look.machine() == null ? look : look.with(look.machine() + " " + hostKey.get());
+        return agent.look(exchange, asked);
     }
 
     @Override

@@ -39,6 +39,9 @@ class AliasesTest {
         assertThat(counted(aliases.settle(List.of(is("gpu-1", "m1"), unreachable("alias")))))
                 .as("while the one that counts is out of sight, the other one does not take its place")
                 .isEmpty();
+        assertThat(aliases.settle(List.of(is("gpu-1", "m1"), unreachable("alias"))))
+                .as("and nobody believes that all of it was seen")
+                .noneMatch(HostReport::isComplete);
     }
 
     @Test
@@ -69,9 +72,16 @@ class AliasesTest {
     void machinesThatCannotBeToldApartAllCount() {
         assertThat(counted(aliases.settle(List.of(is("gpu-1", null), is("gpu-2", null)))))
                 .containsExactly("gpu-1", "gpu-2");
-        aliases.settle(List.of(is("gpu-1", "m1"), is("gpu-2", "m1")));
-        assertThat(counted(aliases.settle(List.of(is("gpu-1", "m1"), is("gpu-2", null)))))
-                .containsExactly("gpu-1", "gpu-2");
+    }
+
+    /** It counts for nothing twice because some file could not be read once. */
+    @Test
+    void whatWasOnceKnownOfAMachineHolds() {
+        aliases.settle(List.of(is("gpu-1", "m1"), is("alias", "m1")));
+        assertThat(counted(aliases.settle(List.of(is("gpu-1", "m1"), is("alias", null)))))
+                .containsExactly("gpu-1");
+        assertThat(counted(aliases.settle(List.of(is("gpu-1", null), is("alias", "m1")))))
+                .containsExactly("gpu-1");
     }
 
     private static List<String> counted(List<HostReport> settled) {

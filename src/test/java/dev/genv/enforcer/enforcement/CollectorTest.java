@@ -23,7 +23,7 @@ class CollectorTest {
     private static final Duration TIMEOUT = Duration.ofMinutes(10);
 
     private final List<Host> hosts = new ArrayList<>();
-    private final Workers workers = new Workers(() -> List.copyOf(hosts), true);
+    private final Workers workers = new Workers(() -> List.copyOf(hosts), true, Ticker.ofSystem());
     private final CountDownLatch release = new CountDownLatch(1);
     private final FakeHost fine = new FakeHost(host("fine").with(env("a")));
     private final FakeHost other = new FakeHost(host("other").with(env("b")));
@@ -140,7 +140,7 @@ class CollectorTest {
         var worker = workers.of("fine");
         assertThat(worker).isNotNull();
         try {
-            worker.start(() -> {
+            worker.start(HostWorker.Kind.LOOK, () -> {
                 begun.countDown();
                 try {
                     return release.await(1, java.util.concurrent.TimeUnit.HOURS);

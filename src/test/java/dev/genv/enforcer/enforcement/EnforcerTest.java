@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class EnforcerTest {
     private final FakeTime time = new FakeTime();
@@ -234,6 +235,53 @@ class EnforcerTest {
         await().untilAsserted(() ->
                 assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS));
         assertThat(node.performed).hasSize(1);
+    }
+
+    /** It answers every look and does nothing: else it would cost the others the time for it in every cycle. */
+    @Test
+    @Timeout(60)
+    void nobodyWaitsLongForAHostThatDidNothingTheLastTime() throws InterruptedException {
+        var stray = host("fine").devices(1).with(process(1).uses(0));
+        var fine = new FakeHost(stray);
+        var release = new CountDownLatch(1);
+        var useless = new FakeHost(host("useless").devices(1).with(process(2).uses(0))).answers(_ -> {
+            throw new IllegalStateException("no");
+        });
+        var setup = setup(ServiceMode.ENFORCE, true, fine, useless);
+        var enforcer = new Enforcer(
+                new Enforcer.Setup(
+                        setup.hosts(),
+                        true,
+                        setup.policy(),
+                        ServiceMode.ENFORCE,
+                        true,
+                        Restraint.NONE,
+                        Duration.ofSeconds(20),
+                        Duration.ofSeconds(10)),
+                journal,
+                Ticker.ofSystem(),
+                List.of());
+        enforcer.runCycle();
+        useless.answers(_ -> {
+            awaitUninterruptibly(release);
+            return Result.of(Outcome.SIGNALLED);
+        });
+        fine.shows(host("fine").devices(1).with(process(3).uses(0)));
+
+        var report = enforcer.runCycle().orElseThrow();
+
+        assertThat(fine.performed).hasSize(2);
+        assertThat(report.actions())
+                .filteredOn(record -> record.planned().action().host().equals("useless"))
+                .extracting(record -> record.result().detail())
+                .containsExactly("no answer yet; before that: java.lang.IllegalStateException: no");
+        release.countDown();
+        await().untilAsserted(() -> {
+            enforcer.runCycle();
+            assertThat(useless.performed)
+                    .as("and what came of it in the end is known")
+                    .hasSize(2);
+        });
     }
 
     @Test

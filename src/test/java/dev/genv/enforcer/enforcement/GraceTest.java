@@ -325,6 +325,17 @@ class GraceTest {
         assertThat(node.performed).hasSize(1);
     }
 
+    /** It may have been up for longer than before by the time that we see it again, or be another one by the same name. */
+    @Test
+    void anotherMachineByTheSameNameHasNoPast() {
+        node.is("m1");
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        node.is("m2");
+        shows(at(10), at(a().attached(1), inA().uses(0)));
+
+        assertThat(node.performed).hasSize(1);
+    }
+
     /** He writes the pid of another user into his entry, so that he looks like a stranger in it. */
     @Test
     void nobodyMakesHimselfAStranger() {

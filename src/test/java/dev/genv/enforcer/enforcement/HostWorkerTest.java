@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.HostWorker.Kind;
 import dev.genv.enforcer.testsupport.FakeHost;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
@@ -14,35 +15,38 @@ import org.junit.jupiter.api.Test;
 class HostWorkerTest {
     private static final Duration LONG = Duration.ofSeconds(20);
     private final HostWorker worker = new HostWorker(
-            new FakeHost(host("gpu-1")), Thread.ofPlatform().daemon().factory());
+            new FakeHost(host("gpu-1")), Thread.ofPlatform().daemon().factory(), Ticker.ofSystem());
 
     /** A cycle acts as soon as it has looked. */
     @RepeatedTest(20)
     void isFreeAtTheVeryMomentThatItsAnswerIsThere() throws Exception {
         for (var i = 0; i < 500; i++) {
-            assertThat(worker.start(() -> 1).await(LONG)).isEqualTo(1);
+            assertThat(worker.start(Kind.LOOK, () -> 1).await(LONG)).isEqualTo(1);
         }
     }
 
     @Test
     void doesOnePieceAtATime() throws Exception {
         var release = new CountDownLatch(1);
-        var first = worker.start(() -> {
+        var first = worker.start(Kind.LOOK, () -> {
             release.await();
             return 1;
         });
-        assertThatThrownBy(() -> worker.start(() -> 2)).hasMessageStartingWith("still busy with an earlier cycle");
+        assertThatThrownBy(() -> worker.start(Kind.LOOK, () -> 2))
+                .hasMessageStartingWith("still busy with an earlier cycle");
         release.countDown();
         assertThat(first.await(LONG)).isEqualTo(1);
-        assertThat(worker.start(() -> 2).await(LONG)).isEqualTo(2);
+        assertThat(worker.start(Kind.LOOK, () -> 2).await(LONG)).isEqualTo(2);
     }
 
     /** On a machine with one CPU there is one carrier, and whoever computes on it would stop all the others. */
     @Test
     void takesNoCarrierFromTheVirtualThreads() throws Exception {
-        assertThat(worker.start(() -> Thread.currentThread().isVirtual()).await(LONG))
+        assertThat(worker.start(Kind.LOOK, () -> Thread.currentThread().isVirtual())
+                        .await(LONG))
                 .isFalse();
-        assertThat(worker.start(() -> Thread.currentThread().isDaemon()).await(LONG))
+        assertThat(worker.start(Kind.LOOK, () -> Thread.currentThread().isDaemon())
+                        .await(LONG))
                 .as("nor does it keep the service from ending")
                 .isTrue();
     }
@@ -50,14 +54,14 @@ class HostWorkerTest {
     @Test
     void isFreeAgainAfterWorkThatWasGivenUpOrFailed() {
         await().untilAsserted(() -> assertThatThrownBy(
-                        () -> worker.start(() -> 1).await(Duration.ZERO.minusSeconds(1)))
+                        () -> worker.start(Kind.LOOK, () -> 1).await(Duration.ZERO.minusSeconds(1)))
                 .isInstanceOfAny(HostException.class));
-        assertThatThrownBy(() -> worker.start(() -> {
+        assertThatThrownBy(() -> worker.start(Kind.LOOK, () -> {
                             throw new IllegalStateException("no");
                         })
                         .await(LONG))
                 .hasMessageContaining("no");
-        await().untilAsserted(
-                        () -> assertThat(worker.start(() -> 3).await(LONG)).isEqualTo(3));
+        await().untilAsserted(() ->
+                assertThat(worker.start(Kind.LOOK, () -> 3).await(LONG)).isEqualTo(3));
     }
 }

@@ -81,6 +81,21 @@ class JournalTest {
                 .isFalse();
     }
 
+    /** On the one that is out of sight he may hold as many as before. */
+    @Test
+    void aQuotaThatIsStillBrokenWithoutAHostThatIsOutOfSightRestsOnItToo() {
+        see(quota("gpu-1", "gpu-2", "gpu-3"));
+        journal.update(
+                new Plan(List.of(quota("gpu-2", "gpu-3")), List.of(), List.of()),
+                news(List.of()),
+                _ -> RuleMode.ENFORCE,
+                remote(unseen("gpu-1"), host("gpu-2"), host("gpu-3")));
+        look(remote(unseen("gpu-1"), host("gpu-2"), host("gpu-3")));
+        assertThat(journal.active()).hasSize(1);
+        look(remote(host("gpu-1"), host("gpu-2"), host("gpu-3")));
+        assertThat(journal.active()).isEmpty();
+    }
+
     @Test
     void whatWasOnAHostThatIsNoLongerInTheListIsOver() {
         see(strayOn("gpu-1", 1), quota("gpu-1", "gpu-2"));

@@ -97,6 +97,41 @@ class KillingTest {
         assertThat(signals()).containsExactly("1 TERM", "1 KILL", "1 KILL");
     }
 
+    /** The connection was cut before the answer came: it may have been asked, or not. */
+    @Test
+    void whoMayHaveBeenAskedIsNeitherAskedAtOnceNorKilledButAskedAgainInTheEnd() {
+        node.answers(_ -> Result.lost("the connection was lost"));
+        cycles(0);
+        node.answers(action -> Result.of(Outcome.SIGNALLED));
+        cycles(10, 20);
+        assertThat(signals()).as("a second one makes many a trainer abort").containsExactly("1 TERM");
+
+        cycles(30, 40, 50);
+        assertThat(signals()).containsExactly("1 TERM", "1 TERM");
+        cycles(60);
+        assertThat(signals()).containsExactly("1 TERM", "1 TERM", "1 KILL");
+        assertThat(outcomes()).startsWith("TERM failed", "TERM signalled", "KILL signalled");
+    }
+
+    @Test
+    void whoMayHaveBeenAskedAndEndsIsToldAsEnded() {
+        node.answers(_ -> Result.lost("the connection was lost"));
+        cycles(0);
+        node.shows(empty()).ends(id("here", 1).id());
+
+        assertThat(cycles(10).lines()).contains("Process 1 has ended");
+    }
+
+    @Test
+    void whoMayHaveBeenAskedIsAskedAgainAlsoWhereNobodyIsEverKilled() {
+        enforcer = killingAfter(null);
+        node.answers(_ -> Result.lost("the connection was lost"));
+        cycles(0, 30);
+        assertThat(signals()).hasSize(1);
+        cycles(60);
+        assertThat(signals()).containsExactly("1 TERM", "1 TERM");
+    }
+
     @Test
     void whoBehavesIsNotKilled() {
         cycles(0);

@@ -4,20 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.Signal;
 import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -57,7 +49,11 @@ class ShellActTest {
     @Test
     void detaches() throws Exception {
         try (var child = Child.inEnvironment("15971")) {
-            machine.files().own("15971", "4g", child.pid()).device(0, "15971").device(1).write();
+            machine.files()
+                    .own("15971", "4g", child.pid())
+                    .device(0, "15971")
+                    .device(1)
+                    .write();
             var agent = machine.agent();
             var snapshot = agent.look(machine.shell, Set.of()).snapshot();
             var action = new Action.Detach(
