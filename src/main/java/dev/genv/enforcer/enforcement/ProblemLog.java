@@ -46,10 +46,12 @@ final class ProblemLog {
     private HostProblem told(HostReport unreachable) {
         var why = unreachable.problems().getFirst();
         var last = outOfReach.get(unreachable.host());
-        var same = last != null
+        if (last != null
                 && (why.code().equals(HostException.BUSY)
-                        || why.code().equals(last.problem().code()));
-        return same ? last : new HostProblem(unreachable.host(), why);
+                        || why.code().equals(last.problem().code()))) {
+            return last;
+        }
+        return new HostProblem(unreachable.host(), why);
     }
 
     /** What is told is harmless already; what tells two problems apart is not shortened any further. */

@@ -81,7 +81,7 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
         var before = members;
         members = now;
         before.values().stream()
-                .filter(member -> now.get(member.address.toString()) != member)
+                .filter(member -> !member.equals(now.get(member.address.toString())))
                 .forEach(Member::close);
         return now.values().stream().<Host>map(Member::host).toList();
     }
