@@ -37,7 +37,7 @@ record Frame(String word, List<String> words) {
 
     /** The bytes at the end of it, of which the word in front is the length in base64. */
     byte[] bytes() throws UnreachableException {
-        var text = at(words.size() - 1);
+        var text = words.isEmpty() ? "" : words.getLast();
         if (words.size() < 2 || number(words.size() - 2) != text.length()) {
             throw unreadable("of " + word + " something is lost");
         }

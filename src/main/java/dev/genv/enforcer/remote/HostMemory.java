@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote;
 
-import dev.genv.enforcer.model.ProcessId;
 import java.util.function.LongSupplier;
 
 /**
@@ -10,14 +9,18 @@ import java.util.function.LongSupplier;
  * @param hanging what else hung
  */
 record HostMemory(
-        Pauses<ProcessId> silent, Pauses<String> hanging, GpuAnswer gpus, StateAnswer states, AccountsThere accounts) {
+        SilentProcesses silent,
+        Pauses<String> hanging,
+        GpuAnswer gpus,
+        StateAnswer states,
+        AccountsThere accounts) {
     static final String KERNELS = "kernels";
 
     /** Of a host that has not been looked at yet. */
     static HostMemory fresh(String stateDirectory, LongSupplier nanos) {
         var hanging = new Pauses<String>(nanos);
         return new HostMemory(
-                new Pauses<>(nanos),
+                new SilentProcesses(nanos),
                 hanging,
                 new GpuAnswer(hanging),
                 new StateAnswer(stateDirectory),

@@ -41,13 +41,7 @@ final class LookAnswer {
     private final Protection protection;
     private Map<ProcessId, String> records = Map.of();
 
-    LookAnswer(
-            String name,
-            Terms terms,
-            List<ProtectedExecutable> programs,
-            HostMemory memory,
-            String nonce,
-            Frames frames)
+    LookAnswer(String name, Terms terms, List<ProtectedExecutable> programs, HostMemory memory, String nonce, Frames frames)
             throws UnreachableException {
         this.name = name;
         this.memory = memory;
@@ -135,15 +129,8 @@ final class LookAnswer {
         var answer = new ProcessAnswer(frames, nonce, protection);
         var processes = answer.processes(listing.usage(), problems, missing);
         records = answer.records();
-        var unanswered = answer.silent();
-        // One that was left alone has not hung again; nor has one that has the pid of such a one by now.
-        var notRead = left.stream().map(ProcessId::pid).collect(Collectors.toUnmodifiableSet());
-        unanswered.stream().filter(id -> !notRead.contains(id.pid())).forEach(memory.silent()::hung);
-        processes.stream()
-                .map(GpuProcess::id)
-                .filter(id -> !unanswered.contains(id))
-                .forEach(memory.silent()::answered);
-        left.stream().filter(answer::isAnother).forEach(memory.silent()::answered);
+        memory.silent().heard(processes, answer.silent(), left);
+        left.stream().filter(answer::hasEnded).forEach(memory.silent()::ended);
         return processes;
     }
 
@@ -165,8 +152,7 @@ final class LookAnswer {
             return null;
         }
         var other = enforcer.isPresent()
-                ? "another enforcer (process %d) acts on this state directory"
-                        .formatted(enforcer.get().number(0))
+                ? "another enforcer (process %d) acts on this state directory".formatted(enforcer.get().number(0))
                 : "another enforcer acts on this host from afar";
         problems.add(new Problem("second_enforcer", other + ": this one only watches"));
         return other;
@@ -180,8 +166,7 @@ final class LookAnswer {
     /** Machines that were copied have one id; none of them has the boot of another. */
     private @Nullable String machine() throws UnreachableException {
         var frame = frames.one("machine");
-        var known = MACHINE.matcher(frame.at(0)).matches()
-                && BOOT.matcher(frame.at(1)).matches();
+        var known = MACHINE.matcher(frame.at(0)).matches() && BOOT.matcher(frame.at(1)).matches();
         return known ? frame.from(0) : null;
     }
 }

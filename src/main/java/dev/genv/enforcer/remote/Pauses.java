@@ -5,7 +5,6 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
@@ -42,11 +41,6 @@ final class Pauses<K> {
 
     void answered(K what) {
         pauses.remove(what);
-    }
-
-    /** Forgets the others. */
-    void keep(Predicate<K> which) {
-        pauses.keySet().removeIf(which.negate());
     }
 
     boolean isPaused(K what) {

@@ -70,8 +70,8 @@ final class ProcessAnswer {
         return records;
     }
 
-    /** Whether its pid is that of another process by now, or of none. */
-    boolean isAnother(ProcessId id) {
+    /** Whether it is there no longer; its pid may be that of another by now. */
+    boolean hasEnded(ProcessId id) {
         return first.hasEnded(id);
     }
 

@@ -55,15 +55,16 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
         var programs = new ArrayList<Program>();
         for (var i = 0; i < told.size(); i++) {
             var program = asked.get(i);
+            var frame = told.get(i);
             var uid = users.owner(program);
-            switch (told.get(i).at(0)) {
+            switch (frame.at(1)) {
                 case "absent" -> program.absent().ifPresent(problems::add);
-                case "untrusted" -> problems.add(program.unusable(told.get(i).from(1)));
+                case "untrusted" -> problems.add(program.unusable(frame.from(2)));
                 case "unexamined" -> {
-                    problems.add(program.unexamined(told.get(i).from(1)));
+                    problems.add(program.unexamined(frame.from(2)));
                     programs.add(new Program(program, null, "", uid));
                 }
-                default -> programs.add(new Program(program, told.get(i).at(0), name(told.get(i)), uid));
+                default -> programs.add(new Program(program, frame.at(1), name(frame), uid));
             }
         }
         return new Protection(
@@ -127,6 +128,6 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
     }
 
     private static String name(Frame frame) throws UnreachableException {
-        return frame.at(1).equals("1") ? frame.from(2) : "";
+        return frame.at(2).equals("1") ? frame.from(3) : "";
     }
 }

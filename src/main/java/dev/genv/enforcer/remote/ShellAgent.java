@@ -50,7 +50,7 @@ final class ShellAgent implements Agent {
     public Host.Look look(Exchange host, Set<ProcessId> asked) throws UnreachableException, InterruptedException {
         seen = null;
         var start = nanos.getAsLong();
-        var left = memory.silent().paused();
+        var left = memory.silent().left();
         var said = shell.say(host, new LookMessage(terms, service, programs, memory, asked, left));
         var frames = said.frames();
         if (!frames.complete() || !frames.hasNone("lacks")) {

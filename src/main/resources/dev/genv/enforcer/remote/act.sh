@@ -9,9 +9,9 @@ act() {
   deeds
 }
 
-late() { # whether this was said so long ago that by now it may have been judged otherwise
+late() { # whether this was judged so long ago that by now it may be otherwise, or nobody waits for it any longer
   clock
-  [ "$now" -gt "$DEADLINE" ] || [ "$boot" != "$BOOT_ID" ]
+  [ "$now" -gt "$DEADLINE" ] || [ "$now" -gt "$finish" ] || [ "$boot" != "$BOOT_ID" ]
 }
 
 # shellcheck disable=SC2016

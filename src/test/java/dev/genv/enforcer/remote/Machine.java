@@ -5,6 +5,8 @@ import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.Myself;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -18,6 +20,10 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** A machine to look at: its state and its GPUs are in a folder, its processes are real ones. */
 final class Machine {
+    static final String BOOT = "c0d43b84-5d58-44cb-8d64-fe40f0a9661f";
+    private static final String EVERYTHING = "000001ffffffffff";
+    private static final long FIRST_PID_NAMESPACE = 4026531836L;
+
     final Path state;
     final Path etc;
     final FakeNvidiaSmi smi;
@@ -43,8 +49,28 @@ final class Machine {
         this.shell = new OneShell(shell);
     }
 
-    Machine proc(Path other) {
-        proc = other.toString();
+    /** A make-believe {@code /proc}, of root on a machine that has been up for an hour. */
+    FakeProc fakeProc(Path root) throws IOException {
+        proc = root.toString();
+        var fake = new FakeProc(Files.createDirectories(root));
+        var self = Files.createDirectories(root.resolve("self"));
+        Files.writeString(
+                self.resolve("status"),
+                "Name:\tsh\nUid:\t%1$d\t%1$d\t%1$d\t%1$d\nCapEff:\t%2$s\n".formatted(Myself.uid(), EVERYTHING));
+        fake.pidNamespace(FIRST_PID_NAMESPACE);
+        var random = Files.createDirectories(root.resolve("sys/kernel/random"));
+        Files.writeString(random.resolve("boot_id"), BOOT + "\n");
+        Files.writeString(root.resolve("locks"), "");
+        uptime(root, 3600);
+        return fake;
+    }
+
+    static void uptime(Path proc, int seconds) throws IOException {
+        Files.writeString(proc.resolve("uptime"), seconds + ".00 0.00\n");
+    }
+
+    Machine timeout(Duration other) {
+        timeout = other;
         return this;
     }
 

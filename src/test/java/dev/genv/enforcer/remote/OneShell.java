@@ -30,7 +30,7 @@ final class OneShell implements Exchange {
 
     /** The shells that are installed here. */
     static Stream<String> installed() {
-        return Stream.of("dash", "bash", "bash --posix", "busybox sh")
+        return Stream.of("dash", "bash --posix", "busybox sh")
                 .filter(shell -> Files.isExecutable(Path.of("/bin", shell.split(" ", -1)[0])));
     }
 
