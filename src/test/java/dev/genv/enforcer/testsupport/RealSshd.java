@@ -1,0 +1,239 @@
+package dev.genv.enforcer.testsupport;
+
+import static org.awaitility.Awaitility.await;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * A make-believe machine with Debian's own sshd on a loopback address, in a mount namespace of its own: it has users,
+ * sudo's rules, a machine-id, homes, a nvidia-smi and genv's state at the usual places. Its processes are this machine's.
+ */
+public final class RealSshd implements AutoCloseable {
+    /** Who may use sudo. */
+    public static final String ADMIN = "admin";
+    /** Where the state is, as its processes see it. */
+    public static final String STATE = "/var/tmp/genv";
+
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final String ENTER = """
+            set -e
+            echo "$2" >/proc/sys/kernel/hostname
+            [ ! -d /etc/alternatives ] || mount --bind /etc/alternatives "$1/etc/alternatives"
+            mount --rbind "$1/etc" /etc
+            mount --bind "$1/home" /home
+            mount --bind "$1/bin" /usr/local/sbin
+            mount -t tmpfs -o mode=0755 run /run
+            mkdir /run/sshd
+            mount -t tmpfs -o mode=1777 tmp /var/tmp
+            mkdir /var/tmp/genv
+            mount --bind "$1/genv" /var/tmp/genv
+            exec /usr/sbin/sshd -D -e
+            """;
+
+    private final Path directory;
+    private final String name;
+    private final String address;
+    private final int port;
+    private final PrivateEtc etc;
+    private final Path stateDirectory;
+    private final StateFiles state;
+    private final FakeNvidiaSmi gpus;
+    private final String clientKey;
+    private Process listener;
+    private MountNamespace namespace;
+
+    /** Not started yet. Root and {@link #ADMIN} can log in with that key. */
+    RealSshd(Path directory, String name, String address, String clientKey) throws IOException {
+        this.directory = Files.createDirectory(directory);
+        this.name = name;
+        this.address = address;
+        this.clientKey = clientKey;
+        port = freePort(address);
+        etc = new PrivateEtc(directory.resolve("etc"), name);
+        stateDirectory = Files.createDirectory(directory.resolve("genv"));
+        Files.setPosixFilePermissions(stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
+        state = new StateFiles(stateDirectory);
+        gpus = new FakeNvidiaSmi(directory.resolve("bin"));
+        home("root");
+        user(ADMIN, 54_100);
+        shell("");
+        etc.sudoers(ADMIN + " ALL=(ALL) NOPASSWD: ALL");
+        etc.newHostKey();
+        etc.authorizedKeys(clientKey);
+        etc.sshdConfig(address, port, "");
+    }
+
+    public String name() {
+        return name;
+    }
+
+    public String address() {
+        return address;
+    }
+
+    public int port() {
+        return port;
+    }
+
+    /** Address and port, as a list of hosts has them. */
+    public String target() {
+        return "%s:%d".formatted(address, port);
+    }
+
+    public StateFiles state() {
+        return state;
+    }
+
+    /** What its processes see at {@link #STATE}. */
+    public Path stateDirectory() {
+        return stateDirectory;
+    }
+
+    public FakeNvidiaSmi gpus() {
+        return gpus;
+    }
+
+    /** All that sshd has said since it was started last. */
+    public String log() throws IOException {
+        return Files.readString(directory.resolve("sshd.log"));
+    }
+
+    /** Somebody whom this machine alone knows. */
+    public RealSshd user(String user, long uid) throws IOException {
+        etc.user(user, uid);
+        home(user);
+        return this;
+    }
+
+    /** In place of what lets {@link #ADMIN} do everything without a password. */
+    public void sudoers(String rules) throws IOException {
+        etc.sudoers(rules);
+    }
+
+    /** What Bash reads before each command of that user. */
+    public void bashrc(String user, String text) throws IOException {
+        Files.writeString(directory.resolve("home").resolve(user).resolve(".bashrc"), text);
+    }
+
+    /** Shell lines that come before every command, also on connections that stand; empty to be well again. */
+    public void shell(String fault) throws IOException {
+        var home = directory.resolve("home");
+        var draft =
+                Files.writeString(home.resolve("shell.new"), "#!/bin/sh\n%s\nexec /bin/bash \"$@\"\n".formatted(fault));
+        Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Files.move(draft, home.resolve("shell"), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    /** Nobody can log in any more; connections stay. */
+    public void refuseKey() throws IOException {
+        etc.authorizedKeys("");
+    }
+
+    public void acceptKey() throws IOException {
+        etc.authorizedKeys(clientKey);
+    }
+
+    /** From the next start on. */
+    public void newHostKey() throws IOException {
+        etc.newHostKey();
+    }
+
+    /** More of sshd's settings, from the next start on. */
+    public void settings(String lines) throws IOException {
+        etc.sshdConfig(address, port, lines);
+    }
+
+    /** Type and key. */
+    public String hostKey() throws IOException {
+        return etc.hostKey();
+    }
+
+    /** A line of known_hosts. */
+    public String knownAs(String host) throws IOException {
+        return "%s %s\n".formatted(host, hostKey());
+    }
+
+    public String known() throws IOException {
+        return knownAs("[%s]:%d".formatted(address, port));
+    }
+
+    /** Comes back when it can be connected to, at the same port each time. */
+    public RealSshd start() throws IOException {
+        var log = directory.resolve("sshd.log");
+        var builder =
+                new ProcessBuilder("unshare", "--mount", "--uts", "sh", "-c", ENTER, "sh", directory.toString(), name);
+        builder.environment().clear();
+        builder.environment().put("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        builder.redirectErrorStream(true).redirectOutput(log.toFile());
+        listener = builder.start();
+        await().atMost(PATIENCE).until(() -> !listener.isAlive() || log().contains("Server listening on"));
+        if (!listener.isAlive()) {
+            throw new IOException("sshd has not started: " + log());
+        }
+        namespace = MountNamespace.of(listener.pid());
+        return this;
+    }
+
+    /** Ends it, its connections and all that runs by them; then its port is closed. */
+    public void stop() {
+        if (listener == null) {
+            return;
+        }
+        listener.destroyForcibly();
+        await().atMost(PATIENCE).until(() -> !listener.isAlive());
+        if (namespace != null) {
+            namespace.kill();
+        }
+    }
+
+    /** Ends what serves connections, in the middle of whatever it does. New ones can be made. */
+    public void cut() {
+        connections().forEach(ProcessHandle::destroyForcibly);
+        await().atMost(PATIENCE).until(() -> connections().isEmpty());
+    }
+
+    /** Stops it and its connections, as a machine stops that swaps itself to death: ports are open, nobody answers. */
+    public void freeze() throws IOException {
+        MountNamespace.signal("STOP", List.of(listener.toHandle()));
+        MountNamespace.signal("STOP", namespace.processes());
+    }
+
+    public void thaw() throws IOException {
+        MountNamespace.signal("CONT", namespace.processes());
+    }
+
+    /** The processes of sshd that serve somebody. */
+    public List<ProcessHandle> connections() {
+        return namespace.processes("sshd").stream()
+                .filter(process -> process.pid() != listener.pid())
+                .toList();
+    }
+
+    /** All that runs on this machine since its start: sshd and what it was told to run. */
+    public List<ProcessHandle> processes() {
+        return namespace.processes();
+    }
+
+    @Override
+    public void close() {
+        stop();
+    }
+
+    private void home(String user) throws IOException {
+        Files.createDirectories(directory.resolve("home").resolve(user));
+    }
+
+    private static int freePort(String address) throws IOException {
+        try (var socket = new ServerSocket(0, 1, InetAddress.getByName(address))) {
+            return socket.getLocalPort();
+        }
+    }
+}
