@@ -13,6 +13,7 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 
@@ -32,7 +33,7 @@ final class Face {
         }
     }
 
-    /** The node as one look saw it. */
+    /** A host as one look saw it. */
     record Look(String at, String status, Set<String> problems) {
         boolean isGood() {
             return status.equals("ok") && problems.isEmpty();
@@ -56,7 +57,20 @@ final class Face {
     }
 
     Look look() throws IOException {
-        var host = json("/hosts").path(0);
+        return look(json("/hosts").path(0));
+    }
+
+    /** The host of that name; all is empty where there is none. */
+    Look look(String name) throws IOException {
+        for (var host : json("/hosts")) {
+            if (host.path("host").asText().equals(name)) {
+                return look(host);
+            }
+        }
+        return new Look("", "", new TreeSet<>());
+    }
+
+    private static Look look(JsonNode host) {
         return new Look(
                 host.path("last_look").asText(),
                 host.path("status").asText(),
@@ -67,9 +81,18 @@ final class Face {
 
     /** Waits for the look that comes after that one. */
     Look after(Look look) {
+        return after(look, this::look);
+    }
+
+    /** The same on the host of that name. */
+    Look after(Look look, String name) {
+        return after(look, () -> look(name));
+    }
+
+    private static Look after(Look look, Callable<Look> again) {
         var next = new AtomicReference<>(look);
         await().atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).until(() -> {
-            next.set(look());
+            next.set(again.call());
             return !next.get().at().isEmpty() && !next.get().at().equals(look.at());
         });
         return next.get();
@@ -77,9 +100,18 @@ final class Face {
 
     /** Waits for a look that saw everything and had nothing to complain of. */
     void awaitGood() {
-        await().atMost(PATIENCE)
+        awaitGood(PATIENCE, this::look);
+    }
+
+    /** The same on the host of that name. */
+    void awaitGood(Duration patience, String name) {
+        awaitGood(patience, () -> look(name));
+    }
+
+    private static void awaitGood(Duration patience, Callable<Look> look) {
+        await().atMost(patience)
                 .pollInterval(Duration.ofMillis(50))
-                .untilAsserted(() -> assertThat(look()).matches(Look::isGood));
+                .untilAsserted(() -> assertThat(look.call()).matches(Look::isGood));
     }
 
     private HttpResponse<String> get(String path) throws IOException {

@@ -2,17 +2,13 @@ package dev.genv.enforcer.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
-import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
 import dev.genv.enforcer.testsupport.Myself;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -32,8 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class FaultsIT {
-    private final Map<Fault, CompletableFuture<FaultyNode.Outcome>> outcomes = new LinkedHashMap<>();
-    private final List<Thread> sufferers = new ArrayList<>();
+    private final SideBySide<Fault, FaultyNode.Outcome> faults = new SideBySide<>();
 
     @BeforeAll
     void begin(@TempDir Path directory) throws IOException {
@@ -51,8 +46,7 @@ class FaultsIT {
     @TestFactory
     @Order(1)
     Stream<DynamicTest> everyFault() {
-        return outcomes.entrySet().stream()
-                .map(entry -> dynamicTest(entry.getKey().name(), entry.getValue()::get));
+        return faults.tests();
     }
 
     @Test
@@ -60,8 +54,9 @@ class FaultsIT {
     void theReadmeTellsWhatCameOfThem() throws Exception {
         assumeTrue(Myself.isRoot(), "only root can make all of the faults");
         var table = new Table("faults", "what goes wrong", "a process that breaks a rule", "told", "health");
-        for (var outcome : outcomes.values()) {
-            table.row(cells(outcome.get()));
+        var outcomes = faults.outcomes();
+        for (var outcome : outcomes) {
+            table.row(cells(outcome));
         }
         table.write();
         assertThat(outcomes).hasSizeGreaterThanOrEqualTo(40);
@@ -70,31 +65,18 @@ class FaultsIT {
 
     @AfterAll
     void end() throws InterruptedException {
-        for (var sufferer : sufferers) {
-            sufferer.join();
-        }
+        faults.join();
     }
 
-    /** On a node of its own, at the same time as the others. */
-    private void suffer(Path directory, List<Fault> faults, FaultyNode.Preparation preparation, AutoCloseable around) {
-        faults.forEach(fault -> outcomes.put(fault, new CompletableFuture<>()));
-        sufferers.add(Thread.ofPlatform().start(() -> {
+    /** On a node of its own. */
+    private void suffer(Path directory, List<Fault> list, FaultyNode.Preparation preparation, AutoCloseable around) {
+        faults.begin(list, all -> {
             try (around;
                     var node = new Node(Files.createDirectory(directory));
                     var faulty = new FaultyNode(node, preparation)) {
-                faults.forEach(fault -> suffer(faulty, fault));
-            } catch (Throwable e) {
-                faults.forEach(fault -> outcomes.get(fault).completeExceptionally(e));
+                all.suffer(faulty::suffer);
             }
-        }));
-    }
-
-    private void suffer(FaultyNode node, Fault fault) {
-        try {
-            outcomes.get(fault).complete(node.suffer(fault));
-        } catch (Throwable e) { // an assertion that failed, too
-            outcomes.get(fault).completeExceptionally(e);
-        }
+        });
     }
 
     private static String[] cells(FaultyNode.Outcome outcome) {

@@ -48,6 +48,12 @@ final class Node implements AutoCloseable {
         return variable("GENV_ENFORCER_" + name, value.toString());
     }
 
+    /** As if the setting had never been made. */
+    Node unset(String name) {
+        settings.remove("GENV_ENFORCER_" + name);
+        return this;
+    }
+
     Node variable(String name, String value) {
         settings.put(name, value);
         return this;

@@ -55,8 +55,17 @@ public final class RealHosts implements AutoCloseable {
 
     /** Writes the keys that all of them have at this moment. */
     public void know() throws IOException {
+        know(hosts);
+    }
+
+    /** Writes them without that of this one. */
+    public void forget(RealSshd host) throws IOException {
+        know(hosts.stream().filter(other -> other != host).toList());
+    }
+
+    private void know(List<RealSshd> these) throws IOException {
         var lines = new StringBuilder();
-        for (var host : hosts) {
+        for (var host : these) {
             lines.append(host.known());
         }
         know(lines.toString());
@@ -73,7 +82,8 @@ public final class RealHosts implements AutoCloseable {
         hosts.forEach(RealSshd::close);
     }
 
-    private static void assumePossible() throws IOException {
+    /** Skips the test, or fails it where that is asked for. */
+    public static void assumePossible() throws IOException {
         var reason = whyImpossible();
         if (!reason.isEmpty() && Boolean.getBoolean(REQUIRED)) {
             fail(reason);

@@ -1,0 +1,80 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.testsupport.RealHosts;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Everything that can go wrong with one of two machines, with real OpenSSH servers: in each case the other one is
+ * enforced on as ever, and the one recovers by itself. Several fleets suffer side by side.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+class RemoteFaultsIT {
+    private final SideBySide<RemoteFault, FaultyFleet.Outcome> faults = new SideBySide<>();
+
+    @BeforeAll
+    void begin(@TempDir Path directory) throws Exception {
+        RealHosts.assumePossible();
+        suffer(directory.resolve("connections"), RemoteFaults.ofConnections());
+        suffer(directory.resolve("commands"), RemoteFaults.ofCommands());
+        suffer(directory.resolve("machines"), RemoteFaults.ofMachines());
+    }
+
+    @TestFactory
+    @Order(1)
+    Stream<DynamicTest> everyFault() {
+        return faults.tests();
+    }
+
+    @Test
+    @Order(2)
+    void theReadmeTellsWhatCameOfThem() throws Exception {
+        var table = new Table("remote-faults", "a machine that", "is", "a process that breaks a rule there", "told");
+        var outcomes = faults.outcomes();
+        for (var outcome : outcomes) {
+            table.row(cells(outcome));
+        }
+        table.write();
+        assertThat(outcomes).hasSizeGreaterThanOrEqualTo(25);
+        table.assertThatTheReadmeHasIt();
+    }
+
+    @AfterAll
+    void end() throws InterruptedException {
+        faults.join();
+    }
+
+    /** On a fleet of its own. */
+    private void suffer(Path directory, List<RemoteFault> list) {
+        faults.begin(list, all -> {
+            try (var fleet = new FaultyFleet(Files.createDirectory(directory))) {
+                all.suffer(fleet::suffer);
+            }
+        });
+    }
+
+    private static String[] cells(FaultyFleet.Outcome outcome) {
+        var fault = outcome.fault();
+        var certain = new TreeSet<>(outcome.told());
+        certain.removeAll(fault.perhaps());
+        var told = certain.stream().map("`%s`"::formatted).collect(Collectors.joining(", "));
+        return new String[] {fault.name(), outcome.status(), outcome.stray().words, told.isEmpty() ? "–" : told};
+    }
+}
