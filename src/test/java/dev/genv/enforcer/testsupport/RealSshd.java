@@ -123,6 +123,13 @@ public final class RealSshd implements AutoCloseable {
         Files.writeString(directory.resolve("home").resolve(user).resolve(".bashrc"), text);
     }
 
+    /** A program of root's that every shell there finds. */
+    public void program(String name, String script) throws IOException {
+        var draft = Files.writeString(directory.resolve("bin").resolve(name + ".new"), script);
+        Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Files.move(draft, draft.resolveSibling(name), StandardCopyOption.ATOMIC_MOVE);
+    }
+
     /** Shell lines that come before every command, also on connections that stand; empty to be well again. */
     public void shell(String fault) throws IOException {
         var home = directory.resolve("home");

@@ -1,0 +1,95 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.RealSshd;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Machines on which genv itself says what there is and does what is to be done. */
+class RemoteGenvIT extends OnAnSshFleet {
+    /** Prints what it was told to print, and keeps what it is asked to execute. */
+    private static final String GENV = """
+            #!/bin/sh
+            case "$(id -u) $*" in
+            '0 usage snapshot') exec cat "$0.snapshot" ;;
+            '0 usage execute') exec cat >>"$0.executed" ;;
+            esac
+            echo "genv: $*?" >&2
+            exit 2
+            """;
+
+    @BeforeEach
+    void genvIsThere() throws IOException {
+        for (var host : new RealSshd[] {first, second}) {
+            host.sudoers(RealSshd.ADMIN + " ALL=(root) NOPASSWD: /usr/local/sbin/genv");
+            host.program("genv", GENV);
+        }
+        fleet.node.set("REMOTE_AGENT", "genv");
+    }
+
+    @Test
+    void whatIsToBeDoneIsHandedToIt() throws IOException {
+        var stray = child(Map.of());
+        var member = add(Child.inEnvironment("a"));
+        snapshot(first, process(stray, "null"));
+        snapshot(second, process(member, "\"a\""));
+
+        var output = fleet.node.set("NON_ENV_PROCESSES", "true").once();
+
+        assertThat(output.exitCode()).as("%s", output.log()).isZero();
+        assertThat(output.out())
+                .containsExactly(
+                        "[%s] Process %d is not running in a GPU environment".formatted(first.target(), stray.pid()),
+                        "[%s] Terminating process %d from environment N/A that is running on GPU(s) 0"
+                                .formatted(first.target(), stray.pid()));
+        assertThat(new ObjectMapper().readTree(Files.readString(executed(first))))
+                .isEqualTo(new ObjectMapper()
+                        .readTree("{\"terminate\": {\"processes\": [%s]}, \"detach\": {}}"
+                                .formatted(process(stray, "null"))));
+        assertThat(executed(second)).doesNotExist();
+    }
+
+    @Test
+    void aMachineWithoutItCostsNoOther() throws IOException {
+        first.program("genv", "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'genv'\" >&2\nexit 1\n");
+        var stray = child(Map.of());
+        snapshot(second, process(stray, "null"));
+
+        var output = fleet.node.set("NON_ENV_PROCESSES", "true").once();
+
+        assertThat(output.exitCode()).isEqualTo(1);
+        assertThat(output.log()).anyMatch(line -> line.contains(first.target()) && line.contains("No module named"));
+        assertThat(executed(second)).content().contains(Integer.toString(stray.pid()));
+    }
+
+    private static String process(Child child, String eid) {
+        return """
+                {"pid": %d, "used_gpu_memory": [{"index": 0, "gpu_memory": "777mi"}], "eid": %s}"""
+                .formatted(child.pid(), eid);
+    }
+
+    private void snapshot(RealSshd host, String process) throws IOException {
+        host.state()
+                .own("a", null, (int) ProcessHandle.current().pid())
+                .device(0, "a")
+                .device(1);
+        var snapshot = "{\"processes\": {\"processes\": [%s]}, \"envs\": %s, \"devices\": %s}\n"
+                .formatted(process, host.state().envsJson(), host.state().devicesJson());
+        Files.writeString(beside(host, "snapshot"), snapshot);
+    }
+
+    private static Path executed(RealSshd host) {
+        return beside(host, "executed");
+    }
+
+    private static Path beside(RealSshd host, String suffix) {
+        return host.gpus().path().resolveSibling("genv." + suffix);
+    }
+}
