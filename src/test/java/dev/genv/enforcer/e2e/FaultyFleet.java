@@ -151,7 +151,7 @@ final class FaultyFleet implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public void close() throws IOException {
         fleet.close();
         children.forEach(Child::close);
     }

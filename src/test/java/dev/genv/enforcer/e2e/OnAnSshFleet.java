@@ -35,7 +35,7 @@ abstract class OnAnSshFleet {
     }
 
     @AfterEach
-    void closeFleet() {
+    void closeFleet() throws IOException {
         if (fleet != null) {
             fleet.close();
         }

@@ -80,9 +80,16 @@ class RemoteGenvIT extends OnAnSshFleet {
                 .own("a", null, (int) ProcessHandle.current().pid())
                 .device(0, "a")
                 .device(1);
-        var snapshot = "{\"processes\": {\"processes\": [%s]}, \"envs\": %s, \"devices\": %s}\n"
-                .formatted(process, host.state().envsJson(), host.state().devicesJson());
+        var snapshot = "{\n  \"processes\": {\"processes\": [%s]},\n  \"envs\": %s,\n  \"devices\": %s\n}\n"
+                .formatted(
+                        process,
+                        indented(host.state().envsJson()),
+                        indented(host.state().devicesJson()));
         Files.writeString(beside(host, "snapshot"), snapshot);
+    }
+
+    private static String indented(String json) {
+        return json.replace("\n", "\n  ");
     }
 
     private static Path executed(RealSshd host) {

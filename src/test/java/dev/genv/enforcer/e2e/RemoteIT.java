@@ -113,7 +113,7 @@ class RemoteIT extends OnAnSshFleet {
         await().atMost(PATIENCE).until(() -> first.connections().isEmpty());
 
         list("not a host name\n");
-        await().atMost(PATIENCE).until(() -> service.said().stream().anyMatch(line -> line.contains(file + ":1")));
+        await().atMost(PATIENCE).until(() -> service.said().stream().anyMatch(line -> line.contains(file + " cannot be used") && line.contains("line 1")));
         awaitEnd(stray(second));
         assertThat(face.json("/hosts")).as("the last good list").hasSize(1);
     }
@@ -187,11 +187,11 @@ class RemoteIT extends OnAnSshFleet {
                 .set("LOCK_TIMEOUT", "300ms");
 
         try (var _ = RealFlock.take(first.stateDirectory().resolve("genv.lock"))) {
-            var output = fleet.node.once();
+            var held = fleet.node.once();
 
-            assertThat(output.exitCode()).isEqualTo(1);
+            assertThat(held.exitCode()).isEqualTo(1);
             assertThat(stray.awaitEnd()).isEqualTo(143);
-            assertThat(output.out())
+            assertThat(held.out())
                     .last()
                     .asString()
                     .contains("(failed: ")
@@ -200,8 +200,9 @@ class RemoteIT extends OnAnSshFleet {
             assertThat(devicesJson(first)).hasContent(first.state().devicesJson());
         }
 
-        assertThat(fleet.node.once().exitCode()).isZero();
-        assertThat(devicesJson(first)).hasContent(first.state().device(1).devicesJson());
+        var output = fleet.node.once();
+        assertThat(output.exitCode()).isZero();
+        assertThat(devicesJson(first)).as("%s",output).hasContent(first.state().device(1).devicesJson());
     }
 
     @Test

@@ -68,7 +68,7 @@ class RemoteLoginIT extends OnAnSshFleet {
                 .set("NON_ENV_PROCESSES", "true")
                 .once();
 
-        assertThat(output.log()).as("the log").noneMatch(line -> line.contains("WARN"));
+        assertThat(output.log()).as("the log").noneMatch(line -> line.contains("ProblemLog"));
         assertThat(output.exitCode()).isZero();
         assertThat(stray.awaitEnd()).isEqualTo(143);
         assertThat(output.out())

@@ -17,10 +17,11 @@ class RemoteTutorialIT extends Tutorial {
         gpus = host.gpus();
         devicesJson = host.stateDirectory().resolve("devices.json");
         prefix = "[%s] ".formatted(host.target());
+        onHosts = " on 1 hosts";
     }
 
     @AfterEach
-    void closeFleet() {
+    void closeFleet() throws IOException {
         if (fleet != null) {
             fleet.close();
         }

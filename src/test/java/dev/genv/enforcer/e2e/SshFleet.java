@@ -53,7 +53,7 @@ final class SshFleet implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public void close() throws IOException {
         node.close();
         hosts.close();
     }

@@ -34,6 +34,9 @@ abstract class Tutorial {
     /** What a report puts in front of a line about that machine. */
     String prefix = "";
 
+    /** What a report says of the number of machines. */
+    String onHosts = "";
+
     @Test
     void aStrayProcessIsEnded() throws IOException {
         try (var stray = Child.withEnvironment(Map.of())) {
@@ -45,10 +48,8 @@ abstract class Tutorial {
             assertThat(output.exitCode()).isZero();
             assertThat(output.out())
                     .containsExactly(
-                            prefix + "Process %d is not running in a GPU environment".formatted(stray.pid()),
-                            prefix
-                                    + "Terminating process %d from environment N/A that is running on GPU(s) 0"
-                                            .formatted(stray.pid()));
+                            here("Process %d is not running in a GPU environment", stray.pid()),
+                            here("Terminating process %d from environment N/A that is running on GPU(s) 0", stray.pid()));
         }
     }
 
@@ -78,12 +79,8 @@ abstract class Tutorial {
             assertThat(member.awaitEnd()).isEqualTo(SIGTERM_EXIT);
             assertThat(output.out())
                     .containsExactly(
-                            prefix
-                                    + "Process %d from environment 67609 is using non-attached GPU(s) 1"
-                                            .formatted(member.pid()),
-                            prefix
-                                    + "Terminating process %d from environment 67609 that is running on GPU(s) 0,1"
-                                            .formatted(member.pid()));
+                            here("Process %d from environment 67609 is using non-attached GPU(s) 1", member.pid()),
+                            here("Terminating process %d from environment 67609 that is running on GPU(s) 0,1", member.pid()));
         }
     }
 
@@ -112,12 +109,10 @@ abstract class Tutorial {
             assertThat(member.awaitEnd()).isEqualTo(SIGTERM_EXIT);
             assertThat(output.out())
                     .containsExactly(
-                            "User %s is using 1 devices which is 1 more than the maximum allowed"
-                                    .formatted(Myself.name()),
-                            prefix
-                                    + "Terminating process %d from environment 67609 that is running on GPU(s) 0"
-                                            .formatted(member.pid()),
-                            prefix + "Detaching environment 67609 of user %s from device 0".formatted(Myself.name()));
+                            "User %s is using 1 devices%s which is 1 more than the maximum allowed"
+                                    .formatted(Myself.name(), onHosts),
+                            here("Terminating process %d from environment 67609 that is running on GPU(s) 0", member.pid()),
+                            here("Detaching environment 67609 of user %s from device 0", Myself.name()));
             var detached = state.device(0).devicesJson();
             assertThat(Files.readString(devicesJson))
                     .as("byte for byte in genv's form")
@@ -125,6 +120,10 @@ abstract class Tutorial {
             assertThat(Files.getPosixFilePermissions(devicesJson)).hasSize(6);
             assertThat(shell.isAlive()).isTrue();
         }
+    }
+
+    private String here(String words, Object... arguments) {
+        return prefix + words.formatted(arguments);
     }
 
     private void environmentWithADevice(Child shell, Child member) throws IOException {

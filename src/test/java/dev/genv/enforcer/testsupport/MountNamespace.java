@@ -2,6 +2,8 @@ package dev.genv.enforcer.testsupport;
 
 import static org.awaitility.Awaitility.await;
 
+import java.io.Closeable;
+import java.io.FileInputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,21 +12,29 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** The processes that have a mount namespace in common, also those whose parents have died. */
-final class MountNamespace {
+final class MountNamespace implements Closeable {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
-    private final Path name;
+    private static final Path GONE = Path.of("");
 
-    private MountNamespace(Path name) {
+    private final Path name;
+    /** As long as this is open, no other one gets the name. */
+    private final Closeable hold;
+
+    private MountNamespace(Path name, Closeable hold) {
         this.name = name;
+        this.hold = hold;
     }
 
     /** That of a process, which must not be the one that the tests run in. */
     static MountNamespace of(long pid) throws IOException {
-        var name = nameOf(ProcessHandle.of(pid).orElseThrow(() -> new IOException(pid + " is gone")));
-        if (name == null || name.equals(nameOf(ProcessHandle.current()))) {
+        var process = ProcessHandle.of(pid).orElseThrow(() -> new IOException(pid + " is gone"));
+        var hold = new FileInputStream(file(process).toFile());
+        var name = nameOf(process);
+        if (name.equals(nameOf(ProcessHandle.current())) || name.equals(GONE)) {
+            hold.close();
             throw new IOException("Process %d has no mount namespace of its own".formatted(pid));
         }
-        return new MountNamespace(name);
+        return new MountNamespace(name, hold);
     }
 
     List<ProcessHandle> processes() {
@@ -41,11 +51,13 @@ final class MountNamespace {
     }
 
     /** Ends all of them on the spot. */
-    void kill() {
+    @Override
+    public void close() throws IOException {
         await().atMost(PATIENCE).until(() -> {
             processes().forEach(ProcessHandle::destroyForcibly);
             return processes().isEmpty();
         });
+        hold.close();
     }
 
     static void signal(String signal, List<ProcessHandle> processes) throws IOException {
@@ -56,11 +68,15 @@ final class MountNamespace {
         }
     }
 
+    private static Path file(ProcessHandle process) {
+        return Path.of("/proc", Long.toString(process.pid()), "ns", "mnt");
+    }
+
     private static Path nameOf(ProcessHandle process) {
         try {
-            return Files.readSymbolicLink(Path.of("/proc", Long.toString(process.pid()), "ns", "mnt"));
+            return Files.readSymbolicLink(file(process));
         } catch (IOException e) { // it has ended
-            return Path.of("");
+            return GONE;
         }
     }
 

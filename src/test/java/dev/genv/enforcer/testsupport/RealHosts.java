@@ -78,8 +78,10 @@ public final class RealHosts implements AutoCloseable {
     }
 
     @Override
-    public void close() {
-        hosts.forEach(RealSshd::close);
+    public void close() throws IOException {
+        for (var host : hosts) {
+            host.close();
+        }
     }
 
     /** Skips the test, or fails it where that is asked for. */

@@ -190,14 +190,14 @@ public final class RealSshd implements AutoCloseable {
     }
 
     /** Ends it, its connections and all that runs by them; then its port is closed. */
-    public void stop() {
-        if (listener == null) {
-            return;
-        }
-        listener.destroyForcibly();
-        await().atMost(PATIENCE).until(() -> !listener.isAlive());
+    public void stop() throws IOException {
         if (namespace != null) {
-            namespace.kill();
+            namespace.close();
+            namespace = null;
+        }
+        if (listener != null) {
+            listener.destroyForcibly();
+            await().atMost(PATIENCE).until(() -> !listener.isAlive());
         }
     }
 
@@ -226,11 +226,11 @@ public final class RealSshd implements AutoCloseable {
 
     /** All that runs on this machine since its start: sshd and what it was told to run. */
     public List<ProcessHandle> processes() {
-        return namespace.processes();
+        return namespace == null ? List.of() : namespace.processes();
     }
 
     @Override
-    public void close() {
+    public void close() throws IOException {
         stop();
     }
 
