@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The only place that knows what is really done: audit mode, immunity, second thoughts, the brake, one signal at a time. */
@@ -77,6 +78,7 @@ final class ActionExecutor {
     Execution execute(Plan plan, List<HostReport> hosts, Function<Set<HostProcess>, Plan> again)
             throws InterruptedException {
         var records = new ArrayList<ActionRecord>();
+        asked.keepOnly(hosts.stream().map(HostReport::host).collect(Collectors.toUnmodifiableSet()));
         for (var host : hosts) {
             asked.ended(host).forEach(last -> records.add(record(last, Result.of(Outcome.EXITED))));
         }
@@ -209,14 +211,16 @@ final class ActionExecutor {
             part.begin(workers.of(part.host()));
         }
         // Nobody waits long for a host that did nothing the last time, while others wait for the next cycle.
-        var sure = parts.stream().filter(part -> !part.isDoubtful()).toList();
-        for (var part : sure) {
-            results.putAll(part.await(left(limits.timeout(), start), true));
-        }
-        var most = sure.isEmpty() ? limits.timeout() : limits.timeout().dividedBy(Collector.PART_FOR_DOUBTFUL_HOSTS);
+        var alone = workers.count() == 1;
         for (var part : parts) {
-            if (part.isDoubtful()) {
-                results.putAll(part.await(left(most, start), sure.isEmpty()));
+            if (alone || !part.isDoubtful()) {
+                results.putAll(part.await(left(limits.timeout(), start), true));
+            }
+        }
+        for (var part : parts) {
+            if (!alone && part.isDoubtful()) {
+                var most = limits.timeout().dividedBy(Collector.PART_FOR_DOUBTFUL_HOSTS);
+                results.putAll(part.await(left(most, start), false));
             }
         }
     }

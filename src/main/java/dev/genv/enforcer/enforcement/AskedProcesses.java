@@ -30,6 +30,9 @@ final class AskedProcesses {
      */
     private static final Duration FORGIVEN = Duration.ofSeconds(60);
 
+    /** A list of hosts may be wrong for a while. */
+    private static final Duration FORGOTTEN = Duration.ofHours(1);
+
     private final @Nullable Duration killAfter;
     private final Ticker ticker;
     private final Map<HostProcess, Asked> asked = new HashMap<>();
@@ -84,6 +87,17 @@ final class AskedProcesses {
             one.unsure = true;
             asked.put(action.target(), one);
         }
+    }
+
+    /** Nobody sees those of hosts that left the list, and after a while they are forgotten. */
+    synchronized void keepOnly(Set<String> hosts) {
+        asked.entrySet().removeIf(entry -> {
+            if (hosts.contains(entry.getKey().host())) {
+                return false;
+            }
+            entry.getValue().unseen = true;
+            return ticker.since(entry.getValue().askedAt).compareTo(FORGOTTEN) > 0;
+        });
     }
 
     /** Takes out those that have ended; what had been done to each comes back. */

@@ -125,7 +125,7 @@ public final class Journal {
 
     /** Those that had a part in it and may still have: nobody could look. */
     private static Set<String> unseenHosts(Violation before, Fleet fleet) {
-        return before.hosts().size() == 1
+        return before.rule() != RuleName.MAX_DEVICES_PER_USER
                 ? Set.of()
                 : fleet.snapshots().stream()
                         .filter(snapshot -> before.hosts().contains(snapshot.host()))

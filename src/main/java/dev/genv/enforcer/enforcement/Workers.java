@@ -53,6 +53,11 @@ final class Workers {
         return byName.get(host);
     }
 
+    /** How many hosts there are. */
+    int count() {
+        return byName.size();
+    }
+
     void abandon() {
         byName.values().forEach(HostWorker::abandon);
     }

@@ -9,11 +9,7 @@ import java.util.function.LongSupplier;
  * @param hanging what else hung
  */
 record HostMemory(
-        SilentProcesses silent,
-        Pauses<String> hanging,
-        GpuAnswer gpus,
-        StateAnswer states,
-        AccountsThere accounts) {
+        SilentProcesses silent, Pauses<String> hanging, GpuAnswer gpus, StateAnswer states, AccountsThere accounts) {
     static final String KERNELS = "kernels";
 
     /** Of a host that has not been looked at yet. */

@@ -41,7 +41,13 @@ final class LookAnswer {
     private final Protection protection;
     private Map<ProcessId, String> records = Map.of();
 
-    LookAnswer(String name, Terms terms, List<ProtectedExecutable> programs, HostMemory memory, String nonce, Frames frames)
+    LookAnswer(
+            String name,
+            Terms terms,
+            List<ProtectedExecutable> programs,
+            HostMemory memory,
+            String nonce,
+            Frames frames)
             throws UnreachableException {
         this.name = name;
         this.memory = memory;
@@ -152,7 +158,8 @@ final class LookAnswer {
             return null;
         }
         var other = enforcer.isPresent()
-                ? "another enforcer (process %d) acts on this state directory".formatted(enforcer.get().number(0))
+                ? "another enforcer (process %d) acts on this state directory"
+                        .formatted(enforcer.get().number(0))
                 : "another enforcer acts on this host from afar";
         problems.add(new Problem("second_enforcer", other + ": this one only watches"));
         return other;
@@ -166,7 +173,8 @@ final class LookAnswer {
     /** Machines that were copied have one id; none of them has the boot of another. */
     private @Nullable String machine() throws UnreachableException {
         var frame = frames.one("machine");
-        var known = MACHINE.matcher(frame.at(0)).matches() && BOOT.matcher(frame.at(1)).matches();
+        var known = MACHINE.matcher(frame.at(0)).matches()
+                && BOOT.matcher(frame.at(1)).matches();
         return known ? frame.from(0) : null;
     }
 }

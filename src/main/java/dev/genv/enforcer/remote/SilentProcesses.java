@@ -50,7 +50,10 @@ final class SilentProcesses {
         // One that was not asked has not hung again; nor has one that has its pid by now.
         var notAsked = left.stream().map(ProcessId::pid).collect(Collectors.toUnmodifiableSet());
         silent.stream().filter(id -> !notAsked.contains(id.pid())).forEach(pauses::hung);
-        processes.stream().map(GpuProcess::id).filter(id -> !silent.contains(id)).forEach(pauses::answered);
+        processes.stream()
+                .map(GpuProcess::id)
+                .filter(id -> !silent.contains(id))
+                .forEach(pauses::answered);
     }
 
     /** Forgets one that has ended. */

@@ -71,8 +71,7 @@ class RemoteGenvIT extends OnAnSshFleet {
 
     private static String process(Child child, String eid) {
         return """
-                {"pid": %d, "used_gpu_memory": [{"index": 0, "gpu_memory": "777mi"}], "eid": %s}"""
-                .formatted(child.pid(), eid);
+                {"pid": %d, "used_gpu_memory": [{"index": 0, "gpu_memory": "777mi"}], "eid": %s}""".formatted(child.pid(), eid);
     }
 
     private void snapshot(RealSshd host, String process) throws IOException {

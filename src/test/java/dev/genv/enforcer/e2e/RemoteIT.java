@@ -113,7 +113,9 @@ class RemoteIT extends OnAnSshFleet {
         await().atMost(PATIENCE).until(() -> first.connections().isEmpty());
 
         list("not a host name\n");
-        await().atMost(PATIENCE).until(() -> service.said().stream().anyMatch(line -> line.contains(file + " cannot be used") && line.contains("line 1")));
+        await().atMost(PATIENCE)
+                .until(() -> service.said().stream()
+                        .anyMatch(line -> line.contains(file + " cannot be used") && line.contains("line 1")));
         awaitEnd(stray(second));
         assertThat(face.json("/hosts")).as("the last good list").hasSize(1);
     }
@@ -202,7 +204,9 @@ class RemoteIT extends OnAnSshFleet {
 
         var output = fleet.node.once();
         assertThat(output.exitCode()).isZero();
-        assertThat(devicesJson(first)).as("%s",output).hasContent(first.state().device(1).devicesJson());
+        assertThat(devicesJson(first))
+                .as("%s", output)
+                .hasContent(first.state().device(1).devicesJson());
     }
 
     @Test

@@ -48,8 +48,9 @@ abstract class Tutorial {
             assertThat(output.exitCode()).isZero();
             assertThat(output.out())
                     .containsExactly(
-                            here("Process %d is not running in a GPU environment", stray.pid()),
-                            here("Terminating process %d from environment N/A that is running on GPU(s) 0", stray.pid()));
+                            here("Process %d is not running in a GPU environment".formatted(stray.pid())),
+                            here("Terminating process %d from environment N/A that is running on GPU(s) 0"
+                                    .formatted(stray.pid())));
         }
     }
 
@@ -79,8 +80,10 @@ abstract class Tutorial {
             assertThat(member.awaitEnd()).isEqualTo(SIGTERM_EXIT);
             assertThat(output.out())
                     .containsExactly(
-                            here("Process %d from environment 67609 is using non-attached GPU(s) 1", member.pid()),
-                            here("Terminating process %d from environment 67609 that is running on GPU(s) 0,1", member.pid()));
+                            here("Process %d from environment 67609 is using non-attached GPU(s) 1"
+                                    .formatted(member.pid())),
+                            here("Terminating process %d from environment 67609 that is running on GPU(s) 0,1"
+                                    .formatted(member.pid())));
         }
     }
 
@@ -111,8 +114,9 @@ abstract class Tutorial {
                     .containsExactly(
                             "User %s is using 1 devices%s which is 1 more than the maximum allowed"
                                     .formatted(Myself.name(), onHosts),
-                            here("Terminating process %d from environment 67609 that is running on GPU(s) 0", member.pid()),
-                            here("Detaching environment 67609 of user %s from device 0", Myself.name()));
+                            here("Terminating process %d from environment 67609 that is running on GPU(s) 0"
+                                    .formatted(member.pid())),
+                            here("Detaching environment 67609 of user %s from device 0".formatted(Myself.name())));
             var detached = state.device(0).devicesJson();
             assertThat(Files.readString(devicesJson))
                     .as("byte for byte in genv's form")
@@ -122,8 +126,8 @@ abstract class Tutorial {
         }
     }
 
-    private String here(String words, Object... arguments) {
-        return prefix + words.formatted(arguments);
+    private String here(String words) {
+        return prefix + words;
     }
 
     private void environmentWithADevice(Child shell, Child member) throws IOException {

@@ -266,13 +266,11 @@ class EnforcerTest {
             awaitUninterruptibly(release);
             return Result.of(Outcome.SIGNALLED);
         });
-        fine.shows(host("fine").devices(1).with(process(3).uses(0)));
+        fine.shows(host("fine").devices(1));
 
         var report = enforcer.runCycle().orElseThrow();
 
-        assertThat(fine.performed).hasSize(2);
         assertThat(report.actions())
-                .filteredOn(record -> record.planned().action().host().equals("useless"))
                 .extracting(record -> record.result().detail())
                 .containsExactly("no answer yet; before that: java.lang.IllegalStateException: no");
         release.countDown();

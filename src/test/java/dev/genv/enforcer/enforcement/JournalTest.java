@@ -97,6 +97,18 @@ class JournalTest {
     }
 
     @Test
+    void aQuotaThatMovesWhileItsOnlyHostIsOutOfSightRestsOnThatToo() {
+        see(quota("gpu-1"));
+        journal.update(
+                new Plan(List.of(quota("gpu-2")), List.of(), List.of()),
+                news(List.of()),
+                _ -> RuleMode.ENFORCE,
+                remote(unseen("gpu-1"), host("gpu-2")));
+        look(remote(unseen("gpu-1"), host("gpu-2")));
+        assertThat(journal.active()).hasSize(1);
+    }
+
+    @Test
     void whatWasOnAHostThatIsNoLongerInTheListIsOver() {
         see(strayOn("gpu-1", 1), quota("gpu-1", "gpu-2"));
         look(remote(unseen("gpu-2")));

@@ -16,6 +16,7 @@ import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +29,7 @@ class KillingTest {
     private final FakeTime time = new FakeTime();
     private final Journal journal = new Journal(10);
     private final FakeHost node = new FakeHost(stray());
+    private final List<Host> hosts = new ArrayList<>(List.of(node));
     private Enforcer enforcer = killingAfter(KILL_AFTER);
 
     @Test
@@ -111,6 +113,23 @@ class KillingTest {
         cycles(60);
         assertThat(signals()).containsExactly("1 TERM", "1 TERM", "1 KILL");
         assertThat(outcomes()).startsWith("TERM failed", "TERM signalled", "KILL signalled");
+    }
+
+    /** A list of hosts may be wrong for a while: that must not make it a second signal. */
+    @Test
+    void whoWasAskedIsRememberedWhileHisHostIsNotInTheList() {
+        cycles(0);
+        hosts.clear();
+        cycles(10, 1000);
+        hosts.add(node);
+        cycles(1010);
+        assertThat(signals()).containsExactly("1 TERM");
+
+        hosts.clear();
+        cycles(5000);
+        hosts.add(node);
+        cycles(5010);
+        assertThat(signals()).containsExactly("1 TERM", "1 TERM");
     }
 
     @Test
@@ -389,7 +408,7 @@ class KillingTest {
                 DeviceLimits.NONE);
         return new Enforcer(
                 new Enforcer.Setup(
-                        () -> List.of(node),
+                        () -> List.copyOf(hosts),
                         false,
                         policy,
                         ServiceMode.ENFORCE,

@@ -14,8 +14,7 @@ class RecollectionTest {
     private static final String NONCE = "0123456789abcdef0123456789abcdef";
     private static final String VARIABLE = "GENV_ENVIRONMENT_ID=";
     private static final String END = VARIABLE + "@" + NONCE + "\0";
-    private static final Membership UNSEEN =
-            new Membership.Unknown("its environment cannot be seen at this moment");
+    private static final Membership UNSEEN = new Membership.Unknown("its environment cannot be seen at this moment");
 
     @Test
     void theLastEntryCounts() throws Exception {
@@ -45,9 +44,11 @@ class RecollectionTest {
         var records = "x".repeat(8400 - END.length() - 1) + "\0";
         assertThat(membership(records))
                 .isInstanceOfSatisfying(
-                        Membership.InEnvironment.class, in -> assertThat(in.eid()).startsWith("too-long:xxx"));
+                        Membership.InEnvironment.class,
+                        in -> assertThat(in.eid()).startsWith("too-long:xxx"));
         assertThat(membership("x".repeat(4000) + "\0")).isEqualTo(new Membership.Outside());
-        assertThat(membership(records.substring(0, 4000) + "\0" + VARIABLE + "b\0")).isEqualTo(in("b"));
+        assertThat(membership(records.substring(0, 4000) + "\0" + VARIABLE + "b\0"))
+                .isEqualTo(in("b"));
     }
 
     @Test
@@ -85,7 +86,8 @@ class RecollectionTest {
         assertThat(of(text.replaceFirst(" 1000 ", " 1001 ")).membership()).isEqualTo(UNSEEN);
         assertThat(of(text.replaceFirst("\\) S", ") Z")).membership()).isEqualTo(UNSEEN);
         assertThat(of(text.replace(") S", ") X")).membership()).isEqualTo(UNSEEN);
-        assertThat(of(text.replaceFirst("7 \\(sleep\\) S.*\n", "")).membership()).isEqualTo(UNSEEN);
+        assertThat(of(text.replaceFirst("7 \\(sleep\\) S.*\n", "")).membership())
+                .isEqualTo(UNSEEN);
     }
 
     @Test

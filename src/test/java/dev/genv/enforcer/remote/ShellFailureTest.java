@@ -58,7 +58,10 @@ class ShellFailureTest {
     @Test
     void whatStrangersSayIsHarmlessAndShort() throws Exception {
         var failure = failure(new Answer("", "\u001b[2J\u0007" + "x".repeat(5000), 1, null), true);
-        assertThat(failure.getMessage()).hasSizeLessThan(400).doesNotContain("\u001b").contains("\\u001b[2J");
+        assertThat(failure.getMessage())
+                .hasSizeLessThan(400)
+                .doesNotContain("\u001b")
+                .contains("\\u001b[2J");
     }
 
     private static dev.genv.enforcer.enforcement.UnreachableException failure(Answer answer, boolean sudo)

@@ -230,7 +230,8 @@ class ShellLookTest {
                 machine.smi.process(0, child.pid(), "1");
             }
             for (var path : List.of("server", "link")) {
-                var snapshot = machine.protects(folder.resolve(path).toString()).look().snapshot();
+                var snapshot =
+                        machine.protects(folder.resolve(path).toString()).look().snapshot();
                 assertThat(process(snapshot, spared).immunity())
                         .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs " + folder.resolve(path)));
                 for (var child : List.of(copy, renamed, users)) {
@@ -241,7 +242,9 @@ class ShellLookTest {
             var snapshot = machine.protects(program + "@nobody").look().snapshot();
             assertThat(process(snapshot, users).immunity()).isNotNull();
             Files.createLink(folder.resolve("another"), program);
-            snapshot = machine.protects(folder.resolve("another").toString()).look().snapshot();
+            snapshot = machine.protects(folder.resolve("another").toString())
+                    .look()
+                    .snapshot();
             assertThat(process(snapshot, spared).immunity()).isNotNull();
             assertThat(process(snapshot, copy).immunity()).isNull();
         }
@@ -290,8 +293,17 @@ class ShellLookTest {
                 .write();
         try (var one = Child.running(List.of("sh", "-c", "sleep 600; :", "/run/kernel-one.json"), Map.of());
                 var two = Child.running(List.of("sh", "-c", "sleep 600; :", "-f=kernel-two.json"), Map.of());
-                var none = Child.running(List.of("sh", "-c", "sleep 600; :", "/run/kernel-three.json.bak", "/run/xkernel-three.json", "kernel-three.json\nx"), Map.of())) {
-            assertThat(List.of(one, two, none)).allSatisfy(child -> assertThat(child.isAlive()).isTrue());
+                var none = Child.running(
+                        List.of(
+                                "sh",
+                                "-c",
+                                "sleep 600; :",
+                                "/run/kernel-three.json.bak",
+                                "/run/xkernel-three.json",
+                                "kernel-three.json\nx"),
+                        Map.of())) {
+            assertThat(List.of(one, two, none))
+                    .allSatisfy(child -> assertThat(child.isAlive()).isTrue());
             var snapshot = machine.look().snapshot();
             assertThat(snapshot.environments()).extracting(Environment::eid).containsExactly("1", "2");
             assertComplete(snapshot);
