@@ -11,6 +11,8 @@ import java.security.spec.ECGenParameterSpec;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.apache.sshd.common.config.keys.AuthorizedKeyEntry;
 import org.apache.sshd.common.config.keys.KeyUtils;
 import org.apache.sshd.common.config.keys.PublicKeyEntry;
@@ -28,6 +30,12 @@ import org.apache.sshd.server.forward.AcceptAllForwardingFilter;
 
 /** An SSH server within the test, whose commands do what the test says. */
 public final class FakeSshd implements AutoCloseable {
+    private static final Logger LOG = Logger.getLogger("org.apache.sshd"); // held, or its level would be forgotten
+
+    static {
+        LOG.setLevel(Level.SEVERE);
+    }
+
     private final Map<String, Program> programs = new ConcurrentHashMap<>();
     private final AtomicInteger connections = new AtomicInteger();
     private final AtomicInteger commands = new AtomicInteger();
@@ -176,7 +184,7 @@ public final class FakeSshd implements AutoCloseable {
         private OutputStream out;
         private OutputStream errors;
         private ExitCallback exit;
-        private Thread thread;
+        private volatile Thread thread;
 
         Running(String command) {
             this.command = command;
@@ -185,7 +193,8 @@ public final class FakeSshd implements AutoCloseable {
         @Override
         public void start(ChannelSession channel, Environment environment) {
             commands.incrementAndGet();
-            thread = Thread.ofVirtual().start(this::run);
+            thread = Thread.ofVirtual().unstarted(this::run);
+            thread.start();
         }
 
         private void run() {
