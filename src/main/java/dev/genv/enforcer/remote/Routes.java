@@ -44,11 +44,10 @@ final class Routes {
         var hops = new ArrayList<Hop>();
         for (var each : jumps(address)) {
             var jump = jump(each);
-            if (!hops.isEmpty()) {
-                hops.add(jump);
-            } else if (!isSame(jump, last)) { // "Host *" with a ProxyJump holds for the server to jump by as well
-                hops.addAll(to(each, jump, jumps + 1));
+            if (isSame(jump, last)) { // "Host *" with a ProxyJump holds for the servers to jump by as well
+                break;
             }
+            hops.addAll(hops.isEmpty() ? to(each, jump, jumps + 1) : List.of(jump));
         }
         hops.add(last);
         return List.copyOf(hops);
