@@ -1,0 +1,110 @@
+package dev.genv.enforcer.remote;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.testsupport.Fifo;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class HostFileTest {
+    @TempDir
+    Path directory;
+
+    private Path path;
+
+    @BeforeEach
+    void begin() throws IOException {
+        path = Files.writeString(directory.resolve("hosts"), "gpu-1\n");
+    }
+
+    @Test
+    void isReadAgainWhenItChanges() throws Exception {
+        var file = new HostFile(path);
+        assertThat(file.current()).hasToString("[gpu-1]");
+        assertThat(file.current()).isSameAs(file.current());
+
+        Files.writeString(path, "gpu-1\ngpu-2\n");
+        assertThat(file.current()).hasToString("[gpu-1, gpu-2]");
+
+        Files.writeString(path, "");
+        assertThat(file.current()).isEmpty();
+        assertThat(file.problem()).isEmpty();
+    }
+
+    @Test
+    void oneOfTheSameSizeInItsPlaceIsAnotherOne() throws Exception {
+        var file = new HostFile(path);
+        var other = Files.writeString(directory.resolve("other"), "gpu-9\n");
+        Files.setLastModifiedTime(other, Files.getLastModifiedTime(path));
+
+        Files.move(other, path, java.nio.file.StandardCopyOption.REPLACE_EXISTING);
+
+        assertThat(file.current()).hasToString("[gpu-9]");
+    }
+
+    @Test
+    void aLinkIsFollowedAsKubernetesMakesThem() throws Exception {
+        var link = Files.createSymbolicLink(directory.resolve("link"), path);
+        var file = new HostFile(link);
+        var next = Files.writeString(directory.resolve("next"), "gpu-2\n");
+
+        Files.delete(link);
+        Files.createSymbolicLink(link, next);
+
+        assertThat(file.current()).hasToString("[gpu-2]");
+    }
+
+    @Test
+    void aSpoiltOneLeavesTheHostsAsTheyWere() throws Exception {
+        var file = new HostFile(path);
+        Files.writeString(path, "gpu-2\n-x\n");
+
+        assertThat(file.current()).hasToString("[gpu-1]");
+        assertThat(file.problem().orElseThrow())
+                .startsWith(path + " cannot be used, and the hosts stay as they were: line 2: \"-x\" is ");
+
+        Files.writeString(path, "gpu-2\n");
+        assertThat(file.current()).hasToString("[gpu-2]");
+        assertThat(file.problem()).isEmpty();
+    }
+
+    @Test
+    void oneThatIsGoneLeavesTheHostsAsTheyWere() throws Exception {
+        var file = new HostFile(path);
+        Files.delete(path);
+
+        assertThat(file.current()).hasToString("[gpu-1]");
+        assertThat(file.problem().orElseThrow()).endsWith("there is no such file");
+
+        Fifo.at(path);
+        assertThat(file.current()).hasToString("[gpu-1]");
+        assertThat(file.problem().orElseThrow()).endsWith("is not a regular file");
+    }
+
+    @Test
+    void oneThatIsTooLongIsSpoilt() throws Exception {
+        Files.writeString(path, "#".repeat(HostFile.LARGEST));
+        assertThat(new HostFile(path).current()).isEmpty();
+
+        Files.writeString(path, "#".repeat(HostFile.LARGEST + 1));
+        assertThatThrownBy(() -> new HostFile(path))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(path + " is longer than 1048576 bytes");
+    }
+
+    @Test
+    void atFirstItMustBeReadable() throws Exception {
+        assertThatThrownBy(() -> new HostFile(directory.resolve("nowhere")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(directory + "/nowhere: there is no such file");
+        Files.write(path, new byte[] {'g', (byte) 0xFF, '\n'});
+        assertThatThrownBy(() -> new HostFile(path))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("line 1: ");
+    }
+}
