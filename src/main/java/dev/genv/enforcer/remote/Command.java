@@ -68,7 +68,8 @@ final class Command {
             }
         } catch (JSchException | IOException | RuntimeException e) {
             failure = e;
-            if (!channel.isClosed()) { // a command may well end without having read its input
+            // A command may well end without having read its input; one that was never begun has no end of its own.
+            if (!channel.isClosed() || !PacketSize.isKnown(channel)) {
                 over.countDown();
             }
         }

@@ -82,7 +82,7 @@ record Failures(JSch jsch, Hop hop, KeyRing keys) {
             case UnknownHostException _ ->
                 new UnreachableException("host_unknown", "there is no address for " + hop.host(), failure);
             case SocketTimeoutException _ ->
-                new UnreachableException("connect_timeout", "no answer in time from " + where, failure);
+                new UnreachableException("connect_timeout", "no answer in time from " + where + ": " + words, failure);
             case EOFException _ -> lost(words, failure);
             case SocketException _
             when !words.startsWith("Connection reset") && !words.startsWith("Broken pipe") ->

@@ -7,6 +7,7 @@ import dev.genv.enforcer.testsupport.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -42,7 +43,7 @@ class HostFileTest {
         var other = Files.writeString(directory.resolve("other"), "gpu-9\n");
         Files.setLastModifiedTime(other, Files.getLastModifiedTime(path));
 
-        Files.move(other, path, java.nio.file.StandardCopyOption.REPLACE_EXISTING);
+        Files.move(other, path, StandardCopyOption.REPLACE_EXISTING);
 
         assertThat(file.current()).hasToString("[gpu-9]");
     }

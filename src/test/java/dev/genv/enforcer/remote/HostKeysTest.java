@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Base64;
 import javax.crypto.Mac;
@@ -118,7 +119,7 @@ class HostKeysTest {
         var connection = knowing(server.known());
         assertReached(connection);
 
-        Files.move(fleet.file("other", otherKey), directory.resolve("known_hosts"), java.nio.file.StandardCopyOption.REPLACE_EXISTING);
+        Files.move(fleet.file("other", otherKey), directory.resolve("known_hosts"), StandardCopyOption.REPLACE_EXISTING);
         assertReached(connection);
         server.cut();
 
