@@ -44,7 +44,8 @@ class BackOffTest {
     void hostsDoNotComeBackTogether() {
         IntStream.range(0, 10).forEach(_ -> pause());
 
-        assertThat(IntStream.range(0, 50).mapToLong(_ -> pause()).distinct().count()).isGreaterThan(40);
+        assertThat(IntStream.range(0, 50).mapToLong(_ -> pause()).distinct().count())
+                .isGreaterThan(40);
     }
 
     @Test
@@ -67,7 +68,8 @@ class BackOffTest {
 
         backOff.stumbled(stumble);
 
-        assertThat(catchThrowableOfType(UnreachableException.class, backOff::check)).isNotNull();
+        assertThat(catchThrowableOfType(UnreachableException.class, backOff::check))
+                .isNotNull();
     }
 
     /** In milliseconds; it has passed after that. */

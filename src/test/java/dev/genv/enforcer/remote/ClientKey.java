@@ -26,7 +26,8 @@ record ClientKey(Path file, String publicKey) {
             var pair = KeyPair.genKeyPair(new JSch(), KeyPair.ECDSA, 256);
             var secret = new ByteArrayOutputStream();
             var open = new ByteArrayOutputStream();
-            pair.writeOpenSSHv1PrivateKey(secret, passphrase == null ? null : passphrase.getBytes(StandardCharsets.UTF_8));
+            pair.writeOpenSSHv1PrivateKey(
+                    secret, passphrase == null ? null : passphrase.getBytes(StandardCharsets.UTF_8));
             pair.writePublicKey(open, "test");
             var file = Files.write(directory.resolve(name), secret.toByteArray());
             return new ClientKey(file, open.toString(StandardCharsets.UTF_8).strip());

@@ -88,7 +88,10 @@ class CommandTest {
     void inputThatNobodyReadsDoesNoHarm() throws Exception {
         var much = "x".repeat(8 << 20);
 
-        assertThat(connection.run(new Request("true", much, Fleet.PATIENCE, 100)).exitCode()).isZero();
+        assertThat(connection
+                        .run(new Request("true", much, Fleet.PATIENCE, 100))
+                        .exitCode())
+                .isZero();
         assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
     }
 

@@ -173,8 +173,9 @@ class ConnectionTest {
     @Test
     void commandsOfManyThreadsTakeTurns() throws Exception {
         var tasks = IntStream.range(0, 20)
-                .mapToObj(i -> new FutureTask<>(
-                        () -> connection.run(new Request("cat", "n" + i, Fleet.PATIENCE, 1 << 20)).output()))
+                .mapToObj(i -> new FutureTask<>(() -> connection
+                        .run(new Request("cat", "n" + i, Fleet.PATIENCE, 1 << 20))
+                        .output()))
                 .toList();
         tasks.forEach(Thread::startVirtualThread);
 
@@ -185,8 +186,7 @@ class ConnectionTest {
     }
 
     private AbstractStringAssert<?> assertUnreachable(String code) {
-        var thrown = catchThrowableOfType(
-                UnreachableException.class, () -> connection.run(Fleet.request("true")));
+        var thrown = catchThrowableOfType(UnreachableException.class, () -> connection.run(Fleet.request("true")));
         assertThat(thrown).isNotNull();
         assertThat(thrown.code()).as(thrown.getMessage()).isEqualTo(code);
         return assertThat(thrown.getMessage());

@@ -54,7 +54,8 @@ class HostKeysTest {
     @Test
     void aKeyOfAnotherHostIsNotThisOnes() throws Exception {
         assertRefused(knowing("[127.0.0.3]:%d %s\n".formatted(server.port(), server.hostKey())), "host_key_unknown");
-        assertRefused(knowing("[127.0.0.2]:%d %s\n".formatted(server.port() + 1, server.hostKey())), "host_key_unknown");
+        assertRefused(
+                knowing("[127.0.0.2]:%d %s\n".formatted(server.port() + 1, server.hostKey())), "host_key_unknown");
     }
 
     @Test
@@ -70,8 +71,8 @@ class HostKeysTest {
 
     @Test
     void aHostMayHaveSeveralKeys() throws Exception {
-        assertReached(knowing(server.keyName() + " " + ED25519 + "\n" + server.keyName() + " " + otherKey + "\n"
-                + server.known()));
+        assertReached(knowing(
+                server.keyName() + " " + ED25519 + "\n" + server.keyName() + " " + otherKey + "\n" + server.known()));
     }
 
     @Test
@@ -119,7 +120,8 @@ class HostKeysTest {
         var connection = knowing(server.known());
         assertReached(connection);
 
-        Files.move(fleet.file("other", otherKey), directory.resolve("known_hosts"), StandardCopyOption.REPLACE_EXISTING);
+        Files.move(
+                fleet.file("other", otherKey), directory.resolve("known_hosts"), StandardCopyOption.REPLACE_EXISTING);
         assertReached(connection);
         server.cut();
 

@@ -54,13 +54,15 @@ class HostListTest {
                 .asString()
                 .doesNotContain("line 6: ")
                 .hasSizeLessThan(1_000);
-        assertThatThrownBy(() -> HostList.parseLines("x y".repeat(100_000))).hasMessageMatching("line 1: \".{81}\" is .*");
+        assertThatThrownBy(() -> HostList.parseLines("x y".repeat(100_000)))
+                .hasMessageMatching("line 1: \".{81}\" is .*");
     }
 
     @Test
     void thereIsAnEndToLines() {
         assertThat(HostList.parseLines("gpu-1\n".repeat(HostList.MOST_LINES))).hasSize(1);
-        assertThat(HostList.parseLines("gpu-1\n".repeat(HostList.MOST_LINES - 1) + "gpu-1")).hasSize(1);
+        assertThat(HostList.parseLines("gpu-1\n".repeat(HostList.MOST_LINES - 1) + "gpu-1"))
+                .hasSize(1);
         assertThatThrownBy(() -> HostList.parseLines("gpu-1\n".repeat(HostList.MOST_LINES + 1)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("more than 100000 lines");

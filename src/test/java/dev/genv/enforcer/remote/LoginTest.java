@@ -53,7 +53,8 @@ class LoginTest {
         server.user("raz");
         var access = fleet.access(server.known());
 
-        assertRefused(fleet.connect(access, server.target()), "authentication_failed").contains("root");
+        assertRefused(fleet.connect(access, server.target()), "authentication_failed")
+                .contains("root");
         assertReached(fleet.connect(access, "raz@" + server.target()));
     }
 

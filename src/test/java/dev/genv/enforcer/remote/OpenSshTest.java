@@ -49,7 +49,8 @@ class OpenSshTest {
     @Test
     void commandsShareAConnection() throws Exception {
         for (var i = 0; i < 30; i++) {
-            var answer = connection.run(new Request("cat; echo e >&2; exit 3", "x".repeat(i * 10_000), Fleet.PATIENCE, 1 << 20));
+            var answer = connection.run(
+                    new Request("cat; echo e >&2; exit 3", "x".repeat(i * 10_000), Fleet.PATIENCE, 1 << 20));
             assertThat(answer).isEqualTo(new Answer("x".repeat(i * 10_000), "e\n", 3, null));
         }
         assertThat(host.log().split("Accepted publickey", -1)).hasSize(2);
@@ -59,7 +60,8 @@ class OpenSshTest {
     void sudoGetsTheInput() throws Exception {
         var admin = fleet.connect(access(RealSshd.ADMIN), host.target());
 
-        assertThat(admin.run(new Request("sudo -n /bin/sh", "id -u\nid -un\n", Fleet.PATIENCE, 100)).output())
+        assertThat(admin.run(new Request("sudo -n /bin/sh", "id -u\nid -un\n", Fleet.PATIENCE, 100))
+                        .output())
                 .isEqualTo("0\nroot\n");
     }
 
@@ -187,7 +189,8 @@ class OpenSshTest {
 
         var far = fleet.connect(access, "gpu");
 
-        assertThat(far.run(new Request("uname -n; wc -c", "x".repeat(500_000), Fleet.PATIENCE, 100)).output())
+        assertThat(far.run(new Request("uname -n; wc -c", "x".repeat(500_000), Fleet.PATIENCE, 100))
+                        .output())
                 .isEqualTo("gpu-1\n500000\n");
         assertThat(bastion.log()).contains("Accepted publickey for root");
         bastion.cut();

@@ -49,7 +49,9 @@ class PipeTest {
     @Test
     void whoeverReadsMayHaveEndedBeforeTheNextWrite() throws Exception {
         pipe.write('a');
-        assertThat(Thread.ofPlatform().start(new FutureTask<>(() -> pipe.source().read())).join(Duration.ofSeconds(9)))
+        assertThat(Thread.ofPlatform()
+                        .start(new FutureTask<>(() -> pipe.source().read()))
+                        .join(Duration.ofSeconds(9)))
                 .isTrue();
 
         pipe.write('b');

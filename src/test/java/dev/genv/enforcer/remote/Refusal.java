@@ -16,8 +16,8 @@ final class Refusal {
     }
 
     static AbstractStringAssert<?> assertRefused(Connection connection, String code, Duration timeout) {
-        var thrown = catchThrowableOfType(
-                UnreachableException.class, () -> connection.run(Fleet.request("true", timeout)));
+        var thrown =
+                catchThrowableOfType(UnreachableException.class, () -> connection.run(Fleet.request("true", timeout)));
         assertThat(thrown).as("somebody who cannot be reached").isNotNull();
         assertThat(thrown.code()).as(thrown.getMessage()).isEqualTo(code);
         return assertThat(thrown.getMessage());

@@ -12,15 +12,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class RoutesTest {
     private static final Path KNOWN = Path.of("/etc/known");
-    private static final SshSettings PLAIN =
-            new SshSettings(null, null, null, null, KNOWN, Duration.ofSeconds(1));
+    private static final SshSettings PLAIN = new SshSettings(null, null, null, null, KNOWN, Duration.ofSeconds(1));
     private static final SshSettings FULL =
             new SshSettings("root", Path.of("/etc/id"), null, null, KNOWN, Duration.ofSeconds(1));
 
     @Test
     void withoutAConfigurationTheSettingsSayIt() {
         assertThat(routes(FULL, "").to(HostAddress.parse("gpu-1")))
-                .containsExactly(new Hop("gpu-1", "root", "gpu-1", 22, null, List.of(Path.of("/etc/id")), List.of(KNOWN)));
+                .containsExactly(
+                        new Hop("gpu-1", "root", "gpu-1", 22, null, List.of(Path.of("/etc/id")), List.of(KNOWN)));
         assertThat(routes(PLAIN, "").to(HostAddress.parse("raz@[::1]:2222")))
                 .containsExactly(new Hop("[::1]:2222", "raz", "::1", 2222, null, List.of(), List.of(KNOWN)));
         assertThat(hop(PLAIN, "").user()).isEqualTo("me");
@@ -28,8 +28,9 @@ class RoutesTest {
 
     @Test
     void theConfigurationSaysTheRest() {
-        var config = "Host gpu-1\nHostName %h.example.org\nPort 23\nUser raz\nHostKeyAlias known-as\nIdentityFile ~/.ssh/%r\n"
-                + "IdentityFile none\nIdentityFile /keys/%h\nUserKnownHostsFile ~/known none %d/more\n";
+        var config =
+                "Host gpu-1\nHostName %h.example.org\nPort 23\nUser raz\nHostKeyAlias known-as\nIdentityFile ~/.ssh/%r\n"
+                        + "IdentityFile none\nIdentityFile /keys/%h\nUserKnownHostsFile ~/known none %d/more\n";
 
         assertThat(hop(PLAIN, config))
                 .isEqualTo(new Hop(
@@ -79,8 +80,14 @@ class RoutesTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "Port 0", "Port x", "ProxyCommand nc %h", "ProxyJump -x", "IdentityFile id", "IdentityFile ~raz/id",
-                "IdentityFile /keys/%i", "UserKnownHostsFile known_hosts",
+                "Port 0",
+                "Port x",
+                "ProxyCommand nc %h",
+                "ProxyJump -x",
+                "IdentityFile id",
+                "IdentityFile ~raz/id",
+                "IdentityFile /keys/%i",
+                "UserKnownHostsFile known_hosts",
             })
     void whatMakesNoSenseIsRefused(String config) {
         assertThatThrownBy(() -> hop(PLAIN, config)).isInstanceOf(IllegalArgumentException.class);

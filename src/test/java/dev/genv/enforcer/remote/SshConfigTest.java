@@ -45,7 +45,9 @@ class SshConfigTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"User=raz", "User = raz", "  user\traz  ", "USER \"raz\"", "User raz # him", "# no\n\nUser raz\r"})
+    @ValueSource(
+            strings = {"User=raz", "User = raz", "  user\traz  ", "USER \"raz\"", "User raz # him", "# no\n\nUser raz\r"
+            })
     void aValueMayBeWrittenInManyWays(String line) {
         assertThat(SshConfig.parse(line).first("a", "User")).contains("raz");
     }

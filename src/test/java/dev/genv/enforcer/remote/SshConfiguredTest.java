@@ -69,7 +69,9 @@ class SshConfiguredTest {
         assertReached(fleet.connect(access, server.target()));
         assertReached(fleet.connect(access, bastion.target()));
         assertRefused(
-                fleet.connect(fleet.configured(config.replace("own_hosts", "others"), "root", server.known()), server.target()),
+                fleet.connect(
+                        fleet.configured(config.replace("own_hosts", "others"), "root", server.known()),
+                        server.target()),
                 "host_key_unknown");
     }
 
@@ -79,7 +81,9 @@ class SshConfiguredTest {
 
         for (var i = 0; i < 5; i++) {
             var text = "x".repeat(300_000);
-            assertThat(connection.run(new Request("cat", text, Fleet.PATIENCE, 1 << 20)).output())
+            assertThat(connection
+                            .run(new Request("cat", text, Fleet.PATIENCE, 1 << 20))
+                            .output())
                     .isEqualTo(text);
         }
         assertThat(bastion.connections()).isEqualTo(1);
@@ -87,7 +91,8 @@ class SshConfiguredTest {
         assertThat(bastion.commands()).isZero();
 
         connection.close();
-        await().untilAsserted(() -> assertThat(bastion.connected() + server.connected()).isZero());
+        await().untilAsserted(() ->
+                assertThat(bastion.connected() + server.connected()).isZero());
     }
 
     @Test
@@ -109,7 +114,8 @@ class SshConfiguredTest {
                 .startsWith("on the way, at %s: its key (".formatted(bastion.target()));
         assertRefused(jumping(bastion.known()), "host_key_unknown").startsWith("its key (");
         assertThat(server.commands()).isZero();
-        await().untilAsserted(() -> assertThat(bastion.connected() + server.connected()).isZero());
+        await().untilAsserted(() ->
+                assertThat(bastion.connected() + server.connected()).isZero());
     }
 
     @Test
@@ -158,8 +164,10 @@ class SshConfiguredTest {
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageEndingWith("config: line 1: Match is not understood here");
         assertRefused(
-                fleet.connect(fleet.configured(config("ProxyCommand nc %h %p"), "root", server.known()), "gpu-1"),
-                "ssh_failed").contains("ProxyCommand for gpu-1 is not understood here");
+                        fleet.connect(
+                                fleet.configured(config("ProxyCommand nc %h %p"), "root", server.known()), "gpu-1"),
+                        "ssh_failed")
+                .contains("ProxyCommand for gpu-1 is not understood here");
         assertRefused(fleet.connect(fleet.configured(config("Port x"), "root", ""), "other"), "ssh_failed")
                 .contains("not a port");
     }

@@ -30,7 +30,8 @@ class ThreadsTest {
             run(fleet.connect(access, hosts.getFirst()));
             var before = threads();
 
-            var connections = hosts.stream().map(each -> fleet.connect(access, each)).toList();
+            var connections =
+                    hosts.stream().map(each -> fleet.connect(access, each)).toList();
             try (var each = Executors.newVirtualThreadPerTaskExecutor()) {
                 var tasks = new ArrayList<Callable<Answer>>();
                 connections.forEach(connection -> tasks.add(() -> run(connection)));

@@ -81,7 +81,9 @@ class UnfriendlyServerTest {
 
         var sshd = fleet.server("127.0.0.2");
         fleet.known(sshd.known());
-        assertThat(fleet.connect(access(lookup), sshd.target()).run(Fleet.request("true")).exitCode())
+        assertThat(fleet.connect(access(lookup), sshd.target())
+                        .run(Fleet.request("true"))
+                        .exitCode())
                 .as("an address needs nobody who says it")
                 .isZero();
         never.countDown();
@@ -90,9 +92,8 @@ class UnfriendlyServerTest {
     @Test
     void aNameWithSeveralAddressesIsReachedAtTheOneThatAnswers() throws Exception {
         var sshd = fleet.server("127.0.0.2");
-        var lookup = new Lookup(_ -> new InetAddress[] {
-            InetAddress.ofLiteral("127.0.0.250"), InetAddress.ofLiteral("127.0.0.2")
-        });
+        var lookup = new Lookup(
+                _ -> new InetAddress[] {InetAddress.ofLiteral("127.0.0.250"), InetAddress.ofLiteral("127.0.0.2")});
         fleet.known("[gpu-1]:%d %s\n".formatted(sshd.port(), sshd.hostKey()));
 
         var connection = fleet.connect(access(lookup), "gpu-1:" + sshd.port());
@@ -170,8 +171,7 @@ class UnfriendlyServerTest {
             hungUp.countDown();
         });
         fleet.known("");
-        var connection = fleet.connect(
-                fleet.access(Duration.ofMinutes(10)), "127.0.0.5:" + server.getLocalPort());
+        var connection = fleet.connect(fleet.access(Duration.ofMinutes(10)), "127.0.0.5:" + server.getLocalPort());
         var task = new FutureTask<>(() -> connection.run(Fleet.request("true")));
         var thread = Thread.ofPlatform().start(task);
         begun.await();
@@ -192,7 +192,8 @@ class UnfriendlyServerTest {
             fleet.known("");
         }
         return fleet.access(
-                new SshSettings("root", fleet.key.file(), null, null, directory.resolve("known_hosts"), TIMEOUT), lookup);
+                new SshSettings("root", fleet.key.file(), null, null, directory.resolve("known_hosts"), TIMEOUT),
+                lookup);
     }
 
     private void serve(Talk talk) {
