@@ -1,6 +1,7 @@
 package dev.genv.enforcer.remote;
 
 import dev.genv.enforcer.testsupport.FakeSshd;
+import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
@@ -13,14 +14,14 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /** Servers, a key for them, and what the service needs to log in on them. Time passes for its pauses when a test says so. */
-final class Fleet implements AutoCloseable {
+final class Fleet implements Closeable {
     /** What a command is given at most in these tests, unless they want to see it break off. */
     static final Duration PATIENCE = Duration.ofSeconds(20);
 
     final AtomicLong nanos = new AtomicLong();
     final Path directory;
     final ClientKey key;
-    private final List<AutoCloseable> open = new ArrayList<>();
+    private final List<Closeable> open = new ArrayList<>();
 
     Fleet(Path directory) throws IOException {
         this.directory = directory;
@@ -71,7 +72,7 @@ final class Fleet implements AutoCloseable {
 
     Connection connect(SshAccess access, String address) {
         var connection = access.connection(HostAddress.parse(address));
-        open.add(connection);
+        open.add(connection::close);
         return connection;
     }
 
@@ -94,7 +95,7 @@ final class Fleet implements AutoCloseable {
     }
 
     @Override
-    public void close() throws Exception {
+    public void close() throws IOException {
         for (var each : open.reversed()) {
             each.close();
         }
