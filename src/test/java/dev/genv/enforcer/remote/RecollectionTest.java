@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 class RecollectionTest {
@@ -107,8 +108,8 @@ class RecollectionTest {
     void ofSeveralTheOneThatCameToItsEndCounts() throws Exception {
         var whole = environ(VARIABLE + "a\0" + END) + "@" + NONCE + " read 7\n";
         var cut = environ(VARIABLE + "b\0" + END);
-        assertThat(all(cut, whole).get(7).membership()).isEqualTo(in("a"));
-        assertThat(all(whole, cut).get(7).membership()).isEqualTo(in("a"));
+        assertThat(Objects.requireNonNull(all(cut, whole).get(7)).membership()).isEqualTo(in("a"));
+        assertThat(Objects.requireNonNull(all(whole, cut).get(7)).membership()).isEqualTo(in("a"));
         assertThat(all(whole, whole.replace(" 7\n", " 8\n")).keySet()).containsExactlyInAnyOrder(7, 8);
     }
 
@@ -131,7 +132,7 @@ class RecollectionTest {
     }
 
     private static Recollection of(String text) throws Exception {
-        return all(text).get(7);
+        return Objects.requireNonNull(all(text).get(7));
     }
 
     private static Map<Integer, Recollection> all(String... texts) throws Exception {

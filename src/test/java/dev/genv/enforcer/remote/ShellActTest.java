@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -70,6 +71,6 @@ class ShellActTest {
     private Result perform(ShellAgent agent, Action action) throws Exception {
         var results = new HashMap<Action, Result>();
         agent.perform(machine.shell, List.of(action), results::put);
-        return results.get(action);
+        return Objects.requireNonNull(results.get(action));
     }
 }
