@@ -1,5 +1,6 @@
 package dev.genv.enforcer.testsupport;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -8,6 +9,7 @@ import java.security.KeyPair;
 import java.security.KeyPairGenerator;
 import java.security.PublicKey;
 import java.security.spec.ECGenParameterSpec;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -29,7 +31,7 @@ import org.apache.sshd.server.command.Command;
 import org.apache.sshd.server.forward.AcceptAllForwardingFilter;
 
 /** An SSH server within the test, whose commands do what the test says. */
-public final class FakeSshd implements AutoCloseable {
+public final class FakeSshd implements Closeable {
     private static final Logger LOG = Logger.getLogger("org.apache.sshd"); // held, or its level would be forgotten
 
     static {
@@ -152,6 +154,13 @@ public final class FakeSshd implements AutoCloseable {
     /** Ends the connections, but not the server. */
     public void cut() {
         server.getActiveSessions().forEach(session -> session.close(true));
+    }
+
+    /** Begins to agree on new keys with all who are connected. */
+    public void rekey() throws IOException {
+        for (var session : server.getActiveSessions()) {
+            session.reExchangeKeys().verify(Duration.ofSeconds(20));
+        }
     }
 
     @Override
