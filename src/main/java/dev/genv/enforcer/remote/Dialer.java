@@ -97,6 +97,7 @@ final class Dialer {
                 session.setProxy(new JumpProxy(before.getLast()));
             }
             session.connect(deadline.millis());
+            HandshakeBuffer.shrink(session);
             return session;
         } catch (JSchException | RuntimeException e) {
             throw new Failures(jsch, hop, known).of(e, session == null ? null : session.getHostKey());
