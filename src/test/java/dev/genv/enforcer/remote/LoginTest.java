@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -131,7 +132,7 @@ class LoginTest {
         assertReached(connection);
     }
 
-    private SshAccess access(Path identity, Path passphrase) {
+    private SshAccess access(Path identity, @Nullable Path passphrase) {
         return fleet.access(new SshSettings("root", identity, passphrase, null, known, TIMEOUT));
     }
 

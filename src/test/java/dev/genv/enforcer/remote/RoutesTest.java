@@ -28,9 +28,17 @@ class RoutesTest {
 
     @Test
     void theConfigurationSaysTheRest() {
-        var config =
-                "Host gpu-1\nHostName %h.example.org\nPort 23\nUser raz\nHostKeyAlias known-as\nIdentityFile ~/.ssh/%r\n"
-                        + "IdentityFile none\nIdentityFile /keys/%h\nUserKnownHostsFile ~/known none %d/more\n";
+        var config = """
+                Host gpu-1
+                HostName %h.example.org
+                Port 23
+                User raz
+                HostKeyAlias known-as
+                IdentityFile ~/.ssh/%r
+                IdentityFile none
+                IdentityFile /keys/%h
+                UserKnownHostsFile ~/known none %d/more
+                """;
 
         assertThat(hop(PLAIN, config))
                 .isEqualTo(new Hop(
