@@ -10,14 +10,17 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * Cycles over 1, 10, 100 and 1,000 machines that answer over SSH what a real look at a node with 8 devices and 4 processes
@@ -25,11 +28,11 @@ import java.util.stream.IntStream;
  * and the client in another, so that each one's time and memory are its own. Then a fleet of which a fifth hangs.
  */
 public final class FleetBenchmark {
-    private static final int[] SIZES = {1, 10, 100, 1000};
+    private static final int[] SIZES = Stream.of(System.getProperty("hosts", "1,10,100,1000").split(",", -1)).mapToInt(Integer::parseInt).toArray();
     private static final int OF_THE_HANGING_FLEET = 50;
     private static final int DEVICES = 8;
     private static final int PROCESSES = 4;
-    private static final Pattern NONCE = Pattern.compile("nonce='?([0-9a-f]{32})");
+    private static final Pattern NONCE = Pattern.compile("NONCE='?([0-9a-f]{32})");
     private static final String MACHINE = "0123456789abcdef0123456789abcdef";
 
     private FleetBenchmark() {}
@@ -133,12 +136,36 @@ public final class FleetBenchmark {
                     },
                     Set.of());
             var machine = Files.readString(Path.of("/etc/machine-id")).strip();
-            var text = recorded[1].replace(machine, MACHINE);
-            return (host, input) -> input.contains("nonce")
-                    ? text.replace(recorded[0], nonce(input)).replace(MACHINE, "%032x".formatted(host + 1))
+            var lines = recorded[1].replace(machine, MACHINE).lines().toList();
+            return (host, input) -> input.contains("NONCE=")
+                    ? answer(lines, recorded[0], nonce(input)).replace(MACHINE, "%032x".formatted(host + 1))
                     : "ok\n";
         } finally {
             children.forEach(Child::close);
+        }
+    }
+
+    /** The same for another nonce, which also stands in what is in Base64. */
+    private static String answer(List<String> lines, String before, String now) {
+        var answer = new StringBuilder();
+        for (var line : lines) {
+            var start = line.lastIndexOf(' ') + 1;
+            answer.append(line.substring(0, start).replace(before, now))
+                    .append(inside(line.substring(start), before, now))
+                    .append('\n');
+        }
+        return answer.toString();
+    }
+
+    private static String inside(String word, String before, String now) {
+        try {
+            var text = new String(Base64.getDecoder().decode(word), StandardCharsets.ISO_8859_1);
+            return text.contains(before)
+                    ? Base64.getEncoder()
+                            .encodeToString(text.replace(before, now).getBytes(StandardCharsets.ISO_8859_1))
+                    : word;
+        } catch (IllegalArgumentException e) {
+            return word;
         }
     }
 

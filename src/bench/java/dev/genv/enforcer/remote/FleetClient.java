@@ -19,6 +19,7 @@ import java.io.ByteArrayOutputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -64,7 +65,9 @@ public final class FleetClient {
     }
 
     static Agent agent(String stateDirectory, String nvidiaSmi) {
-        return new ShellAgent("recorded", terms(stateDirectory, nvidiaSmi, Duration.ofSeconds(60)), new ServiceId());
+        var terms = terms(stateDirectory, nvidiaSmi, Duration.ofSeconds(60));
+        return new ShellAgent(
+                "recorded", terms, "0", new Shell(terms, Shell.Places.USUAL, new SecureRandom()), System::nanoTime);
     }
 
     private static Terms terms(String stateDirectory, String nvidiaSmi, Duration timeout) {
@@ -185,7 +188,7 @@ public final class FleetClient {
 
     /** Two hundred cycles, of which nobody waits for the hosts that hang. */
     private void hanging() {
-        var timeout = Duration.ofSeconds(1);
+        var timeout = Duration.ofSeconds(5);
         try (var fleet = fleet(timeout)) {
             var enforcer = enforcer(fleet, timeout);
             enforcer.runCycle();

@@ -44,7 +44,12 @@ final class Script {
             if (stream == null) {
                 throw new IllegalStateException("there is no " + name);
             }
-            return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+            // What is there for people is not sent to every machine in every cycle.
+            return new String(stream.readAllBytes(), StandardCharsets.UTF_8)
+                    .lines()
+                    .map(String::strip)
+                    .filter(line -> !line.startsWith("#"))
+                    .collect(Collectors.joining("\n"));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

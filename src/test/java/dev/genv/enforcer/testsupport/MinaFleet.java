@@ -131,9 +131,9 @@ public final class MinaFleet implements AutoCloseable {
     }
 
     @Override
-    public void close() throws IOException {
+    public void close() {
         for (var server : servers) {
-            server.stop(true);
+            server.close(true); // and nobody waits for what hangs
         }
         timers.shutdownNow();
         io.shutdownNow();
