@@ -41,16 +41,28 @@ record Frame(String word, List<String> words) {
         if (words.size() < 2 || number(words.size() - 2) != text.length()) {
             throw unreadable("of " + word + " something is lost");
         }
-        try {
-            return Base64.getDecoder().decode(text);
-        } catch (IllegalArgumentException e) {
-            throw unreadable(word + " is not base64");
-        }
+        return decoded(text);
     }
 
     /** The same, a char a byte. */
     String text() throws UnreachableException {
         return new String(bytes(), StandardCharsets.ISO_8859_1);
+    }
+
+    /** The text in base64 at its beginning, of which nobody could tell the length; a dot stands behind it. */
+    String stream() throws UnreachableException {
+        if (words.size() != 2 || !words.getLast().equals(".")) {
+            throw unreadable("of " + word + " something is lost");
+        }
+        return new String(decoded(words.getFirst()), StandardCharsets.ISO_8859_1);
+    }
+
+    private byte[] decoded(String text) throws UnreachableException {
+        try {
+            return Base64.getDecoder().decode(text);
+        } catch (IllegalArgumentException e) {
+            throw unreadable(word + " is not base64");
+        }
     }
 
     static UnreachableException unreadable(String why) {

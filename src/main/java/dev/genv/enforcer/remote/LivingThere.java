@@ -48,15 +48,13 @@ final class LivingThere implements Living {
         }
         var kernels = frames.find("kernels");
         code = kernels.isEmpty() ? "" : kernels.get().at(0);
-        kernelFiles = kernels.isEmpty() ? null : kernelFiles(kernels.get(), nonce);
+        kernelFiles = code.equals("0") ? kernelFiles(frames.one("kernel_files"), nonce) : null;
     }
 
     /** Null where not all processes could be asked. */
     private static @Nullable Set<String> kernelFiles(Frame frame, String nonce) throws UnreachableException {
-        if (!frame.at(0).equals("0")) {
-            return null;
-        }
-        var found = new String(frame.bytes(), StandardCharsets.UTF_8).split("\0", -1);
+        var bytes = frame.stream().getBytes(StandardCharsets.ISO_8859_1);
+        var found = new String(bytes, StandardCharsets.UTF_8).split("\0", -1);
         // Ours stands behind them all, and an empty one behind that. Where some were gone by then, it says 1.
         var last = found.length < 2 ? "" : found[found.length - 2];
         if (!last.equals("/kernel-@%s 0.json".formatted(nonce))

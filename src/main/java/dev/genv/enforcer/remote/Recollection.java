@@ -27,7 +27,7 @@ record Recollection(Map<String, Mark> parts, String nonce) {
         var all = new HashMap<Integer, Recollection>();
         for (var frame : frames) {
             var here = new HashMap<Integer, Recollection>();
-            for (var mark : Mark.in(frame.text(), nonce)) {
+            for (var mark : Mark.in(frame.stream(), nonce)) {
                 here.computeIfAbsent(mark.pid(), _ -> new Recollection(new HashMap<>(), nonce))
                         .parts
                         .put(mark.word(), mark);

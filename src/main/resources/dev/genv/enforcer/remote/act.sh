@@ -97,9 +97,8 @@ is_protected() { # a file that may not be looked at is none of those that just w
 
 judge() { # by what it answered
   before='' after='' said_there='' denied='' known='' exe=''
-  while [ -n "$answer" ]; do
-    line=${answer%%"$newline"*}
-    case $answer in *"$newline"*) answer=${answer#*"$newline"} ;; *) answer= ;; esac
+  IFS=$newline
+  for line in $answer; do
     case $line in
       'before '*) before=$line ;;
       'environ '*) said_there=${line#* } ;;
@@ -111,6 +110,7 @@ judge() { # by what it answered
         ;;
     esac
   done
+  unset IFS
   if [ -z "$after" ]; then
     say result "$number" silent
   elif [ -n "$denied" ] || [ -z "$said_there" ] || ! stands; then
@@ -132,7 +132,7 @@ judge() { # by what it answered
 }
 
 detach() { # SHA256 BASE64: puts this in the place of devices.json, if that still is the file that was seen
-  wanted=$1 content=$2 outcome='' lock=none pids=''
+  wanted=$1 written=$2 content='' outcome='' lock=none pids=''
   if late; then
     outcome=late
   elif ! [ -e "$STATE" ] && ! [ -L "$STATE" ]; then
@@ -157,7 +157,7 @@ detach() { # SHA256 BASE64: puts this in the place of devices.json, if that stil
   say lock "$lock"
   # shellcheck disable=SC2086
   blob holders $pids "$(told "$pids")"
-  say detached "${outcome:-locked}"
+  blob detached "${outcome:-locked}" "$content"
   cd /
 }
 
@@ -170,13 +170,14 @@ exchange() { # genv's lock is held, and we are in our folder
       return
       ;;
   esac
-  sum=$(printf %s "${seen##* }" | "$base64" -d | "$sha256sum")
+  sum=$(printf %s "$content" | "$base64" -d | "$sha256sum")
   if [ "${sum%% *}" != "$wanted" ]; then
     outcome=$seen
     return
   fi
+  content=
   "$rm" -f new
-  if ! why=$({ umask 0 && printf %s "$content" | "$base64" -d >new && "$sync" new; } 2>&1); then
+  if ! why=$({ umask 0 && printf %s "$written" | "$base64" -d >new && "$sync" new; } 2>&1); then
     outcome="unwritten ${why%%"$newline"*}"
     "$rm" -f new
     return

@@ -211,7 +211,6 @@ memories() { # PIDS...: what lies in the memory of each
   [ $# -gt 0 ] || return 0
   allow 200 450
   recollect "$@"
-  blob memory "$answer"
   [ "$code" != 0 ] || return 0
   # One of them keeps the others from being read.
   clock
@@ -221,7 +220,6 @@ memories() { # PIDS...: what lies in the memory of each
     if [ "$now" -lt $patience ] && [ $((finish - now)) -gt 300 ]; then
       allow 100 200
       recollect "$pid"
-      blob memory "$answer"
     else
       say unasked "$pid"
     fi

@@ -80,22 +80,25 @@ cd "$1" || exit
   printf "\\000/kernel-@%s %s.json\\000" "$nonce" "$?"
 } | "$3" -z -a -o -E "(^|[/=])kernel-[^/=]*\.json\$" | "$2" -c 1048576'
 
-bounded() { # SCRIPT ARGUMENTS...: runs it for $seconds; sets $answer to what it said, and $code
-  answer=$({
-    {
-      printf '%s\n' "$NONCE" | "$timeout" -s KILL "$seconds" "$SH" -c "$1" "$@" 3>&-
-      printf ':%s:' "$?" >&3
-    } | "$base64" -w0 3>&-
-  } 3>&1 2>/dev/null)
-  code=${answer#*:}
-  code=${code%%:*}
-  answer=${answer%%:*}${answer##*:}
+bounded() { # WORD SCRIPT ARGUMENTS...: says what the script said within $seconds, in base64; sets $code
+  said=$((said + 1))
+  printf '@%s %s ' "$NONCE" "$1"
+  shift
+  {
+    code=$({
+      {
+        printf '%s\n' "$NONCE" | "$timeout" -s KILL "$seconds" "$SH" -c "$1" "$@" 3>&- 4>&-
+        printf %s "$?" >&4
+      } | "$base64" -w0 >&3
+    } 4>&1 2>/dev/null)
+  } 3>&1
+  printf ' .\n'
 }
 
 recollect() { # PIDS...: what lies in the memory of each
-  bounded "$recall$memory" "$PROC" "$names" "$head" "$grep" "$tail" "$stat" "$readlink" "$base64" "$@"
+  bounded memory "$recall$memory" "$PROC" "$names" "$head" "$grep" "$tail" "$stat" "$readlink" "$base64" "$@"
 }
 
 kernels() { # which kernels run
-  bounded "$arguments" "$PROC" "$head" "$grep"
+  bounded kernel_files "$arguments" "$PROC" "$head" "$grep"
 }

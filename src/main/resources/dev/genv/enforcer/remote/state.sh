@@ -88,26 +88,24 @@ contents() { # in the directory, or in our folder in it
   # shellcheck disable=SC2086
   blob holders $pids "$(told "$pids")"
   case $lock in held | none) ;; *) unlocked ;; esac
-  # shellcheck disable=SC2086
-  say envs $envs
-  # shellcheck disable=SC2086
-  say devices $devices
+  blob envs "$envs" "$envs_content"
+  blob devices "$devices" "$devices_content"
   case $envs in 'present '*) alive ;; esac
 }
 
-sight() { # sets $envs and $devices
+sight() { # sets $envs, $devices and their contents, which are too long to look for anything in them here
   regard envs.json
-  envs=$seen envs_stamp=$stamp
+  envs=$seen envs_stamp=$stamp envs_content=$content
   regard devices.json
-  devices=$seen devices_stamp=$stamp
+  devices=$seen devices_stamp=$stamp devices_content=$content
 }
 
 stamp_of() { # NAME: what the kernel says of it
   "$stat" -c '%s %f %h %d:%i %y %z' "$files/$1" 2>/dev/null
 }
 
-regard() { # NAME: sets $seen to what stands there, and $stamp
-  stamp=
+regard() { # NAME: sets $seen to what stands there, $stamp and, in base64, $content
+  stamp='' content=''
   if [ -L "$files/$1" ]; then
     seen='link'
   elif ! [ -e "$files/$1" ]; then
@@ -126,10 +124,10 @@ regard() { # NAME: sets $seen to what stands there, and $stamp
     elif [ "$1" -gt $LARGEST ]; then
       seen="large $LARGEST"
     else
-      seen=$("$dd" if="$files/$name" iflag=nofollow,nonblock,fullblock bs=65536 count=$((LARGEST / 65536 + 1)) \
+      content=$("$dd" if="$files/$name" iflag=nofollow,nonblock,fullblock bs=65536 count=$((LARGEST / 65536 + 1)) \
         status=none 2>/dev/null | "$base64" -w0)
-      seen="present $1 ${#seen} $seen"
-      [ "$stamp" = "$(stamp_of "$name")" ] || seen=changed
+      seen="present $1"
+      [ "$stamp" = "$(stamp_of "$name")" ] || seen=changed content=
     fi
   fi
 }
@@ -139,25 +137,27 @@ unlocked() { # whoever holds the lock for ever must not escape: what stands stil
   patience=$((now + 100))
   sight
   while :; do
-    one=$envs_stamp$envs other=$devices_stamp$devices
+    one=$envs_stamp$envs$envs_content other=$devices_stamp$devices$devices_content
+    moved=
     "$sleep" 0.05
     sight
     clock
-    if [ "$one" = "$envs_stamp$envs" ] && [ "$other" = "$devices_stamp$devices" ]; then
+    [ "$one" = "$envs_stamp$envs$envs_content" ] || moved=envs
+    [ "$other" = "$devices_stamp$devices$devices_content" ] || moved="$moved devices"
+    if [ -z "$moved" ]; then
       return
     elif [ "$now" -ge $patience ]; then
-      [ "$one" = "$envs_stamp$envs" ] || envs=restless
-      [ "$other" = "$devices_stamp$devices" ] || devices=restless
+      case $moved in *envs*) envs=restless envs_content= ;; esac
+      case $moved in *devices*) devices=restless devices_content= ;; esac
       return
     fi
   done
 }
 
 alive() { # which of the numbers in envs.json are processes, whose these are, and which kernels run
-  content=${envs##* }
   pids=$({
     (cd "$PROC" && printf '%s\n' [0-9]*)
-    printf %s "$content" | "$base64" -d | "$tr" -cs 0-9 '\n' | "$sort" -u
+    printf %s "$envs_content" | "$base64" -d | "$tr" -cs 0-9 '\n' | "$sort" -u
   } | "$sort" | "$uniq" -d)
   # shellcheck disable=SC2086
   say alive $pids
@@ -165,13 +165,13 @@ alive() { # which of the numbers in envs.json are processes, whose these are, an
     # shellcheck disable=SC2046,SC2086
     blob uids "$(cd "$PROC" && "$grep" -s -H '^Uid:' $(printf '%s/status ' $pids) | "$base64" -w0)"
   fi
-  if ! printf %s "$content" | "$base64" -d | "$tr" -d ' \t\r\n' | "$grep" -q -a -F '"kernel_ids":["'; then
+  if ! printf %s "$envs_content" | "$base64" -d | "$tr" -d ' \t\r\n' | "$grep" -q -a -F '"kernel_ids":["'; then
     say kernels none
   elif [ -n "$SKIP_KERNELS" ]; then
     say kernels skipped
   else
     allow 200 100
     kernels
-    blob kernels "$code" "$answer"
+    say kernels "$code"
   fi
 }

@@ -47,15 +47,24 @@ final class OneShell implements Exchange {
     public Answer run(Request request) throws InterruptedException {
         requests.add(request);
         try {
+            var output = Files.createTempFile("shell", "output");
             var errors = Files.createTempFile("shell", "errors");
-            var process =
-                    new ProcessBuilder(program).redirectError(errors.toFile()).start();
+            var process = new ProcessBuilder(program)
+                    .redirectOutput(output.toFile())
+                    .redirectError(errors.toFile())
+                    .start();
             try (var input = process.getOutputStream()) {
                 input.write(request.input().getBytes(UTF_8));
             }
-            var output = new String(process.getInputStream().readAllBytes(), ISO_8859_1);
-            process.waitFor(request.timeout().toMillis(), TimeUnit.MILLISECONDS);
-            var answer = new Answer(output, Files.readString(errors, ISO_8859_1), process.exitValue(), null);
+            var ended = process.waitFor(request.timeout().toMillis(), TimeUnit.MILLISECONDS);
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly().waitFor();
+            var answer = new Answer(
+                    Files.readString(output, ISO_8859_1),
+                    Files.readString(errors, ISO_8859_1),
+                    ended ? process.exitValue() : null,
+                    ended ? null : new Answer.Broken("timeout", "it took too long"));
+            Files.delete(output);
             Files.delete(errors);
             return noise == null ? answer : noise.around(answer);
         } catch (IOException e) {
