@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What is to be done on a host, until something has come of each. */
 final class Deeds implements Shell.Message {
-    private static final Script ACT = new Script(List.of("common.sh", "memory.sh", "state.sh", "act.sh"));
+    private static final Script ACT = new Script(List.of("common.sh", "lock.sh", "memory.sh", "state.sh", "act.sh"));
     private static final int MOST_ROUNDS = 5;
 
     private final Seen seen;

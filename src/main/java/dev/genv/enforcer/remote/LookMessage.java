@@ -26,7 +26,7 @@ record LookMessage(
         Set<ProcessId> asked,
         Set<ProcessId> left)
         implements Shell.Message {
-    private static final Script LOOK = new Script(List.of("common.sh", "memory.sh", "state.sh", "look.sh"));
+    private static final Script LOOK = new Script(List.of("common.sh", "lock.sh", "memory.sh", "state.sh", "look.sh"));
     private static final String LEASE_TIME = "6000";
 
     @Override

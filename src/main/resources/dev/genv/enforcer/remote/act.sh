@@ -41,7 +41,7 @@ terminate() { # NUMBER PID START UID SIGNAL FILES ENVIRON: asks a process to end
   elif ! is_of_user; then
     say result "$number" other
   else
-    allow 100 50
+    allow 100 5
     # Nothing but numbers and base64 comes out of it.
     answer=$(printf '%s\n' "$NONCE" |
       "$timeout" -s KILL "$seconds" "$SH" -c "$recall$who" who \
@@ -145,7 +145,7 @@ detach() { # SHA256 BASE64: puts this in the place of devices.json, if that stil
     outcome=folder
   else
     files=..
-    allow "$LOCK_WAIT" 50
+    allow "$LOCK_WAIT" 5
     under_lock exchange
     if [ "$lock" = none ]; then
       "$rm" -f lock

@@ -27,11 +27,15 @@ clock() { # sets $now, in hundredths of a second since the machine was started
   now=${now%.*}${now#*.}
 }
 
-allow() { # MOST SPARE, in hundredths: sets $seconds, as much of MOST as leaves SPARE for what comes after
+allow() { # MOST SPARE: sets $hundredths and $seconds: MOST, or what leaves SPARE percent of all the time for the rest
   clock
-  hundredths=$((finish - now - $2))
+  hundredths=$((finish - now - BUDGET * $2 / 100))
   [ "$hundredths" -le "$1" ] || hundredths=$1
   [ "$hundredths" -ge 20 ] || hundredths=20
+  in_seconds
+}
+
+in_seconds() { # sets $seconds to what $hundredths are
   seconds=$((hundredths / 100)).$((hundredths / 10 % 10))$((hundredths % 10))
 }
 
@@ -118,101 +122,6 @@ stats() { # PIDS...: what the kernel says of each; none of it waits for the proc
     else
       printf '@%s gone %s\n' "$NONCE" "$pid"
     fi
-  done
-}
-
-enter() { # goes into the state directory; sets $directory, what tells it from every other; fails with $why
-  if [ -L "$STATE" ]; then
-    why='is a symbolic link'
-  elif ! [ -d "$STATE" ]; then
-    why='is not a directory'
-  elif ! cd -P -- "$STATE" 2>/dev/null; then
-    why='cannot be entered'
-  else
-    # shellcheck disable=SC2046
-    set -- $("$stat" -c '%d:%i %W' . "$STATE" 2>/dev/null)
-    directory=${1-} born=${2-}
-    [ "$directory $born" != "${3-} ${4-}" ] || return 0
-    why='is replaced while it is looked at'
-  fi
-  return 1
-}
-
-own_folder() { # goes into the folder that is ours alone, and takes away what others put there
-  for _ in 1 2 3; do
-    [ -e "$OWN" ] || "$mkdir" -m 700 "$OWN" 2>/dev/null
-    if ! [ -L "$OWN" ] && [ -d "$OWN" ] && cd -P "$OWN" 2>/dev/null; then
-      # Nobody else can make a folder of ours in there; he could only have put a link in its place, to one elsewhere.
-      # shellcheck disable=SC2046
-      set -- $("$stat" -c '%u %a %d:%i' . .. 2>/dev/null)
-      [ "${1-} ${2-} ${6-}" != "$uid 700 $directory" ] || return 0
-      set -- "$directory"
-      enter && [ "$directory" = "$1" ] || return 1
-    fi
-    "$rm" -f "$OWN" 2>/dev/null || "$rmdir" "$OWN" 2>/dev/null || "$mv" -T "$OWN" "$OWN-not-ours-$$" 2>/dev/null
-  done
-  return 1
-}
-
-link_lock() { # in our folder, where nobody can exchange it: gives genv's lock another name; fails where there is none
-  # shellcheck disable=SC2046
-  set -- $("$stat" -c %d:%i lock ../genv.lock 2>/dev/null)
-  if [ $# -eq 2 ] && [ "$1" = "$2" ]; then
-    return 0
-  fi
-  "$rm" -f lock
-  "$ln" -P -T ../genv.lock lock 2>/dev/null
-}
-
-under_lock() { # COMMAND: runs it with genv's lock held; sets $lock: held, none, timeout SECONDS, or unusable WHY
-  for _ in 1 2 3 4 5; do
-    lock=none
-    if ! link_lock; then
-      if [ -e ../genv.lock ] || [ -L ../genv.lock ]; then
-        lock='unusable cannot be linked'
-      fi
-    elif [ -L lock ] || ! [ -f lock ]; then
-      "$rm" -f lock
-      lock='unusable is not a regular file'
-    else
-      lock='unusable cannot be opened'
-      hold "$1" 9<lock
-    fi
-    [ "$lock" = replaced ] || return
-  done
-  lock='unusable is replaced again and again'
-}
-
-hold() { # COMMAND: the same, for the lock file at descriptor 9
-  "$flock" -w "$seconds" 9 2>/dev/null
-  case $? in
-    0) ;;
-    1)
-      lock="timeout $seconds"
-      return
-      ;;
-    *)
-      lock='unusable cannot be locked'
-      return
-      ;;
-  esac
-  lock=replaced
-  # shellcheck disable=SC2046
-  set -- "$1" $("$stat" -c %d:%i lock ../genv.lock 2>/dev/null)
-  if [ $# -eq 3 ] && [ "$2" = "$3" ]; then
-    lock=held
-    "$1"
-  fi
-}
-
-holders() { # INODE: sets $pids to those that hold the lock of this file
-  # shellcheck disable=SC2046
-  set -- $("$grep" -E "^[0-9]+: FLOCK +[A-Z]+ +[A-Z]+ +-?[0-9]+ [0-9a-f]+:[0-9a-f]+:$1 0 EOF" "$PROC/locks" 2>/dev/null |
-    "$head" -n 20)
-  pids=
-  while [ $# -ge 8 ]; do
-    pids="$pids $5"
-    shift 8
   done
 }
 

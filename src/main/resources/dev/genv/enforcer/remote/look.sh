@@ -136,7 +136,7 @@ gpus() {
 }
 
 query() { # NAME QUERY: sets $answer and $code
-  allow "$GPU_WAIT" 400
+  allow "$GPU_WAIT" 44
   # Read up to our mark and no further: a child of the tool's own may hold its output open for ever.
   answer=$(ask "$2" | until_mark)
   code=${answer##*"@$NONCE "}
@@ -145,7 +145,10 @@ query() { # NAME QUERY: sets $answer and $code
   if [ "$code" != 0 ] && [ -z "$answer" ]; then
     case $code in
       124 | 137 | lost) ;;
-      *) errors=$(ask "$2" complain | until_mark) ;;
+      *)
+        allow "$GPU_WAIT" 44
+        errors=$(ask "$2" complain | until_mark)
+        ;;
     esac
   fi
   if [ ${#answer} -gt 1048576 ]; then
@@ -156,7 +159,7 @@ query() { # NAME QUERY: sets $answer and $code
 
 ask() { # QUERY [COMPLAIN]: what the tool says, or what it complains of
   if [ $# -eq 1 ]; then exec 2>/dev/null; else exec 2>&1; fi
-  "$env" -i PATH="$PATH" LC_ALL=C GENV_BYPASS=1 "$timeout" -k 1 "$seconds" "$found" "$1" "$GPU_FORMAT"
+  "$env" -i PATH="$PATH" LC_ALL=C GENV_BYPASS=1 "$timeout" -k 0.2 "$seconds" "$found" "$1" "$GPU_FORMAT"
   printf '\n@%s %s\n' "$NONCE" "$?"
 }
 
@@ -209,7 +212,7 @@ memories() { # PIDS...: what lies in the memory of each
   # shellcheck disable=SC2086
   set -- $spoken
   [ $# -gt 0 ] || return 0
-  allow 200 450
+  allow 200 50
   recollect "$@"
   [ "$code" != 0 ] || return 0
   # One of them keeps the others from being read.
@@ -217,8 +220,8 @@ memories() { # PIDS...: what lies in the memory of each
   patience=$((now + 400))
   for pid; do
     clock
-    if [ "$now" -lt $patience ] && [ $((finish - now)) -gt 300 ]; then
-      allow 100 200
+    if [ "$now" -lt $patience ] && [ $((finish - now)) -gt $((BUDGET / 3)) ]; then
+      allow 100 22
       recollect "$pid"
     else
       say unasked "$pid"

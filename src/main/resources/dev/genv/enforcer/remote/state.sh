@@ -74,7 +74,7 @@ contents() { # in the directory, or in our folder in it
   if [ -n "$ours" ]; then files=..; else files=.; fi
   lock=unlocked
   if [ -n "$ours" ]; then
-    allow "$LOCK_WAIT" 250
+    allow "$LOCK_WAIT" 28
     under_lock sight
     if [ "$lock" = none ]; then
       # Nobody holds what is not there; if it came meanwhile, somebody may have been writing.
@@ -134,7 +134,8 @@ regard() { # NAME: sets $seen to what stands there, $stamp and, in base64, $cont
 
 unlocked() { # whoever holds the lock for ever must not escape: what stands still for a while is believed
   clock
-  patience=$((now + 100))
+  patience=$((finish - BUDGET / 10))
+  [ $patience -le $((now + 100)) ] || patience=$((now + 100))
   sight
   while :; do
     one=$envs_stamp$envs$envs_content other=$devices_stamp$devices$devices_content
@@ -170,7 +171,7 @@ alive() { # which of the numbers in envs.json are processes, whose these are, an
   elif [ -n "$SKIP_KERNELS" ]; then
     say kernels skipped
   else
-    allow 200 100
+    allow 200 11
     kernels
     say kernels "$code"
   fi

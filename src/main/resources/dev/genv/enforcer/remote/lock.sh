@@ -1,0 +1,128 @@
+# shellcheck shell=sh
+# Takes genv's lock, in a directory where every user can do what he likes.
+
+enter() { # goes into the state directory; sets $directory, what tells it from every other; fails with $why
+  if [ -L "$STATE" ]; then
+    why='is a symbolic link'
+  elif ! [ -d "$STATE" ]; then
+    why='is not a directory'
+  elif ! cd -P -- "$STATE" 2>/dev/null; then
+    why='cannot be entered'
+  else
+    # shellcheck disable=SC2046
+    set -- $("$stat" -c '%d:%i %W' . "$STATE" 2>/dev/null)
+    directory=${1-} born=${2-}
+    [ "$directory $born" != "${3-} ${4-}" ] || return 0
+    why='is replaced while it is looked at'
+  fi
+  return 1
+}
+
+own_folder() { # goes into the folder that is ours alone, and takes away what others put there
+  for _ in 1 2 3; do
+    [ -e "$OWN" ] || "$mkdir" -m 700 "$OWN" 2>/dev/null
+    if ! [ -L "$OWN" ] && [ -d "$OWN" ] && cd -P "$OWN" 2>/dev/null; then
+      # Nobody else can make a folder of ours in there; he could only have put a link in its place, to one elsewhere.
+      # shellcheck disable=SC2046
+      set -- $("$stat" -c '%u %a %d:%i' . .. 2>/dev/null)
+      [ "${1-} ${2-} ${6-}" != "$uid 700 $directory" ] || return 0
+      set -- "$directory"
+      enter && [ "$directory" = "$1" ] || return 1
+    fi
+    "$rm" -f "$OWN" 2>/dev/null || "$rmdir" "$OWN" 2>/dev/null || "$mv" -T "$OWN" "$OWN-not-ours-$$" 2>/dev/null
+  done
+  return 1
+}
+
+link_lock() { # in our folder, where nobody can exchange it: gives genv's lock another name; fails where there is none
+  # shellcheck disable=SC2046
+  set -- $("$stat" -c %d:%i lock ../genv.lock 2>/dev/null)
+  if [ $# -eq 2 ] && [ "$1" = "$2" ]; then
+    return 0
+  fi
+  "$rm" -f lock
+  "$ln" -P -T ../genv.lock lock 2>/dev/null
+}
+
+under_lock() { # COMMAND: runs it with genv's lock held; sets $lock: held, none, timeout SECONDS, or unusable WHY
+  waited=$seconds
+  clock
+  until=$((now + hundredths))
+  for _ in 1 2 3 4 5; do
+    lock=none
+    if ! link_lock; then
+      if [ -e ../genv.lock ] || [ -L ../genv.lock ]; then
+        lock='unusable cannot be linked'
+      fi
+    elif [ -L lock ] || ! [ -f lock ]; then
+      "$rm" -f lock
+      lock='unusable is not a regular file'
+    else
+      lock='unusable cannot be opened'
+      open_first && hold "$1" 9<lock
+    fi
+    [ "$lock" = replaced ] || return
+  done
+  lock='unusable is replaced again and again'
+}
+
+left() { # sets $seconds to what is left until then: however often the lock is replaced, all is over by then
+  clock
+  hundredths=$((until - now))
+  [ "$hundredths" -ge 5 ] || hundredths=5
+  in_seconds
+}
+
+# Whose file it is can keep everybody from opening it for most of a minute (F_SETLEASE), and a shell cannot but wait for
+# that. While another program has it open nobody can, so one that can be killed goes first; sets $opener.
+open_first() {
+  left
+  # shellcheck disable=SC2016
+  opener=$("$timeout" -s KILL "$seconds" "$SH" -c 'exec 9<lock || exit; "$1" 5 >/dev/null & echo $!' open "$sleep" \
+    2>/dev/null)
+  case $? in
+    0) clock && opened=$now ;;
+    137) lock='unusable is kept from being opened by its owner (fcntl F_SETLEASE)' ;;
+  esac
+  [ -n "$opener" ]
+}
+
+release() { # ends the one that went first, unless it may have ended by itself and its pid be that of another
+  clock
+  [ "$now" -ge $((opened + 400)) ] || kill "$opener" 2>/dev/null
+}
+
+hold() { # COMMAND: the same, for the lock file at descriptor 9
+  release
+  left
+  "$flock" -w "$seconds" 9 2>/dev/null
+  case $? in
+    0) ;;
+    1)
+      lock="timeout $waited"
+      return
+      ;;
+    *)
+      lock='unusable cannot be locked'
+      return
+      ;;
+  esac
+  lock=replaced
+  # shellcheck disable=SC2046
+  set -- "$1" $("$stat" -c %d:%i lock ../genv.lock 2>/dev/null)
+  if [ $# -eq 3 ] && [ "$2" = "$3" ]; then
+    lock=held
+    "$1"
+  fi
+}
+
+holders() { # INODE: sets $pids to those that hold the lock of this file
+  # shellcheck disable=SC2046
+  set -- $("$grep" -E "^[0-9]+: FLOCK +[A-Z]+ +[A-Z]+ +-?[0-9]+ [0-9a-f]+:[0-9a-f]+:$1 0 EOF" "$PROC/locks" 2>/dev/null |
+    "$head" -n 20)
+  pids=
+  while [ $# -ge 8 ]; do
+    pids="$pids $5"
+    shift 8
+  done
+}
