@@ -9,6 +9,9 @@ import java.util.List;
 
 /** The accounts of a host, which are told anew only when they have changed. */
 final class AccountsThere {
+    /** In bytes; the script takes no more. */
+    private static final int MOST = 2 << 20;
+
     private String stamp = "";
     private Accounts accounts = Accounts.NONE;
 
@@ -25,7 +28,7 @@ final class AccountsThere {
             case "unreadable" -> tell(problems, "it is not a file, or not ours to read");
             case "long" -> tell(problems, "it is too long");
             default -> {
-                accounts = PasswdFile.parse(new String(frame.bytes(), StandardCharsets.UTF_8));
+                accounts = PasswdFile.parse(new String(frame.bytes(MOST), StandardCharsets.UTF_8));
                 stamp = frame.at(0);
             }
         }

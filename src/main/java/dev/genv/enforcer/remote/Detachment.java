@@ -78,7 +78,7 @@ final class Detachment {
             case "done" -> Optional.of(done());
             case "absent" -> Optional.of(all(Result.of(Outcome.ALREADY_DETACHED)));
             case "present" -> {
-                seen = frame.bytes();
+                seen = frame.bytes(StateAnswer.LARGEST);
                 yield Optional.empty();
             }
             case "changed", "restless" -> Optional.empty();

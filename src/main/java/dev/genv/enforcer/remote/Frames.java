@@ -21,7 +21,7 @@ record Frames(List<Frame> all, boolean complete) {
         var frames = new ArrayList<Frame>();
         for (int start = 0, end; (end = output.indexOf('\n', start)) >= 0; start = end + 1) {
             if (output.startsWith(mark, start)) {
-                frames.add(Frame.parse(output.substring(start + mark.length(), end)));
+                frames.add(new Frame(output.substring(start + mark.length(), end)));
             }
             if (frames.size() > MOST) {
                 throw Frame.unreadable("it has too many lines");

@@ -14,6 +14,9 @@ import java.util.List;
 
 /** What nvidia-smi answered on a host. */
 final class GpuAnswer {
+    /** In bytes; the script takes half as much of what it lists, and hardly anything of what it complains of. */
+    private static final int MOST = 2 << 20;
+
     private static final String HUNG = "137";
     private final Pauses<String> pauses;
     private final DeviceOrder order = new DeviceOrder();
@@ -55,6 +58,6 @@ final class GpuAnswer {
             throw new ToolException("nvidia-smi was broken off");
         }
         pauses.answered(GpuQuery.PROCESSES);
-        return GpuQuery.lines((int) frame.number(0), new String(frame.bytes(), StandardCharsets.UTF_8), "");
+        return GpuQuery.lines((int) frame.number(0), new String(frame.bytes(MOST), StandardCharsets.UTF_8), "");
     }
 }

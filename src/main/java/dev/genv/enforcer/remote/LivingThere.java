@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.observation.Living;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -20,7 +21,10 @@ import org.jspecify.annotations.Nullable;
 final class LivingThere implements Living {
     private static final Pattern UID = Pattern.compile("([0-9]{1,9})/status:Uid:\\s+([0-9]{1,10})\\s.*");
 
-    private final Set<Integer> alive = new HashSet<>();
+    /** In bytes; the script takes no more. */
+    private static final int MOST_KERNELS = 1 << 20;
+
+    private final BitSet alive = new BitSet();
     private final Map<Integer, Long> uids = new HashMap<>();
     /** The files of the kernels that run; null where that is not known. */
     private final @Nullable Set<String> kernelFiles;
@@ -33,9 +37,7 @@ final class LivingThere implements Living {
     LivingThere(Frames frames, String nonce) throws UnreachableException {
         var pids = frames.find("alive");
         if (pids.isPresent()) {
-            for (var i = 0; i < pids.get().words().size(); i++) {
-                alive.add((int) pids.get().number(i));
-            }
+            alive.or(pids.get().pids());
         }
         var told = frames.find("uids");
         if (told.isPresent()) {
@@ -44,6 +46,7 @@ final class LivingThere implements Living {
                     .lines()
                     .map(UID::matcher)
                     .filter(line -> line.matches())
+                    .filter(line -> alive.get(Integer.parseInt(line.group(1))))
                     .forEach(line -> uids.put(Integer.valueOf(line.group(1)), Long.valueOf(line.group(2))));
         }
         var kernels = frames.find("kernels");
@@ -54,6 +57,9 @@ final class LivingThere implements Living {
     /** Null where not all processes could be asked. */
     private static @Nullable Set<String> kernelFiles(Frame frame, String nonce) throws UnreachableException {
         var bytes = frame.stream().getBytes(StandardCharsets.ISO_8859_1);
+        if (bytes.length > MOST_KERNELS) {
+            throw Frame.unreadable("kernel_files is longer than it can be");
+        }
         var found = new String(bytes, StandardCharsets.UTF_8).split("\0", -1);
         // Ours stands behind them all, and an empty one behind that. Where some were gone by then, it says 1.
         var last = found.length < 2 ? "" : found[found.length - 2];
@@ -74,7 +80,7 @@ final class LivingThere implements Living {
         for (var environment : environments) {
             var there = environment.pids().stream()
                     .distinct()
-                    .filter(alive::contains)
+                    .filter(pid -> pid >= 0 && alive.get(pid))
                     .toList();
             if (!there.isEmpty() || hasKernel(environment)) {
                 living.add(environment.with(there));

@@ -10,6 +10,9 @@ import java.util.List;
  * @param content a char a byte
  */
 record Mark(String word, List<String> words, String content) {
+    /** More than any has; what is more stays in the last one. */
+    private static final int MOST_WORDS = 8;
+
     /** Those of a text; a last one that does not end is not there yet. */
     static List<Mark> in(String text, String nonce) {
         var sign = "@" + nonce + " ";
@@ -21,7 +24,7 @@ record Mark(String word, List<String> words, String content) {
                 break;
             }
             var next = next(text, sign, end);
-            var words = Arrays.asList(text.substring(at + sign.length(), end).split(" ", -1));
+            var words = Arrays.asList(text.substring(at + sign.length(), end).split(" ", MOST_WORDS));
             marks.add(new Mark(
                     words.getFirst(),
                     words.subList(1, words.size()),

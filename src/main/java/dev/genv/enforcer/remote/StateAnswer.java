@@ -8,6 +8,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Genv's state, as a host tells it. */
 final class StateAnswer {
+    /** In bytes; the script takes no more. */
+    static final int LARGEST = 3 << 20;
+
     private static final String CODE = "state_unreadable";
 
     private final String path;
@@ -68,7 +71,7 @@ final class StateAnswer {
         return switch (frame.at(0)) {
             case "absent" -> new State.File.Absent<>();
             case "present" -> {
-                var bytes = frame.bytes();
+                var bytes = frame.bytes(LARGEST);
                 yield bytes.length == frame.number(1)
                         ? new State.File.Present<>(bytes)
                         : new State.File.Unreadable<>(new Problem(CODE, name + ": could not be read to its end"));

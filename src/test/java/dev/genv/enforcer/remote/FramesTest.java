@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import java.util.List;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -72,14 +73,51 @@ class FramesTest {
     @ParameterizedTest
     @ValueSource(strings = {"envs 4 5 Zm9v", "envs 4 3 Zm9v", "envs 4 4 Zm?v", "envs 4 x Zm9v", "envs", "envs Zm9v"})
     void aTextOfWhichSomethingIsLostIsNone(String line) {
-        assertUnreadable(Frame.parse(line)::bytes);
+        assertUnreadable(new Frame(line)::bytes);
     }
 
     @Test
     void aNumberIsANumber() {
-        var frame = Frame.parse("read 99999999999999999999 -1");
+        var frame = new Frame("read 99999999999999999999 -1");
         assertUnreadable(() -> frame.number(0));
         assertUnreadable(() -> frame.number(2));
+    }
+
+    /** Root of one host must not take the memory that all hosts share. */
+    @Test
+    void aLineOfMillionsOfWordsIsNotTakenApart() throws Exception {
+        var frame = Frames.parse("@5f0c alive" + " 1 22".repeat(3 << 20) + "\n", NONCE).one("alive");
+        assertUnreadable(frame::words);
+        assertUnreadable(frame::bytes);
+        assertUnreadable(frame::stream);
+        assertThat(frame.at(1)).isEqualTo("22");
+        assertThat(frame.pids().stream()).containsExactly(1, 22);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-1", "4194305", "9999999999", "x", "", "1 ", " 1"})
+    void whatNoProcessHasIsNoPid(String words) {
+        assertUnreadable(new Frame("alive " + words)::pids);
+    }
+
+    @Test
+    void noPidsAreNone() throws Exception {
+        assertThat(new Frame("alive").pids().isEmpty()).isTrue();
+        assertThat(new Frame("alive 4194304").pids().stream()).containsExactly(4_194_304);
+    }
+
+    @Test
+    void aTextIsNoLongerThanItMayBe() throws Exception {
+        assertThat(new Frame("envs 4 Zm9v").bytes(3)).hasSize(3);
+        assertUnreadable(() -> new Frame("envs 4 Zm9v").bytes(2));
+    }
+
+    @Test
+    void aTextWithoutALengthEndsWithADot() throws Exception {
+        assertThat(new Frame("memory Zm9v .").stream()).isEqualTo("foo");
+        for (var line : List.of("memory", "memory .", "memory Zm9v", "memory Zm9v Zm9v .", "memory Zm?v .", "memory Zm9v .x")) {
+            assertUnreadable(new Frame(line)::stream);
+        }
     }
 
     private static void assertUnreadable(ThrowingCallable what) {

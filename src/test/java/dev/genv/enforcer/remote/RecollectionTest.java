@@ -139,7 +139,7 @@ class RecollectionTest {
         var frames = new ArrayList<Frame>();
         for (var text : texts) {
             var base64 = Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.ISO_8859_1));
-            frames.add(Frame.parse("memory %s .".formatted(base64)));
+            frames.add(new Frame("memory %s .".formatted(base64)));
         }
         return Recollection.in(frames, NONCE);
     }
