@@ -97,6 +97,7 @@ final class Shell {
 
     private Duration budget() {
         var most = terms.timeout().minus(MARGIN);
-        return most.compareTo(MARGIN) < 0 ? MARGIN : most;
+        var half = terms.timeout().dividedBy(2);
+        return most.compareTo(half) < 0 ? half : most;
     }
 }

@@ -20,7 +20,7 @@ final class ShellFailure {
     static UnreachableException of(Shell.Said said) throws UnreachableException {
         var lacking = new ArrayList<String>();
         for (var frame : said.frames().every("lacks")) {
-            lacking.add(frame.at(0));
+            lacking.add(frame.from(0));
         }
         return lacking.isEmpty()
                 ? of(said.answer(), said.sudo())

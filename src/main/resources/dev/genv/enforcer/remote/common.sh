@@ -25,6 +25,9 @@ blob() { # WORDS... BASE64: the same, ending in a text with its length, so that 
 clock() { # sets $now, in hundredths of a second since the machine was started
   read -r now _ <"$PROC/uptime"
   now=${now%.*}${now#*.}
+  while [ "${now#0?}" != "$now" ]; do
+    now=${now#0} # it would be read as octal
+  done
 }
 
 allow() { # MOST SPARE: sets $hundredths and $seconds: MOST, or what leaves SPARE percent of all the time for the rest
@@ -69,6 +72,12 @@ begin() { # sets the programs, and when all must be over; fails where one of the
   printf '\n' # whatever a login says in front, it may not have ended its line
   clock
   finish=$((now + BUDGET))
+  case $(command -v printf) in
+    */*) # its arguments, and so the word of this request, could be seen by everybody
+      say lacks printf of its own
+      lacking=printf
+      ;;
+  esac
   need base64 && base64=$found
   need dd && dd=$found
   need env && env=$found

@@ -163,8 +163,8 @@ alive() { # which of the numbers in envs.json are processes, whose these are, an
   # shellcheck disable=SC2086
   say alive $pids
   if [ -n "$pids" ]; then
-    # shellcheck disable=SC2046,SC2086
-    blob uids "$(cd "$PROC" && "$grep" -s -H '^Uid:' $(printf '%s/status ' $pids) | "$base64" -w0)"
+    # shellcheck disable=SC2086
+    blob uids "$(cd "$PROC" && uids $pids | "$base64" -w0)"
   fi
   if ! printf %s "$envs_content" | "$base64" -d | "$tr" -d ' \t\r\n' | "$grep" -q -a -F '"kernel_ids":["'; then
     say kernels none
@@ -175,4 +175,17 @@ alive() { # which of the numbers in envs.json are processes, whose these are, an
     kernels
     say kernels "$code"
   fi
+}
+
+uids() { # PIDS...: whose they are; not of all of them at once, for a command takes only so much
+  while [ $# -gt 0 ]; do
+    some='' count=0
+    for pid; do
+      [ $count -lt 2000 ] || break
+      some="$some $pid/status" count=$((count + 1))
+    done
+    shift $count
+    # shellcheck disable=SC2086
+    "$grep" -s -H '^Uid:' $some
+  done
 }
