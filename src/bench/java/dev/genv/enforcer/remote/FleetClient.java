@@ -82,7 +82,8 @@ public final class FleetClient {
                 List.of(),
                 List.of(),
                 false,
-                true);
+                true,
+                Duration.ZERO);
     }
 
     private SshSettings ssh(Duration timeout) {

@@ -127,12 +127,19 @@ class Wiring {
                 settings.protectedExecutables(),
                 settings.exemptUsers(),
                 acts,
-                settings.signals());
+                settings.signals(),
+                lease(timeout));
         fleet = new RemoteFleet(remote.hosts(), remote.hostFile(), remote.ssh(), remote.protocol(), terms);
         LOG.infof(
                 "Enforcing on %d host(s) over SSH, state in %s, mode %s",
                 fleet.get().size(), remote.stateDir(), settings.mode().name().toLowerCase(Locale.ROOT));
         return fleet;
+    }
+
+    /** Until the cycle after the next must have begun. A single cycle leaves the hosts to whoever comes next. */
+    private Duration lease(Duration timeout) {
+        var interval = settings.interval();
+        return interval.isZero() ? interval : interval.multipliedBy(3).plus(timeout.multipliedBy(2));
     }
 
     @PreDestroy

@@ -16,10 +16,11 @@ import org.jspecify.annotations.Nullable;
 
 /** What is to be done on a host, until something has come of each. */
 final class Deeds implements Shell.Message {
-    private static final Script ACT = new Script(List.of("common.sh", "lock.sh", "memory.sh", "state.sh", "act.sh"));
+    private static final Script ACT = new Script(List.of("common.sh", "lock.sh", "lease.sh", "memory.sh", "state.sh", "act.sh"));
     private static final int MOST_ROUNDS = 5;
 
     private final Seen seen;
+    private final String service;
     private final long deadline;
     private final Evasion evasion;
     private final BiConsumer<Action, Result> done;
@@ -30,11 +31,13 @@ final class Deeds implements Shell.Message {
     /**
      * Prepares it.
      *
+     * @param service tells this service from others that act on the same hosts
      * @param deadline in clock ticks since the host's boot: later nothing is begun
      * @param done told of each result once
      */
-    Deeds(Seen seen, long deadline, Evasion evasion, BiConsumer<Action, Result> done) {
+    Deeds(Seen seen, String service, long deadline, Evasion evasion, BiConsumer<Action, Result> done) {
         this.seen = seen;
+        this.service = service;
         this.deadline = deadline;
         this.evasion = evasion;
         this.done = done;
@@ -104,6 +107,7 @@ final class Deeds implements Shell.Message {
         Frames frames;
         try {
             frames = said.frames();
+            Lease.refusal(frames).map(Result::failed).ifPresent(this::giveUp);
             for (var frame : frames.every("result")) {
                 hear(frame, said.nonce());
             }
@@ -145,7 +149,10 @@ final class Deeds implements Shell.Message {
     }
 
     private void giveUp(String why) {
-        var result = Result.lost(why);
+        giveUp(Result.lost(why));
+    }
+
+    private void giveUp(Result result) {
         List.copyOf(open).forEach(action -> tell(action, result));
         detachment = null;
     }
@@ -169,6 +176,8 @@ final class Deeds implements Shell.Message {
     @Override
     public Map<String, String> values() {
         return Map.of(
+                "LEASE",
+                service,
                 "DEADLINE", Long.toString(deadline),
                 "BOOT_ID", seen.boot(),
                 "PROTECTED_NAMES", seen.protection().names());

@@ -154,13 +154,13 @@ final class LookAnswer {
             return "this login is not in the host's PID namespace: log in on the host itself, not in a container";
         }
         var enforcer = frames.find("enforcer");
-        if (enforcer.isEmpty() && frames.find("leased").isEmpty()) {
+        var leased = Lease.ofAnother(frames);
+        if (enforcer.isEmpty() && leased.isEmpty()) {
             return null;
         }
         var other = enforcer.isPresent()
-                ? "another enforcer (process %d) acts on this state directory"
-                        .formatted(enforcer.get().number(0))
-                : "another enforcer acts on this host from afar";
+                ? "another enforcer (process %d) acts on this state directory".formatted(enforcer.get().number(0))
+                : leased.orElseThrow();
         problems.add(new Problem("second_enforcer", other + ": this one only watches"));
         return other;
     }

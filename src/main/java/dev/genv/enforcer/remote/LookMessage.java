@@ -26,8 +26,7 @@ record LookMessage(
         Set<ProcessId> asked,
         Set<ProcessId> left)
         implements Shell.Message {
-    private static final Script LOOK = new Script(List.of("common.sh", "lock.sh", "memory.sh", "state.sh", "look.sh"));
-    private static final String LEASE_TIME = "6000";
+    private static final Script LOOK = new Script(List.of("common.sh", "lock.sh", "lease.sh", "memory.sh", "state.sh", "look.sh"));
 
     @Override
     public Script script() {
@@ -54,7 +53,6 @@ record LookMessage(
         values.put("ASKED", pids(asked));
         values.put("PASSWD", memory.accounts().stamp());
         values.put("LEASE", service);
-        values.put("LEASE_TIME", LEASE_TIME);
         return values;
     }
 

@@ -35,9 +35,10 @@ final class Shell {
      * Where things are on a host.
      *
      * @param shell what runs the parts that may have to be left behind
+     * @param run where services that act on the host tell each other of that
      */
-    record Places(String proc, String etc, String shell) {
-        static final Places USUAL = new Places("/proc", "/etc", "/bin/sh");
+    record Places(String proc, String etc, String shell, String run) {
+        static final Places USUAL = new Places("/proc", "/etc", "/bin/sh", "/run/genv-enforcer");
     }
 
     /**
@@ -83,6 +84,8 @@ final class Shell {
         values.put("SH", places.shell);
         values.put("STATE", terms.stateDirectory());
         values.put("OWN", ShellAgent.FOLDER);
+        values.put("RUN", places.run);
+        values.put("LEASE_TIME", hundredths(terms.lease()));
         values.put("LOCK_WAIT", hundredths(terms.lockTimeout()));
         var command = terms.sudo() ? "sudo -n /bin/sh" : "/bin/sh";
         var input = message.script().with(values, message.function(), message.deeds(nonce));

@@ -74,6 +74,6 @@ final class ShellAgent implements Agent {
         }
         var passed = Duration.ofNanos(nanos.getAsLong() - known.nanos());
         var deadline = known.ticks() + Long.parseLong(Shell.hundredths(passed.plus(terms.timeout())));
-        new Deeds(known, deadline, evasion, done).run(actions, shell, host);
+        new Deeds(known, service, deadline, evasion, done).run(actions, shell, host);
     }
 }

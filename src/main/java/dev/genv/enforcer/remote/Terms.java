@@ -18,6 +18,7 @@ import java.util.List;
  * @param exemptUsers names or uids of users of whom nothing is ended
  * @param acts whether anything is done at all
  * @param signals whether processes are ended then
+ * @param lease how long after a look or an act of ours no other service acts on that host; with zero, others can at once
  */
 public record Terms(
         String stateDirectory,
@@ -30,7 +31,8 @@ public record Terms(
         List<ProtectedExecutable> protectedExecutables,
         List<String> exemptUsers,
         boolean acts,
-        boolean signals) {
+        boolean signals,
+        Duration lease) {
 
     public Terms {
         protectedExecutables = List.copyOf(protectedExecutables);

@@ -6,7 +6,8 @@ act() {
   me
   read -r boot <"$PROC/sys/kernel/random/boot_id"
   names=$PROTECTED_NAMES
-  deeds
+  lease
+  [ -n "$leased" ] || deeds
 }
 
 late() { # whether this was judged so long ago that by now it may be otherwise, or nobody waits for it any longer

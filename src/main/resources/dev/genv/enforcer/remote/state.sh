@@ -24,13 +24,13 @@ state() { # both files as they stood at one moment, and who is alive of whom the
   cd /
   clock
   say read "$now"
+  [ -z "$ACTS" ] || lease
 }
 
 charge() { # whether we may act here; sets $ours if our own folder can be used, and goes there
   other_enforcer
   if own_folder; then
     ours=1
-    lease
   else
     say folder unusable
   fi
@@ -54,20 +54,6 @@ other_enforcer() { # an enforcer on the machine itself holds a file of its own, 
       fi
     done <"$PROC/$pid/status"
   done 2>/dev/null
-}
-
-lease() { # who acts from afar says so for a while; whoever comes second waits until that is over
-  other='' until=0 clock_of=''
-  if [ -f lease ]; then
-    read -r other until clock_of _ <lease
-  fi
-  clock
-  case $until in '' | *[!0-9]*) until=0 ;; esac
-  if [ "$other" != "$LEASE" ] && [ "$clock_of" = "$boot" ] && [ "$until" -gt "$now" ]; then
-    say leased
-  else
-    printf '%s %s %s\n' "$LEASE" $((now + LEASE_TIME)) "$boot" >lease
-  fi
 }
 
 contents() { # in the directory, or in our folder in it

@@ -311,6 +311,7 @@ class GenvLookTest {
                 protectedExecutables,
                 exemptUsers,
                 true,
-                true);
+                true,
+                Duration.ZERO);
     }
 }

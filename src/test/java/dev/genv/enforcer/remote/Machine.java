@@ -26,6 +26,7 @@ final class Machine {
 
     final Path state;
     final Path etc;
+    final Path run;
     final FakeNvidiaSmi smi;
     final OneShell shell;
     final AtomicLong nanos = new AtomicLong();
@@ -35,6 +36,7 @@ final class Machine {
     private Duration lockTimeout = Duration.ofSeconds(5);
     private Duration gpuTimeout = Duration.ofSeconds(5);
     private Duration timeout = Duration.ofSeconds(20);
+    private Duration lease = Duration.ofMinutes(1);
     private boolean requireHostPid;
     private List<ProtectedExecutable> programs = List.of();
     private List<String> exempt = List.of();
@@ -45,6 +47,7 @@ final class Machine {
         etc = Files.createDirectory(folder.resolve("etc"));
         Files.writeString(etc.resolve("machine-id"), "0123456789abcdef0123456789abcdef\n");
         Files.copy(Path.of("/etc/passwd"), etc.resolve("passwd"));
+        run = folder.resolve("run");
         smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
         this.shell = new OneShell(shell);
     }
@@ -76,6 +79,11 @@ final class Machine {
 
     Machine service(String other) {
         service = other;
+        return this;
+    }
+
+    Machine lease(Duration other) {
+        lease = other;
         return this;
     }
 
@@ -125,11 +133,12 @@ final class Machine {
                 programs,
                 exempt,
                 acts,
-                true);
+                true,
+                lease);
     }
 
     ShellAgent agent() {
-        var places = new Shell.Places(proc, etc.toString(), "/bin/sh");
+        var places = new Shell.Places(proc, etc.toString(), "/bin/sh", run.toString());
         return new ShellAgent("gpu-1", terms(), service, new Shell(terms(), places, new SecureRandom()), nanos::get);
     }
 

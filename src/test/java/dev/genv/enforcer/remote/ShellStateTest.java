@@ -270,7 +270,6 @@ class ShellStateTest {
         assertFine(look());
         assertOurs();
         Files.delete(own.resolve("lock"));
-        Files.delete(own.resolve("lease"));
         Files.delete(own);
         Files.createSymbolicLink(own, others);
         assertFine(look());
@@ -339,23 +338,6 @@ class ShellStateTest {
                 assertFine(look());
             }
         }
-    }
-
-    @Test
-    void ofTwoThatActFromAfarTheSecondOnlyWatches() throws Exception {
-        assertFine(look());
-        var second = machine.service("two").agent();
-        var look = second.look(machine.shell, Set.of());
-        assertThat(look.watchesOnly()).isEqualTo("another enforcer acts on this host from afar");
-        assertThat(problem(look).code()).isEqualTo("second_enforcer");
-        assertFine(look());
-        var lease = own.resolve("lease");
-        var boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
-        for (var old : List.of("one 5 " + boot, "one 999999999 other-boot", "", "one", "one x " + boot)) {
-            Files.writeString(lease, old + "\n");
-            assertThat(second.look(machine.shell, Set.of()).watchesOnly()).as(old).isNull();
-        }
-        assertThat(look().watchesOnly()).isNotNull();
     }
 
     /** What is written in place and not yet finished is not believed, where the lock cannot be had. */
