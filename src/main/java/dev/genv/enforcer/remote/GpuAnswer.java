@@ -54,6 +54,9 @@ final class GpuAnswer {
         if (code.equals("long")) {
             throw new ToolException("nvidia-smi says more than %d bytes".formatted(1 << 20));
         }
+        if (code.equals("killed")) {
+            throw new ToolException("nvidia-smi was killed");
+        }
         if (code.equals("lost")) {
             throw new ToolException("nvidia-smi was broken off");
         }

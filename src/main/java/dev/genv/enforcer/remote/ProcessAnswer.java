@@ -104,14 +104,14 @@ final class ProcessAnswer {
     }
 
     private Membership membership(ProcessId id, @Nullable Recollection recollection) {
+        if (recollection != null && recollection.hasAnswered()) {
+            return recollection.membership();
+        }
         if (unasked.contains(id.pid())) {
             return UNASKED;
         }
-        if (recollection == null || !recollection.hasAnswered()) {
-            silent.put(id.pid(), id);
-            return Recollection.SILENT;
-        }
-        return recollection.membership();
+        silent.put(id.pid(), id);
+        return Recollection.SILENT;
     }
 
     private static Recollection.Program program(@Nullable Recollection recollection) {

@@ -138,13 +138,18 @@ gpus() {
 query() { # NAME QUERY: sets $answer and $code
   allow "$GPU_WAIT" 44
   # Read up to our mark and no further: a child of the tool's own may hold its output open for ever.
+  until=$((now + hundredths))
   answer=$(ask "$2" | until_mark)
   code=${answer##*"@$NONCE "}
   case $answer in *"@$NONCE $code") answer=${answer%"@$NONCE $code"} ;; *) code=lost ;; esac
+  clock
+  if [ "$code" = 137 ] && [ "$now" -lt $until ]; then
+    code=killed # by somebody else
+  fi
   errors=
   if [ "$code" != 0 ] && [ -z "$answer" ]; then
     case $code in
-      124 | 137 | lost) ;;
+      124 | 137 | killed | lost) ;;
       *)
         allow "$GPU_WAIT" 44
         errors=$(ask "$2" complain | until_mark)
@@ -205,17 +210,22 @@ processes() { # of those that the GPUs run, what the kernel knows; sets nothing
 }
 
 memories() { # PIDS...: what lies in the memory of each
-  spoken=
+  spoken='' backwards=''
   for pid; do
-    case " $SILENT " in *" $pid "*) ;; *) spoken="$spoken $pid" ;; esac
+    case " $SILENT " in
+      *" $pid "*) ;;
+      *) [ ! -e "$PROC/$pid" ] || spoken="$spoken $pid" backwards="$pid $backwards" ;;
+    esac
   done
   # shellcheck disable=SC2086
   set -- $spoken
   [ $# -gt 0 ] || return 0
-  allow 200 50
+  allow $((200 + 2 * $#)) 50
   recollect "$@"
   [ "$code" != 0 ] || return 0
-  # One of them keeps the others from being read.
+  # One of them keeps those behind it from being read.
+  # shellcheck disable=SC2086
+  set -- $backwards
   clock
   patience=$((now + 400))
   for pid; do

@@ -38,14 +38,14 @@ denied() {
   case $( { : <"$task/environ"; } 2>&1) in *"Permission denied"*) return 0 ;; esac
   return 1
 }
-program() { # sets $known and $same, by its name, and $exe to which file it is if that does not tell
+program() { # sets $known, and $same if its name is one of those that are looked for
   target=$("$readlink" "$task/exe") && known=yes || known=no
   case "/$names/" in
     *"/${target##*/}/"* | "//") same=yes ;;
     *) same=no ;;
   esac
 }
-file() {
+file() { # sets $exe, what tells the file that it runs from every other
   exe=$("$stat" --cached=always -L -c %d:%i "$task/exe" || "$stat" -L -c %d:%i "$task/exe") || exe=none
 }
 '
@@ -83,11 +83,12 @@ cd "$1" || exit
 bounded() { # WORD SCRIPT ARGUMENTS...: says what the script said within $seconds, in base64; sets $code
   said=$((said + 1))
   printf '@%s %s ' "$NONCE" "$1"
-  shift
+  script=$2
+  shift 2
   {
     code=$({
       {
-        printf '%s\n' "$NONCE" | "$timeout" -s KILL "$seconds" "$SH" -c "$1" "$@" 3>&- 4>&-
+        printf '%s\n' "$NONCE" | "$timeout" -s KILL "$seconds" "$SH" -c "$script" sh "$@" 3>&- 4>&-
         printf %s "$?" >&4
       } | "$base64" -w0 >&3
     } 4>&1 2>/dev/null)

@@ -14,9 +14,11 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 
 /** A machine to look at: its state and its GPUs are in a folder, its processes are real ones. */
 final class Machine {
@@ -70,6 +72,19 @@ final class Machine {
 
     static void uptime(Path proc, int seconds) throws IOException {
         Files.writeString(proc.resolve("uptime"), seconds + ".00 0.00\n");
+    }
+
+    Machine realProc() {
+        proc = "/proc";
+        return this;
+    }
+
+    /** Has the GPU tool list processes that are not there for the kernel. */
+    void lists(int... pids) throws IOException {
+        var lines = Arrays.stream(pids)
+                .mapToObj(pid -> "%s, %d, 1\n".formatted(FakeNvidiaSmi.uuid(0), pid))
+                .collect(Collectors.joining());
+        smi.fault("case $1 in *compute*) printf '%%s' '%s'; exit 0 ;; esac".formatted(lines));
     }
 
     Machine timeout(Duration other) {
