@@ -60,11 +60,13 @@ for pid; do
   environ || { denied && printf "@%s denied %s\n" "$nonce" "$pid"; }
   printf "\n@%s after %s\n" "$nonce" "$pid"
   status "$task"
-  program
-  printf "@%s name %s %s\n" "$nonce" "$pid" "$known"
-  if [ $known$same != yesno ]; then
-    file
-    printf "@%s exe %s %s\n" "$nonce" "$pid" "$exe"
+  if [ "$names" != / ]; then
+    program
+    printf "@%s name %s %s\n" "$nonce" "$pid" "$known"
+    if [ $known$same != yesno ]; then
+      file
+      printf "@%s exe %s %s\n" "$nonce" "$pid" "$exe"
+    fi
   fi
   printf "@%s read %s\n" "$nonce" "$pid"
 done'

@@ -56,7 +56,7 @@ class ShellStateTest {
     }
 
     static Stream<String> shells() {
-        return OneShell.installed();
+        return OneShell.some();
     }
 
     @BeforeEach
