@@ -63,6 +63,10 @@ final class Connection implements Exchange, AutoCloseable {
     }
 
     private Link connect() throws UnreachableException, InterruptedException {
+        var former = link;
+        if (former != null) {
+            former.close(); // what it went by way of may still be up
+        }
         try {
             var made = dial.connect();
             link = made;

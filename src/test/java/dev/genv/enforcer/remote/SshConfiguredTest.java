@@ -135,6 +135,21 @@ class SshConfiguredTest {
     }
 
     @Test
+    void noWayIsLeftBehindWhereTheHostFallsAwayAgainAndAgain() throws Exception {
+        var connection = jumping(server.known(), bastion.known());
+        for (var i = 1; i <= 5; i++) {
+            assertReached(connection);
+            server.cut();
+            await().until(() -> server.connected() == 0);
+        }
+        assertReached(connection);
+        await().untilAsserted(() -> assertThat(bastion.connected()).isEqualTo(1));
+
+        connection.close();
+        await().untilAsserted(() -> assertThat(bastion.connected()).isZero());
+    }
+
+    @Test
     void aHostThatTheServerOnTheWayCannotReachIsTold() throws Exception {
         var connection = jumping(server.known(), bastion.known());
         server.stop();
