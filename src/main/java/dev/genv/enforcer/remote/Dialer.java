@@ -89,7 +89,7 @@ final class Dialer {
             session.setHostKeyRepository(known);
             session.setHostKeyAlias(hop.keyAlias());
             session.setIdentityRepository(keyFiles.identities(hop.identities()));
-            session.setThreadFactory(Thread.ofVirtual().name("ssh").factory());
+            session.setThreadFactory(new OneThread(lifeline));
             session.setServerAliveInterval(KEEP_ALIVE_MILLIS);
             session.setServerAliveCountMax(MOST_UNANSWERED);
             session.setSocketFactory(new DirectSockets(lookup, lifeline, deadline));

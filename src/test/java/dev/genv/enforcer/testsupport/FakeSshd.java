@@ -22,6 +22,7 @@ import org.apache.sshd.common.config.keys.PublicKeyEntryResolver;
 import org.apache.sshd.common.keyprovider.KeyPairProvider;
 import org.apache.sshd.common.session.Session;
 import org.apache.sshd.common.session.SessionListener;
+import org.apache.sshd.common.util.buffer.Buffer;
 import org.apache.sshd.core.CoreModuleProperties;
 import org.apache.sshd.server.Environment;
 import org.apache.sshd.server.ExitCallback;
@@ -52,6 +53,11 @@ public final class FakeSshd implements Closeable {
     /** What a command does, with the streams of its channel; its value is the exit code. */
     public interface Program {
         int run(InputStream in, OutputStream out, OutputStream errors) throws Exception;
+    }
+
+    /** A packet of the SSH protocol. */
+    public interface Message {
+        Buffer in(Session session);
     }
 
     /** Started, at a free port; only {@code root} can log in, with that key. */
@@ -154,6 +160,13 @@ public final class FakeSshd implements Closeable {
     /** Ends the connections, but not the server. */
     public void cut() {
         server.getActiveSessions().forEach(session -> session.close(true));
+    }
+
+    /** Says something of its own accord to all who are connected. */
+    public void say(Message message) throws IOException {
+        for (var session : server.getActiveSessions()) {
+            session.writePacket(message.in(session)).verify(Duration.ofSeconds(20));
+        }
     }
 
     /** Begins to agree on new keys with all who are connected. */
