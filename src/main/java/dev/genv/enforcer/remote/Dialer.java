@@ -94,7 +94,7 @@ final class Dialer {
             session.setServerAliveCountMax(MOST_UNANSWERED);
             session.setSocketFactory(new DirectSockets(lookup, lifeline, deadline));
             if (!before.isEmpty()) {
-                session.setProxy(new JumpProxy(before.getLast()));
+                session.setProxy(new JumpProxy(before.getLast(), lifeline));
             }
             session.connect(deadline.millis());
             HandshakeBuffer.shrink(session);

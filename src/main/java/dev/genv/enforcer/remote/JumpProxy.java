@@ -15,12 +15,18 @@ import org.jspecify.annotations.Nullable;
 /** Connects from a server that one is logged in on. */
 final class JumpProxy implements Proxy {
     private final Session server;
-    private final Pipe incoming = new Pipe();
+    private final Pipe incoming;
     private OutputStream outgoing = OutputStream.nullOutputStream();
     private @Nullable ChannelDirectTCPIP channel;
 
-    JumpProxy(Session server) {
+    /**
+     * Prepares it.
+     *
+     * @param lifeline its cut wakes those who wait for what comes in, or for room for it
+     */
+    JumpProxy(Session server, Lifeline lifeline) {
         this.server = server;
+        this.incoming = lifeline.hold(new Pipe());
     }
 
     @Override
