@@ -10,7 +10,8 @@ import java.lang.invoke.VarHandle;
  */
 final class PacketSize {
     private static final int LARGEST = 32 << 10;
-    private static final VarHandle FIELD = field();
+    private static final VarHandle FIELD = field("rmpsize", int.class);
+    private static final VarHandle OPENED = field("open_confirmation", boolean.class);
 
     private PacketSize() {}
 
@@ -19,15 +20,15 @@ final class PacketSize {
         FIELD.setVolatile(channel, Math.clamp((int) FIELD.getVolatile(channel), 0, LARGEST));
     }
 
-    /** Whether it was ever said, which is when the channel was opened. */
+    /** Whether it was ever said, be it 0, which is when the channel was opened: the command is only said after that. */
     static boolean isKnown(Channel channel) {
-        return (int) FIELD.getVolatile(channel) != 0;
+        return (boolean) OPENED.getVolatile(channel);
     }
 
-    private static VarHandle field() {
+    private static VarHandle field(String name, Class<?> type) {
         try {
             return MethodHandles.privateLookupIn(Channel.class, MethodHandles.lookup())
-                    .findVarHandle(Channel.class, "rmpsize", int.class);
+                    .findVarHandle(Channel.class, name, type);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }

@@ -15,6 +15,16 @@ class PacketSizeTest {
         assertThat(PacketSize.isKnown(new ChannelExec())).isFalse();
     }
 
+    @Test
+    void isKnownFromThenOnEvenWhereItIsNothing() throws Exception {
+        var field = Channel.class.getDeclaredField("open_confirmation");
+        field.setAccessible(true);
+        var channel = new ChannelExec();
+        field.setBoolean(channel, true);
+
+        assertThat(PacketSize.isKnown(channel)).isTrue();
+    }
+
     @ParameterizedTest
     @CsvSource({"100, 100", "32768, 32768", "32769, 32768", "2147483647, 32768", "-1, 0"})
     void isBroughtWithinBounds(int wanted, int limited) throws Exception {
@@ -23,7 +33,6 @@ class PacketSizeTest {
         var channel = new ChannelExec();
         field.setInt(channel, wanted);
 
-        assertThat(PacketSize.isKnown(channel)).isTrue();
         PacketSize.limit(channel);
 
         assertThat(field.getInt(channel)).isEqualTo(limited);
