@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote;
 import com.jcraft.jsch.HostKey;
 import com.jcraft.jsch.HostKeyRepository;
 import com.jcraft.jsch.UserInfo;
+import java.util.Base64;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +27,9 @@ final class KeyRing implements HostKeyRepository {
     /** Revoked keys count as known ones here: JSch looks at the markers of a known key next. */
     @Override
     public int check(String host, byte[] key) {
+        if (revoked().anyMatch(each -> each.getKey().equals(Base64.getEncoder().encodeToString(key)))) {
+            return OK;
+        }
         var answers = files.stream().map(each -> each.check(host, key)).toList();
         if (answers.contains(OK)) {
             return OK;
@@ -33,11 +37,17 @@ final class KeyRing implements HostKeyRepository {
         return answers.contains(CHANGED) ? CHANGED : NOT_INCLUDED;
     }
 
+    /** What is revoked is so for every host: JSch understands no patterns, which is how it is usually revoked for all. */
     @Override
     public HostKey[] getHostKey(@Nullable String host, @Nullable String type) {
+        var known = files.stream().flatMap(each -> Stream.of(each.getHostKey(host, type)));
+        return Stream.concat(known, revoked()).distinct().toArray(HostKey[]::new);
+    }
+
+    private Stream<HostKey> revoked() {
         return files.stream()
-                .flatMap(each -> Stream.of(each.getHostKey(host, type)))
-                .toArray(HostKey[]::new);
+                .flatMap(each -> Stream.of(each.getHostKey()))
+                .filter(each -> each.getMarker().equals("@revoked"));
     }
 
     @Override

@@ -17,6 +17,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whose keys are trusted. */
 class HostKeysTest {
@@ -102,6 +104,23 @@ class HostKeysTest {
         assertRefused(knowing(revoked), "host_key_changed").contains("is revoked in ");
         assertRefused(knowing(revoked + server.known()), "host_key_changed").contains("is revoked in ");
         assertRefused(knowing(server.known() + revoked), "host_key_changed").contains("is revoked in ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"*", "[127.0.0.*]:*", "*,!127.0.0.2", "elsewhere", "|1|AAAA|BBBB"})
+    void aKeyThatIsRevokedForWhateverHostIsRefused(String hosts) throws Exception {
+        var revoked = "@revoked " + hosts + " " + server.hostKey() + "\n";
+
+        assertRefused(knowing(revoked + server.known()), "host_key_changed").contains("is revoked in ");
+        assertRefused(knowing(server.known() + revoked), "host_key_changed").contains("is revoked in ");
+    }
+
+    @Test
+    void aKeyThatIsRevokedLeavesTheOthersAsTheyAre() throws Exception {
+        var revoked = "@revoked * " + otherKey + "\n";
+
+        assertReached(knowing(revoked + server.known()));
+        assertRefused(knowing(revoked), "host_key_unknown");
     }
 
     @Test
