@@ -42,8 +42,8 @@ final class Command {
     /** Runs it. */
     Answer run() throws NotOpenedException, InterruptedException {
         channel.setCommand(request.command().getBytes(StandardCharsets.UTF_8));
-        channel.setOutputStream(output);
-        channel.setErrStream(errors);
+        channel.setOutputStream(link.chatter().asked(output));
+        channel.setErrStream(link.chatter().asked(errors));
         Thread.ofVirtual().name("ssh").start(this::begin);
         try {
             var inTime = awaitEnd();
@@ -128,6 +128,7 @@ final class Command {
     }
 
     private void closeChannel() throws InterruptedException {
+        link.chatter().expectTheRest();
         try {
             Attempt.within(
                     TIME_TO_CLOSE,

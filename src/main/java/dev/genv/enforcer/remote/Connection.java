@@ -45,6 +45,11 @@ final class Connection implements Exchange, AutoCloseable {
 
     private Answer answer(Request request) throws UnreachableException, InterruptedException {
         var kept = link;
+        if (kept != null && kept.chatter().isTooMuch()) {
+            kept.close();
+            link = null;
+            throw failed("ssh_failed", "it says too much that nobody asked for");
+        }
         if (kept != null && kept.isUp()) {
             try {
                 return kept.run(request);
@@ -81,8 +86,11 @@ final class Connection implements Exchange, AutoCloseable {
     }
 
     private UnreachableException failed(NotOpenedException e) {
-        var failure =
-                new UnreachableException(e.isLate() ? "timeout" : "ssh_failed", String.valueOf(e.getMessage()), e);
+        return failed(e.isLate() ? "timeout" : "ssh_failed", String.valueOf(e.getMessage()));
+    }
+
+    private UnreachableException failed(String code, String why) {
+        var failure = new UnreachableException(code, why);
         backOff.failed(failure);
         return failure;
     }

@@ -66,9 +66,10 @@ final class Dialer {
 
     private Link open(List<Hop> hops, Lifeline lifeline, Deadline deadline) throws UnreachableException {
         var sessions = new ArrayList<Session>();
+        var chatter = new Chatter(lifeline, hops.size());
         for (var hop : hops) {
             try {
-                sessions.add(open(hop, sessions, lifeline, deadline));
+                sessions.add(open(hop, sessions, lifeline, new DirectSockets(lookup, lifeline, chatter, deadline)));
             } catch (UnreachableException e) {
                 if (hop.equals(hops.getLast())) {
                     throw e;
@@ -76,10 +77,10 @@ final class Dialer {
                 throw new UnreachableException(e.code(), "on the way, at " + hop.name() + ": " + e.getMessage(), e);
             }
         }
-        return new Link(sessions.getLast(), lifeline);
+        return new Link(sessions.getLast(), lifeline, chatter);
     }
 
-    private Session open(Hop hop, List<Session> before, Lifeline lifeline, Deadline deadline)
+    private Session open(Hop hop, List<Session> before, Lifeline lifeline, DirectSockets sockets)
             throws UnreachableException {
         var known = knownKeys(hop);
         Session session = null;
@@ -92,11 +93,11 @@ final class Dialer {
             session.setThreadFactory(new OneThread(lifeline));
             session.setServerAliveInterval(KEEP_ALIVE_MILLIS);
             session.setServerAliveCountMax(MOST_UNANSWERED);
-            session.setSocketFactory(new DirectSockets(lookup, lifeline, deadline));
+            session.setSocketFactory(sockets);
             if (!before.isEmpty()) {
                 session.setProxy(new JumpProxy(before.getLast(), lifeline));
             }
-            session.connect(deadline.millis());
+            session.connect(sockets.deadline().millis());
             HandshakeBuffer.shrink(session);
             return session;
         } catch (JSchException | RuntimeException e) {

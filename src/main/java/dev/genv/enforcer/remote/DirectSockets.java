@@ -12,7 +12,7 @@ import java.net.SocketTimeoutException;
 import java.util.List;
 
 /** Connects by TCP, in time and without threads of its own, to the first address of a host that can be reached. */
-record DirectSockets(Lookup lookup, Lifeline lifeline, Deadline deadline) implements SocketFactory {
+record DirectSockets(Lookup lookup, Lifeline lifeline, Chatter chatter, Deadline deadline) implements SocketFactory {
 
     @Override
     public Socket createSocket(String host, int port) throws IOException {
@@ -45,7 +45,7 @@ record DirectSockets(Lookup lookup, Lifeline lifeline, Deadline deadline) implem
 
     @Override
     public InputStream getInputStream(Socket socket) throws IOException {
-        return socket.getInputStream();
+        return chatter.all(socket.getInputStream());
     }
 
     @Override

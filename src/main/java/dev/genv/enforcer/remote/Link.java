@@ -8,10 +8,16 @@ import com.jcraft.jsch.Session;
 final class Link implements AutoCloseable {
     private final Session session;
     private final Lifeline lifeline;
+    private final Chatter chatter;
 
-    Link(Session session, Lifeline lifeline) {
+    Link(Session session, Lifeline lifeline, Chatter chatter) {
         this.session = session;
         this.lifeline = lifeline;
+        this.chatter = chatter;
+    }
+
+    Chatter chatter() {
+        return chatter;
     }
 
     /** Whether it is, as far as is known on this side. */
@@ -25,6 +31,7 @@ final class Link implements AutoCloseable {
      * @throws NotOpenedException where nothing of it can have reached the host; the link is of no use then
      */
     Answer run(Request request) throws NotOpenedException, InterruptedException {
+        chatter.renew();
         return new Command(this, channel(), request).run();
     }
 
