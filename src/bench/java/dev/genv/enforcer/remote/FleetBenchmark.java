@@ -28,7 +28,10 @@ import java.util.stream.Stream;
  * and the client in another, so that each one's time and memory are its own. Then a fleet of which a fifth hangs.
  */
 public final class FleetBenchmark {
-    private static final int[] SIZES = Stream.of(System.getProperty("hosts", "1,10,100,1000").split(",", -1)).mapToInt(Integer::parseInt).toArray();
+    private static final int[] SIZES = Stream.of(
+                    System.getProperty("hosts", "1,10,100,1000").split(",", -1))
+            .mapToInt(Integer::parseInt)
+            .toArray();
     private static final int OF_THE_HANGING_FLEET = 50;
     private static final int DEVICES = 8;
     private static final int PROCESSES = 4;

@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /** What is to be done on a host, until something has come of each. */
 final class Deeds implements Shell.Message {
-    private static final Script ACT = new Script(List.of("common.sh", "lock.sh", "lease.sh", "memory.sh", "state.sh", "act.sh"));
+    private static final Script ACT =
+            new Script(List.of("common.sh", "lock.sh", "lease.sh", "memory.sh", "state.sh", "act.sh"));
     private static final int MOST_ROUNDS = 5;
 
     private final Seen seen;
@@ -178,9 +179,12 @@ final class Deeds implements Shell.Message {
         return Map.of(
                 "LEASE",
                 service,
-                "DEADLINE", Long.toString(deadline),
-                "BOOT_ID", seen.boot(),
-                "PROTECTED_NAMES", seen.protection().names());
+                "DEADLINE",
+                Long.toString(deadline),
+                "BOOT_ID",
+                seen.boot(),
+                "PROTECTED_NAMES",
+                seen.protection().names());
     }
 
     @Override

@@ -3,8 +3,8 @@ package dev.genv.enforcer.remote;
 import dev.genv.enforcer.enforcement.UnreachableException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.Base64;
+import java.util.BitSet;
 import java.util.List;
 
 /**

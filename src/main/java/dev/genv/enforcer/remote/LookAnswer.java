@@ -159,7 +159,8 @@ final class LookAnswer {
             return null;
         }
         var other = enforcer.isPresent()
-                ? "another enforcer (process %d) acts on this state directory".formatted(enforcer.get().number(0))
+                ? "another enforcer (process %d) acts on this state directory"
+                        .formatted(enforcer.get().number(0))
                 : leased.orElseThrow();
         problems.add(new Problem("second_enforcer", other + ": this one only watches"));
         return other;

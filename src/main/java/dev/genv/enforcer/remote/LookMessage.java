@@ -26,7 +26,8 @@ record LookMessage(
         Set<ProcessId> asked,
         Set<ProcessId> left)
         implements Shell.Message {
-    private static final Script LOOK = new Script(List.of("common.sh", "lock.sh", "lease.sh", "memory.sh", "state.sh", "look.sh"));
+    private static final Script LOOK =
+            new Script(List.of("common.sh", "lock.sh", "lease.sh", "memory.sh", "state.sh", "look.sh"));
 
     @Override
     public Script script() {

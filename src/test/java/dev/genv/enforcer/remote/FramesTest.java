@@ -86,7 +86,8 @@ class FramesTest {
     /** Root of one host must not take the memory that all hosts share. */
     @Test
     void aLineOfMillionsOfWordsIsNotTakenApart() throws Exception {
-        var frame = Frames.parse("@5f0c alive" + " 1 22".repeat(3 << 20) + "\n", NONCE).one("alive");
+        var frame = Frames.parse("@5f0c alive" + " 1 22".repeat(3 << 20) + "\n", NONCE)
+                .one("alive");
         assertUnreadable(frame::words);
         assertUnreadable(frame::bytes);
         assertUnreadable(frame::stream);
@@ -115,7 +116,8 @@ class FramesTest {
     @Test
     void aTextWithoutALengthEndsWithADot() throws Exception {
         assertThat(new Frame("memory Zm9v .").stream()).isEqualTo("foo");
-        for (var line : List.of("memory", "memory .", "memory Zm9v", "memory Zm9v Zm9v .", "memory Zm?v .", "memory Zm9v .x")) {
+        for (var line :
+                List.of("memory", "memory .", "memory Zm9v", "memory Zm9v Zm9v .", "memory Zm?v .", "memory Zm9v .x")) {
             assertUnreadable(new Frame(line)::stream);
         }
     }

@@ -32,8 +32,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @ParameterizedClass
 @MethodSource("shells")
 class ScriptTest {
-    private static final List<String> PARTS =
-            List.of("common.sh", "memory.sh", "state.sh", "look.sh", "act.sh");
+    private static final List<String> PARTS = List.of("common.sh", "memory.sh", "state.sh", "look.sh", "act.sh");
     private final Path folder;
     private final Machine machine;
 
@@ -103,10 +102,13 @@ class ScriptTest {
         machine.smi.fault("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ >>" + seen + " 2>/dev/null");
         machine.look();
         var input = machine.shell.requests().getFirst().input();
-        var nonce = input.substring(input.indexOf("NONCE=") + 6).lines().findFirst().orElseThrow();
+        var nonce =
+                input.substring(input.indexOf("NONCE=") + 6).lines().findFirst().orElseThrow();
         assertThat(nonce).matches("[0-9a-f]{32}");
         var all = Files.readString(seen, StandardCharsets.ISO_8859_1);
-        assertThat(all.contains("--query-compute-apps")).as("its own arguments are among them").isTrue();
+        assertThat(all.contains("--query-compute-apps"))
+                .as("its own arguments are among them")
+                .isTrue();
         assertThat(all.contains(nonce)).as("so is the word").isFalse(); // and all the rest is nobody's business
     }
 
@@ -116,7 +118,8 @@ class ScriptTest {
         for (var i = 0; i < 2; i++) {
             machine.look();
             var input = machine.shell.requests().get(i).input();
-            nonces.add(input.substring(input.indexOf("NONCE=")).lines().findFirst().orElseThrow());
+            nonces.add(
+                    input.substring(input.indexOf("NONCE=")).lines().findFirst().orElseThrow());
         }
         assertThat(nonces).doesNotHaveDuplicates();
     }
@@ -125,8 +128,14 @@ class ScriptTest {
     void pathsMayHoldAnything() throws Exception {
         var odd = Files.createDirectory(folder.resolve("a 'b' \"c\" $(id)`id`\\ *;&\n-n ä"));
         var other = new Machine(odd, "dash");
-        other.files().own("1", null, (int) ProcessHandle.current().pid()).device(0, "1").device(1).write();
-        var snapshot = other.protects(odd.resolve("server").toString().replace("\n", "")).look().snapshot();
+        other.files()
+                .own("1", null, (int) ProcessHandle.current().pid())
+                .device(0, "1")
+                .device(1)
+                .write();
+        var snapshot = other.protects(odd.resolve("server").toString().replace("\n", ""))
+                .look()
+                .snapshot();
         assertThat(snapshot.environments()).hasSize(1);
         assertThat(snapshot.missing()).isEmpty();
         assertThat(snapshot.listedDevices()).hasSize(2);
@@ -157,22 +166,27 @@ class ScriptTest {
 
     @Test
     void nothingIsFoundFaultWith() throws Exception {
-        assumeThat(Files.isExecutable(Path.of("/usr/bin/shellcheck"))).as("shellcheck is installed").isTrue();
+        assumeThat(Files.isExecutable(Path.of("/usr/bin/shellcheck")))
+                .as("shellcheck is installed")
+                .isTrue();
         var whole = Files.writeString(folder.resolve("whole.sh"), "");
         for (var part : PARTS) {
             Files.writeString(
                     whole,
-                    Files.readString(whole) + Files.readString(Path.of("src/main/resources/dev/genv/enforcer/remote", part)));
+                    Files.readString(whole)
+                            + Files.readString(Path.of("src/main/resources/dev/genv/enforcer/remote", part)));
         }
         Files.writeString(
                 whole,
-                Files.readString(whole) + "deeds() {\n  programs\n  terminate 1\n  detach 1\n}\nanswer look\nanswer act\n");
+                Files.readString(whole)
+                        + "deeds() {\n  programs\n  terminate 1\n  detach 1\n}\nanswer look\nanswer act\n");
         var said = folder.resolve("said");
         var shellcheck = new ProcessBuilder("shellcheck", "-s", "sh", whole.toString())
                 .redirectErrorStream(true)
                 .redirectOutput(said.toFile())
                 .start();
-        assertThat(shellcheck.waitFor(Duration.ofSeconds(50).toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThat(shellcheck.waitFor(Duration.ofSeconds(50).toSeconds(), TimeUnit.SECONDS))
+                .isTrue();
         assertThat(said).isEmptyFile();
         assertThat(shellcheck.exitValue()).isZero();
     }

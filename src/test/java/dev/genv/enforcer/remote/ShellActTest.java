@@ -24,8 +24,8 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Objects;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -82,7 +82,8 @@ class ShellActTest {
     @Test
     void killsOneThatMust() throws Exception {
         var agent = machine.agent();
-        assertThat(perform(agent, new Action.Terminate("gpu-1", seen(agent), Signal.KILL))).isEqualTo(SIGNALLED);
+        assertThat(perform(agent, new Action.Terminate("gpu-1", seen(agent), Signal.KILL)))
+                .isEqualTo(SIGNALLED);
         assertThat(child.awaitEnd()).isEqualTo(137);
     }
 
@@ -140,8 +141,7 @@ class ShellActTest {
         Files.delete(fake.process.file("environ"));
         assertThat(perform(fake.agent, terminate(seen))).isEqualTo(OTHER);
         Fifo.at(fake.process.file("environ"));
-        assertThat(perform(fake.agent, terminate(seen)))
-                .isEqualTo(Result.failed("its environment does not answer"));
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(Result.failed("its environment does not answer"));
         assertThat(child.isAlive()).isTrue();
         Files.delete(fake.process.file("environ"));
         fake.process.environ("GENV_ENVIRONMENT_ID=15971");
@@ -223,8 +223,7 @@ class ShellActTest {
                     .isEqualTo(new Result(Outcome.valueOf("SKIPPED_" + kind), "so it is"));
         }
         for (var pid : List.of(1, 0, -1)) {
-            var none = new GpuProcess(
-                    new ProcessId(pid, 7), seen.uid(), "", seen.membership(), seen.usage());
+            var none = new GpuProcess(new ProcessId(pid, 7), seen.uid(), "", seen.membership(), seen.usage());
             assertThat(perform(agent, terminate(none)).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
         }
         assertThat(machine.shell.requests()).hasSize(1);
@@ -306,8 +305,7 @@ class ShellActTest {
                     results::put);
             assertThat(results)
                     .containsEntry(first, SIGNALLED)
-                    .containsEntry(
-                            second, Result.failed("the connection was lost; it may have been done"));
+                    .containsEntry(second, Result.failed("the connection was lost; it may have been done"));
         }
     }
 
@@ -323,8 +321,7 @@ class ShellActTest {
                         List.of(action),
                         results::put))
                 .isInstanceOf(InterruptedException.class);
-        assertThat(results.get(action))
-                .isEqualTo(Result.failed("given up: it took too long; it may have been done"));
+        assertThat(results.get(action)).isEqualTo(Result.failed("given up: it took too long; it may have been done"));
     }
 
     private record Fake(ShellAgent agent, FakeProc.FakeProcess process) {}

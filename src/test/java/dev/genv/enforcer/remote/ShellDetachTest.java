@@ -90,7 +90,8 @@ class ShellDetachTest {
     void whatIsNotThereNeedNotBeWritten() throws Exception {
         var written = Files.getLastModifiedTime(devices);
         assertThat(perform(detach("c", 0))).containsExactly(ALREADY);
-        var later = new Action.Detach("gpu-1", EnvBuilder.env("a").build(), 0, new Attachment("a", null, "another time"));
+        var later =
+                new Action.Detach("gpu-1", EnvBuilder.env("a").build(), 0, new Attachment("a", null, "another time"));
         assertThat(perform(later)).containsExactly(ALREADY);
         assertThat(Files.getLastModifiedTime(devices)).isEqualTo(written);
     }
@@ -127,7 +128,9 @@ class ShellDetachTest {
         assertThat(acted(detach("a", 0))).containsExactly(ALREADY);
         assertThat(devices).doesNotExist();
         look();
-        Files.walk(machine.state).sorted((one, other) -> other.compareTo(one)).forEach(path -> path.toFile().delete());
+        Files.walk(machine.state)
+                .sorted((one, other) -> other.compareTo(one))
+                .forEach(path -> path.toFile().delete());
         assertThat(acted(detach("a", 0))).containsExactly(ALREADY);
         assertThat(machine.state).doesNotExist();
     }
@@ -208,7 +211,9 @@ class ShellDetachTest {
             }
         });
         patient.perform(
-                machine.shell, List.of(detach("a", 0)), (_, result) -> assertThat(result).isEqualTo(DETACHED));
+                machine.shell,
+                List.of(detach("a", 0)),
+                (_, result) -> assertThat(result).isEqualTo(DETACHED));
         release.join();
         assertThat(devices).hasContent(files("b", "c").devicesJson());
     }

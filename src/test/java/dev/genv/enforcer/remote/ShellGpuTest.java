@@ -60,7 +60,10 @@ class ShellGpuTest {
 
     @Test
     void itsWordsAreUnderstoodAsOnANode() throws Exception {
-        assertFault("echo 'Failed to initialize NVML: Unknown Error'; exit 255", "gpu_needs_new_container", "ended with 255");
+        assertFault(
+                "echo 'Failed to initialize NVML: Unknown Error'; exit 255",
+                "gpu_needs_new_container",
+                "ended with 255");
         assertFault(
                 "echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18",
                 "gpu_tool_failed",
@@ -87,7 +90,9 @@ class ShellGpuTest {
 
     @Test
     void aLineThatCannotBeReadHidesNoOther() throws Exception {
-        machine.smi.process("[GPU is lost]", "[GPU is lost]", "[N/A]").process(FakeNvidiaSmi.uuid(7), "" + child.pid(), "1");
+        machine.smi
+                .process("[GPU is lost]", "[GPU is lost]", "[N/A]")
+                .process(FakeNvidiaSmi.uuid(7), "" + child.pid(), "1");
         var look = look();
         assertThat(problems(look)).extracting(Problem::code).containsExactly("gpu_lost", "device_unknown");
         assertThat(look.snapshot().missing()).containsExactly(Part.EVERY_PROCESS);
@@ -188,7 +193,8 @@ class ShellGpuTest {
         }
         machine.smi.fault("case $1 in *compute*) " + lines + ";; esac");
         assertThat(lost(look()).detail()).contains("more processes than can be looked at");
-        machine.smi.fault("case $1 in *compute*) " + lines.toString().lines().limit(4000).reduce("", (one, next) -> one + "\n" + next) + ";; esac");
+        machine.smi.fault("case $1 in *compute*) "
+                + lines.toString().lines().limit(4000).reduce("", (one, next) -> one + "\n" + next) + ";; esac");
         assertSeen(look());
     }
 

@@ -67,7 +67,8 @@ class ShellLeaseTest {
         assertThat(look(one).watchesOnly()).isNull();
         var look = look(two);
         assertThat(look.watchesOnly()).isEqualTo(WATCHES);
-        assertThat(look.snapshot().problems()).contains(new Problem("second_enforcer", WATCHES + ": this one only watches"));
+        assertThat(look.snapshot().problems())
+                .contains(new Problem("second_enforcer", WATCHES + ": this one only watches"));
         assertThat(look(one).watchesOnly()).isNull();
         assertThat(terminate(two, look(two))).isEqualTo(Result.failed(WATCHES));
         assertThat(look(machine.audits().agent()).watchesOnly()).isNull();
@@ -81,7 +82,8 @@ class ShellLeaseTest {
         var ours = Files.readString(lease);
         Files.writeString(lease, ours.replaceFirst("^one", "another"));
         assertThat(terminate(one, look).detail())
-                .matches("another service acted on this host [0-9] s ago: watching until its lease is over, in [56][0-9] s");
+                .matches(
+                        "another service acted on this host [0-9] s ago: watching until its lease is over, in [56][0-9] s");
         assertThat(child.isAlive()).isTrue();
         Files.writeString(lease, ours);
         assertThat(terminate(one, look)).isEqualTo(Result.of(Outcome.SIGNALLED));
@@ -92,7 +94,8 @@ class ShellLeaseTest {
         assertThat(look(one).watchesOnly()).isNull();
         var boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
         var lease = lease();
-        for (var old : List.of("one 1 5 " + boot, "one 1 999999999 other-boot", "", "one", "one x 9 " + boot, "one 1")) {
+        for (var old :
+                List.of("one 1 5 " + boot, "one 1 999999999 other-boot", "", "one", "one x 9 " + boot, "one 1")) {
             Files.writeString(lease, old + "\n");
             assertThat(look(two).watchesOnly()).as(old).isNull();
             assertThat(look(one).watchesOnly()).as(old).isNotNull();

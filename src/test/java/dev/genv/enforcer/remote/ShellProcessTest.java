@@ -35,8 +35,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @MethodSource("shells")
 class ShellProcessTest {
     private static final Membership SILENT = new Membership.Unknown("its environment does not answer");
-    private static final Membership UNSEEN =
-            new Membership.Unknown("its environment cannot be seen at this moment");
+    private static final Membership UNSEEN = new Membership.Unknown("its environment cannot be seen at this moment");
     private static final String A = "GENV_ENVIRONMENT_ID=a";
     private final Path folder;
     private final String shell;
@@ -75,7 +74,8 @@ class ShellProcessTest {
 
     @Test
     void aNameMayHoldAnything() throws Exception {
-        var names = List.of("x) Z 1 (y", "a\nb", "\n@0 gone 7", "\\n$(id)`", "ä\u0001\u007f", ") S 1", "", " ", "Uid:\t0");
+        var names =
+                List.of("x) Z 1 (y", "a\nb", "\n@0 gone 7", "\\n$(id)`", "ä\u0001\u007f", ") S 1", "", " ", "Uid:\t0");
         for (var name : names) {
             process(7).command(name).uid(1003).environ(A);
             var seen = only(look());
@@ -98,8 +98,7 @@ class ShellProcessTest {
         assertMembership(process.environ("XGENV_ENVIRONMENT_ID=a", "genv_environment_id=a"), new Membership.Outside());
         assertMembership(process.environ((A + "\0\0\0\nX").getBytes(StandardCharsets.UTF_8)), in("a"));
         assertMembership(process.environ(A.getBytes(StandardCharsets.UTF_8)), in("a"));
-        assertMembership(
-                process.environ((A + "\u00ff\0").getBytes(StandardCharsets.ISO_8859_1)), in("not-utf-8:61ff"));
+        assertMembership(process.environ((A + "\u00ff\0").getBytes(StandardCharsets.ISO_8859_1)), in("not-utf-8:61ff"));
     }
 
     @Test
@@ -112,7 +111,8 @@ class ShellProcessTest {
         process.environ("GENV_ENVIRONMENT_ID=" + "x".repeat(1 << 20));
         assertThat(only(look()).membership())
                 .isInstanceOfSatisfying(
-                        Membership.InEnvironment.class, named -> assertThat(named.eid()).startsWith("too-long:xxx"));
+                        Membership.InEnvironment.class,
+                        named -> assertThat(named.eid()).startsWith("too-long:xxx"));
         assertMembership(process.environ("X=" + "x".repeat(9 << 20), A), new Membership.Outside());
     }
 
@@ -132,8 +132,7 @@ class ShellProcessTest {
         assertThat(only(look()).membership()).isEqualTo(UNSEEN);
         var process = process(7);
         Files.delete(process.file("environ"));
-        assertThat(only(look()).membership())
-                .isEqualTo(new Membership.Unknown("its environment cannot be read"));
+        assertThat(only(look()).membership()).isEqualTo(new Membership.Unknown("its environment cannot be read"));
         process.environ(A);
         Files.writeString(process.file("status"), "Name:\tx\nUid:\t?\n");
         assertThat(only(look()).membership()).isEqualTo(new Membership.Unknown("its real uid cannot be read"));
@@ -254,7 +253,8 @@ class ShellProcessTest {
         process(11).uid(1003);
         var snapshot = machine.protects(server.toString()).look().snapshot();
         assertThat(snapshot.processes())
-                .extracting(process -> process.immunity() == null ? null : process.immunity().reason())
+                .extracting(process ->
+                        process.immunity() == null ? null : process.immunity().reason())
                 .containsExactly(
                         "it runs " + server, null, null, "whether it runs a protected program cannot be told", null);
     }
@@ -287,7 +287,8 @@ class ShellProcessTest {
             assertThat(look.snapshot().problems())
                     .filteredOn(problem -> problem.code().equals("missing_right"))
                     .extracting(Problem::detail)
-                    .contains("KILL: processes of other users cannot be signalled: log in as root, or let sudo give it");
+                    .contains(
+                            "KILL: processes of other users cannot be signalled: log in as root, or let sudo give it");
             assertThat(machine.audits().agent().look(ordinary, Set.of()).missingRights())
                     .containsExactly("SYS_PTRACE", "DAC_READ_SEARCH");
         }

@@ -215,7 +215,13 @@ class ShellStateTest {
         try (var other = Child.inEnvironment(eid)) {
             machine.smi.process(0, other.pid(), "1");
             machine.files()
-                    .env(eid, Myself.uid(), null, null, List.of(other.pid()), List.of(eid, "$(touch " + folder + "/pwned)"))
+                    .env(
+                            eid,
+                            Myself.uid(),
+                            null,
+                            null,
+                            List.of(other.pid()),
+                            List.of(eid, "$(touch " + folder + "/pwned)"))
                     .device(0, eid)
                     .device(1)
                     .write();

@@ -94,7 +94,9 @@ class UninvitedTest {
             return 0;
         });
 
-        assertThat(connection.run(new Request("cat", much, Fleet.PATIENCE, 8 << 20)).output())
+        assertThat(connection
+                        .run(new Request("cat", much, Fleet.PATIENCE, 8 << 20))
+                        .output())
                 .isEqualTo(much);
         assertThat(connection.run(Fleet.request("slowly")).output()).isEqualTo("y".repeat(3_000));
         assertThat(server.connections()).isEqualTo(1);

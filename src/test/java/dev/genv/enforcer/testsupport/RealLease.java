@@ -71,9 +71,8 @@ public final class RealLease implements Closeable {
     @SuppressWarnings("restricted") // links native code
     private static MethodHandle function(String name, MemoryLayout... parameters) {
         var linker = Linker.nativeLinker();
-        var options = name.equals("close")
-                ? new Linker.Option[0]
-                : new Linker.Option[] {Linker.Option.firstVariadicArg(2)};
+        var options =
+                name.equals("close") ? new Linker.Option[0] : new Linker.Option[] {Linker.Option.firstVariadicArg(2)};
         return linker.downcallHandle(
                 linker.defaultLookup().find(name).orElseThrow(() -> new UnsatisfiedLinkError(name)),
                 FunctionDescriptor.of(JAVA_INT, parameters),
