@@ -22,7 +22,7 @@ import org.awaitility.Awaitility;
  */
 final class FaultyFleet implements AutoCloseable {
     private static final String OWN = "own";
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = Duration.ofSeconds(90);
     /** What a machine's trouble may cost the other ones, with a timeout of four seconds. */
     private static final Duration LONGEST_WAIT = Duration.ofSeconds(12);
 
@@ -74,6 +74,9 @@ final class FaultyFleet implements AutoCloseable {
 
     /** Makes it happen, looks what becomes of everybody, undoes it, and waits until all is well. */
     Outcome suffer(RemoteFault fault) throws Exception {
+        var t0 = System.nanoTime();
+        java.util.function.Consumer<String> T =
+                w -> System.out.printf("T %s %s %d ms%n", fault, w, (System.nanoTime() - t0) / 1000000);
         face.awaitGood(PATIENCE, lost.target());
         face.awaitGood(PATIENCE, other.target());
         var lasting = lastingViolation();
@@ -85,13 +88,20 @@ final class FaultyFleet implements AutoCloseable {
                 lost.gpus().process(1, stray.pid(), "10");
                 other.gpus().process(1, elsewhere.pid(), "10");
                 outcome = whileItLasts(fault, stray, elsewhere);
-                assertThat(lastingViolation().path("id")).isEqualTo(lasting.path("id"));
+                assertThat(lastingViolation().path("id"))
+                        .as(
+                                "%s%n%s",
+                                face.json("/violations?rule=inactive-env-processes"), String.join("\n", service.said()))
+                        .isEqualTo(lasting.path("id"));
             } finally {
+                T.accept("undo " + face.look(lost.target()));
                 fault.undo().run(this);
             }
             face.awaitGood(PATIENCE, lost.target());
+            T.accept("good again");
             Awaitility.await().atMost(PATIENCE).until(() -> !stray.isAlive());
             assertUnharmed(lasting);
+            T.accept("end");
             return outcome;
         }
     }
@@ -128,13 +138,17 @@ final class FaultyFleet implements AutoCloseable {
     /** It is there all the time, whatever can be seen. */
     private JsonNode lastingViolation() throws IOException {
         var violations = face.json("/violations?status=active&rule=inactive-env-processes");
-        assertThat(violations).hasSize(1);
+        assertThat(violations)
+                .as("%s%n%s", face.json("/violations?rule=inactive-env-processes"), String.join("\n", service.said()))
+                .hasSize(1);
         return violations.path(0);
     }
 
     private void assertUnharmed(JsonNode lasting) throws IOException {
         var now = lastingViolation();
-        assertThat(now.path("id")).isEqualTo(lasting.path("id"));
+        assertThat(now.path("id"))
+                .as("%s%n%s", face.json("/violations?rule=inactive-env-processes"), String.join("\n", service.said()))
+                .isEqualTo(lasting.path("id"));
         assertThat(now.path("cycles").asInt())
                 .isGreaterThan(lasting.path("cycles").asInt());
         assertThat(service.process().isAlive()).as("the service lives").isTrue();

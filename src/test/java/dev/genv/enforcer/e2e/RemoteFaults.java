@@ -88,15 +88,21 @@ final class RemoteFaults {
                         .perhaps("busy"));
     }
 
-    /** Of what happens after the login. */
-    static List<RemoteFault> ofCommands() {
+    /** Of commands that come to no end. */
+    static List<RemoteFault> ofEndlessCommands() {
         return List.of(
+                harmless("is slow", fleet -> fleet.host().shell("sleep 2"), shellIsWell()),
                 shell("hangs after the login", "exec sleep 3600", "timeout").perhaps("busy", "unreachable"),
                 shell("prints without end", "exec cat /dev/zero", "answer_too_long")
                         .perhaps("busy", "unreachable", "timeout"),
-                shell("complains without end", "exec cat /dev/zero >&2", "timeout")
-                        .perhaps("busy", "unreachable"),
-                shell("drips", "while echo; do sleep 0.5; done", "timeout").perhaps("busy", "unreachable"),
+                shell("complains without end", "exec cat /dev/zero >&2", "answer_too_long")
+                        .perhaps("busy", "unreachable", "timeout"),
+                shell("drips", "while echo; do sleep 0.5; done", "timeout").perhaps("busy", "unreachable"));
+    }
+
+    /** Of what else happens after the login. */
+    static List<RemoteFault> ofCommands() {
+        return List.of(
                 shell("answers garbage", "head -c 100000 /dev/urandom; exit 0", "answer_unreadable"),
                 shell("answers nothing", "exit 0", "answer_unreadable"),
                 harmless(
@@ -121,7 +127,12 @@ final class RemoteFaults {
                         "has no sudo",
                         fleet -> fleet.host().bashrc(RealSshd.ADMIN, "PATH=/nowhere\n"),
                         fleet -> fleet.host().bashrc(RealSshd.ADMIN, ""),
-                        "sudo_missing"));
+                        "sudo_missing"),
+                // It comes back a minute later: what had to be killed is not asked again at once.
+                tool(
+                        "has an nvidia-smi that hangs and ignores signals",
+                        "trap '' TERM HUP INT; while :; do sleep 1; done",
+                        "gpu_tool_failed"));
     }
 
     /** Of what it looks at there. */
@@ -135,10 +146,6 @@ final class RemoteFaults {
                         "gpu_tool_failed"),
                 tool("has no driver", "exit 9", "gpu_tool_failed"),
                 tool("has an nvidia-smi that hangs", "exec sleep 3600", "gpu_tool_failed"),
-                tool(
-                        "has an nvidia-smi that hangs and ignores signals",
-                        "trap '' TERM HUP INT; while :; do sleep 1; done",
-                        "gpu_tool_failed"),
                 tool("has an nvidia-smi that prints without end", "exec cat /dev/zero", "gpu_tool_failed"),
                 tool(
                         "has lost a GPU",

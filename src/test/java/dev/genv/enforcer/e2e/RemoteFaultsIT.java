@@ -33,6 +33,7 @@ class RemoteFaultsIT {
     void begin(@TempDir Path directory) throws Exception {
         RealHosts.assumePossible();
         suffer(directory.resolve("connections"), RemoteFaults.ofConnections());
+        suffer(directory.resolve("endless"), RemoteFaults.ofEndlessCommands());
         suffer(directory.resolve("commands"), RemoteFaults.ofCommands());
         suffer(directory.resolve("machines"), RemoteFaults.ofMachines());
     }

@@ -22,9 +22,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -128,9 +130,11 @@ class ShellDetachTest {
         assertThat(acted(detach("a", 0))).containsExactly(ALREADY);
         assertThat(devices).doesNotExist();
         look();
-        Files.walk(machine.state)
-                .sorted((one, other) -> other.compareTo(one))
-                .forEach(path -> path.toFile().delete());
+        try (var files = Files.walk(machine.state)) {
+            for (var file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
         assertThat(acted(detach("a", 0))).containsExactly(ALREADY);
         assertThat(machine.state).doesNotExist();
     }
@@ -236,7 +240,7 @@ class ShellDetachTest {
                 },
                 List.of(action),
                 results::put);
-        assertThat(results.get(action).detail()).contains("is changed again and again");
+        assertThat(Objects.requireNonNull(results.get(action)).detail()).contains("is changed again and again");
         assertThat(trips[0]).isEqualTo(5);
         assertThat(devices).hasContent(files("a", "number 4").devicesJson());
     }

@@ -16,6 +16,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -183,6 +184,6 @@ class ShellLeaseTest {
         var results = new HashMap<Action, Result>();
         var action = new Action.Terminate("gpu-1", look.snapshot().processes().getFirst());
         agent.perform(machine.shell, List.of(action), results::put);
-        return results.get(action);
+        return Objects.requireNonNull(results.get(action));
     }
 }

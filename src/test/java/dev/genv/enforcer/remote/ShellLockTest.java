@@ -16,6 +16,7 @@ import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -137,6 +138,6 @@ class ShellLockTest {
         var results = new HashMap<Action, Result>();
         var action = new Action.Detach("gpu-1", snapshot.environments().getFirst(), 0, attachment);
         agent.perform(machine.shell, List.of(action), results::put);
-        return results.get(action);
+        return Objects.requireNonNull(results.get(action));
     }
 }
