@@ -41,7 +41,9 @@ final class KeyRing implements HostKeyRepository {
     @Override
     public HostKey[] getHostKey(@Nullable String host, @Nullable String type) {
         var known = files.stream().flatMap(each -> Stream.of(each.getHostKey(host, type)));
-        return Stream.concat(known, revoked()).distinct().toArray(HostKey[]::new);
+        // Without a kind, JSch asks which kinds it would like to be shown.
+        var all = type == null ? known : Stream.concat(known, revoked()).distinct();
+        return all.toArray(HostKey[]::new);
     }
 
     private Stream<HostKey> revoked() {

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.List;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.junit.jupiter.api.AfterEach;
@@ -121,6 +122,9 @@ class HostKeysTest {
 
         assertReached(knowing(revoked + server.known()));
         assertRefused(knowing(revoked), "host_key_unknown");
+        assertThat(new KeyFiles(null).knownHosts(List.of(fleet.known(revoked))).getHostKey(server.keyName(), null))
+                .as("what it is asked to show")
+                .isEmpty();
     }
 
     @Test
