@@ -6,10 +6,15 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** What a file says. It is read once, and again whenever it is no longer the same file. */
 final class WatchedFile<T> {
+    static final Duration QUIET = Duration.ofSeconds(2);
+
     private final Path path;
     private final int largest;
     private final Parser<T> parser;
@@ -43,6 +48,27 @@ final class WatchedFile<T> {
         return content;
     }
 
+    /**
+     * The same, or nothing where it was written to just now: then it may be half of what it is going to say.
+     *
+     * @throws IOException as {@link #current}
+     */
+    synchronized Optional<T> settled(Instant when) throws IOException {
+        var now = stamp();
+        if (content == null || !now.equals(stamp)) {
+            if (!now.isQuiet(when)) {
+                return Optional.empty();
+            }
+            var next = parser.parse(read());
+            if (!now.equals(stamp())) {
+                return Optional.empty();
+            }
+            content = next;
+            stamp = now;
+        }
+        return Optional.of(content);
+    }
+
     private Stamp stamp() throws IOException {
         try {
             var attributes = Files.readAttributes(path, BasicFileAttributes.class);
@@ -74,5 +100,9 @@ final class WatchedFile<T> {
     }
 
     private record Stamp(
-            long size, FileTime modified, @Nullable Object inode) {}
+            long size, FileTime modified, @Nullable Object inode) {
+        boolean isQuiet(Instant when) {
+            return Duration.between(modified.toInstant(), when).abs().compareTo(QUIET) >= 0;
+        }
+    }
 }

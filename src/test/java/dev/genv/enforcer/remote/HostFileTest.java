@@ -8,6 +8,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,29 +20,88 @@ class HostFileTest {
     Path directory;
 
     private Path path;
+    private Instant now;
 
     @BeforeEach
     void begin() throws IOException {
         path = Files.writeString(directory.resolve("hosts"), "gpu-1\n");
+        now = Instant.now().plus(Duration.ofHours(1));
     }
 
     @Test
     void isReadAgainWhenItChanges() throws Exception {
-        var file = new HostFile(path);
+        var file = file(path);
         assertThat(file.current()).hasToString("[gpu-1]");
         assertThat(file.current()).isSameAs(file.current());
 
         Files.writeString(path, "gpu-1\ngpu-2\n");
         assertThat(file.current()).hasToString("[gpu-1, gpu-2]");
 
-        Files.writeString(path, "");
-        assertThat(file.current()).isEmpty();
+    }
+
+    @Test
+    void oneThatIsBeingWrittenIsLeftAloneUntilItIsDone() throws Exception {
+        var file = file(path);
+        write("gpu-1\ngpu-2", Duration.ofMillis(1_999));
+        assertThat(file.current()).hasToString("[gpu-1]");
+        write("-", Duration.ZERO);
+        assertThat(file.current()).hasToString("[gpu-1]");
+        assertThat(file.problem()).isEmpty();
+
+        write("gpu-1\ngpu-23\n", Duration.ofSeconds(2));
+        assertThat(file.current()).hasToString("[gpu-1, gpu-23]");
         assertThat(file.problem()).isEmpty();
     }
 
     @Test
+    void oneThatWasSpoiltIsLeftAloneWhileItIsMendedToo() throws Exception {
+        var file = file(path);
+        write("-", Duration.ofSeconds(2));
+        assertThat(file.current()).hasToString("[gpu-1]");
+        assertThat(file.problem()).isPresent();
+
+        write("gpu-", Duration.ZERO);
+        assertThat(file.current()).hasToString("[gpu-1]");
+        assertThat(file.problem()).as("of what was read last").isPresent();
+    }
+
+    @Test
+    void oneFromTheFutureIsTakenAsItIs() throws Exception {
+        var file = file(path);
+        write("gpu-2\n", Duration.ofHours(-1));
+
+        assertThat(file.current()).hasToString("[gpu-2]");
+    }
+
+    @Test
+    void oneThatNamesNoHostAnyLongerIsSpoilt() throws Exception {
+        var file = file(path);
+        Files.writeString(path, "# none\n");
+
+        for (var i = 0; i < 2; i++) {
+            assertThat(file.current()).hasToString("[gpu-1]");
+            assertThat(file.problem())
+                    .hasValue(path + " cannot be used, and the hosts stay as they were: it names no host");
+        }
+        Files.writeString(path, "gpu-2\n");
+        assertThat(file.current()).hasToString("[gpu-2]");
+        assertThat(file.problem()).isEmpty();
+    }
+
+    @Test
+    void oneThatNamedNoHostFromTheStartIsFine() throws Exception {
+        Files.writeString(path, "");
+        var file = file(path);
+        assertThat(file.current()).isEmpty();
+        assertThat(file.problem()).isEmpty();
+
+        Files.writeString(path, "gpu-2\n");
+        assertThat(file.current()).hasToString("[gpu-2]");
+    }
+
+    @Test
     void oneOfTheSameSizeInItsPlaceIsAnotherOne() throws Exception {
-        var file = new HostFile(path);
+        var file = file(path);
         var other = Files.writeString(directory.resolve("other"), "gpu-9\n");
         Files.setLastModifiedTime(other, Files.getLastModifiedTime(path));
 
@@ -51,7 +113,7 @@ class HostFileTest {
     @Test
     void aLinkIsFollowedAsKubernetesMakesThem() throws Exception {
         var link = Files.createSymbolicLink(directory.resolve("link"), path);
-        var file = new HostFile(link);
+        var file = file(link);
         var next = Files.writeString(directory.resolve("next"), "gpu-2\n");
 
         Files.delete(link);
@@ -62,7 +124,7 @@ class HostFileTest {
 
     @Test
     void aSpoiltOneLeavesTheHostsAsTheyWere() throws Exception {
-        var file = new HostFile(path);
+        var file = file(path);
         Files.writeString(path, "gpu-2\n-x\n");
 
         assertThat(file.current()).hasToString("[gpu-1]");
@@ -76,7 +138,7 @@ class HostFileTest {
 
     @Test
     void oneThatIsGoneLeavesTheHostsAsTheyWere() throws Exception {
-        var file = new HostFile(path);
+        var file = file(path);
         Files.delete(path);
 
         assertThat(file.current()).hasToString("[gpu-1]");
@@ -107,5 +169,14 @@ class HostFileTest {
         assertThatThrownBy(() -> new HostFile(path))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageStartingWith("line 1: ");
+    }
+
+    private HostFile file(Path place) {
+        return new HostFile(place, () -> now);
+    }
+
+    private void write(String text, Duration ago) throws IOException {
+        Files.writeString(path, text);
+        Files.setLastModifiedTime(path, FileTime.from(now.minus(ago)));
     }
 }
