@@ -80,8 +80,8 @@ final class Connection implements Exchange, AutoCloseable {
             }
             return made;
         } catch (UnreachableException e) {
-            backOff.failed(e);
-            throw e;
+            // Without what led to it, which holds all that the host said, and would be kept as long as the host is away.
+            throw failed(e.code(), String.valueOf(e.getMessage()));
         }
     }
 

@@ -2,8 +2,10 @@ package dev.genv.enforcer.remote;
 
 import static dev.genv.enforcer.remote.Refusal.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.UnreachableException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -161,6 +163,15 @@ class UnfriendlyServerTest {
         });
 
         assertBounded(() -> assertRefused(connection(), "connection_lost"));
+    }
+
+    @Test
+    void nothingOfWhatItSaidIsKept() throws Exception {
+        serve(client -> forever(client.getOutputStream(), "\u0001\u0002\u0003"));
+
+        assertThatThrownBy(() -> connection().run(Fleet.request("true")))
+                .isInstanceOf(UnreachableException.class)
+                .hasNoCause();
     }
 
     @Test
