@@ -4,8 +4,11 @@ import java.net.InetAddress;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -16,10 +19,15 @@ import java.util.concurrent.TimeoutException;
  * thread that asks, and two names that nobody answers for would keep all the carriers of virtual threads on a small machine.
  */
 final class Lookup {
-    private static final int MOST_THREADS = 16;
+    private static final int MOST_THREADS = 64;
+    private static final int MOST_REMEMBERED = 10_000;
+
+    private static final String TOO_LATE = "nobody said its address in time";
 
     private final Names names;
     private final ExecutorService threads;
+    private final Map<String, Question> open = new ConcurrentHashMap<>();
+    private final Map<String, List<InetAddress>> last = new ConcurrentHashMap<>();
 
     Lookup() {
         this(InetAddress::getAllByName);
@@ -58,17 +66,68 @@ final class Lookup {
         }
     }
 
+    /** Where nobody says it soon, an address that it had before is the better guess: whose it is, its key will tell. */
     private List<InetAddress> ask(String host, Deadline deadline)
             throws UnknownHostException, SocketTimeoutException, InterruptedException {
-        var asked = threads.submit(() -> List.of(names.addresses(host)));
+        var before = last.get(host);
+        var patience = before == null ? deadline.millis() : Math.ceilDiv(deadline.millis(), 3);
         try {
-            return asked.get(deadline.millis(), TimeUnit.MILLISECONDS);
+            return question(host, deadline).answer.get(patience, TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            throw (SocketTimeoutException) new SocketTimeoutException("nobody said its address in time").initCause(e);
+            if (before != null) {
+                return before;
+            }
+            throw (SocketTimeoutException) new SocketTimeoutException(TOO_LATE).initCause(e);
         } catch (ExecutionException e) {
+            if (e.getCause() instanceof SocketTimeoutException late) {
+                throw late;
+            }
             throw (UnknownHostException) new UnknownHostException(host).initCause(e.getCause());
-        } finally {
-            asked.cancel(false); // one that waits for its turn need not have it
+        }
+    }
+
+    private Question question(String host, Deadline deadline) {
+        return open.compute(host, (name, asked) -> {
+            var question = asked == null ? new Question(name, deadline) : asked;
+            if (asked == null) {
+                threads.execute(question.answer);
+            } else if (deadline.nanoTime() - question.latest.nanoTime() > 0) {
+                question.latest = deadline;
+            }
+            return question;
+        });
+    }
+
+    private void remember(String name, List<InetAddress> found) {
+        if (last.size() >= MOST_REMEMBERED) {
+            last.clear();
+        }
+        last.put(name, found);
+    }
+
+    /** Asked once, however many wait for it, and not at all where none of them waits any longer when its turn comes. */
+    private final class Question {
+        private final FutureTask<List<InetAddress>> answer;
+        private volatile Deadline latest;
+
+        Question(String name, Deadline deadline) {
+            this.latest = deadline;
+            this.answer = new FutureTask<>(() -> {
+                try {
+                    return find(name);
+                } finally {
+                    open.remove(name);
+                }
+            });
+        }
+
+        private List<InetAddress> find(String name) throws UnknownHostException, SocketTimeoutException {
+            if (latest.left().isZero()) {
+                throw new SocketTimeoutException(TOO_LATE);
+            }
+            var found = List.of(names.addresses(name));
+            remember(name, found);
+            return found;
         }
     }
 }
