@@ -126,9 +126,11 @@ class UnfriendlyServerTest {
     @Test
     void oneThatTalksWithoutEnd() throws Exception {
         serve(client -> forever(client.getOutputStream(), "Welcome to this host\r\n"));
+        fleet.known("");
+        var patient = fleet.connect(fleet.access(Fleet.PATIENCE), "127.0.0.5:" + server.getLocalPort());
 
-        assertBounded(() -> assertRefused(connection(), "connection_lost")
-                .isEqualTo("the connection was lost before the login: it says too much that nobody asked for"));
+        assertRefused(patient, "connection_lost")
+                .isEqualTo("the connection was lost before the login: it says too much that nobody asked for");
     }
 
     @Test
