@@ -3,6 +3,8 @@ package dev.genv.enforcer.remote;
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.remote.Answer.Broken;
 import dev.genv.enforcer.remote.Link.NotOpenedException;
+import java.time.Duration;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -13,18 +15,31 @@ import org.jspecify.annotations.Nullable;
 final class Connection implements Exchange, AutoCloseable {
     private final Dial dial;
     private final BackOff backOff;
+    private final Duration timeout;
     private final ReentrantLock turn = new ReentrantLock();
     private volatile @Nullable Link link;
     private volatile boolean closed;
 
-    Connection(Dial dial, BackOff backOff) {
+    /**
+     * Prepares it.
+     *
+     * @param timeout how long everything may take that comes before a command
+     */
+    Connection(Dial dial, BackOff backOff, Duration timeout) {
         this.dial = dial;
         this.backOff = backOff;
+        this.timeout = timeout;
     }
 
     /** Logs in on the host. */
     interface Dial {
-        Link connect() throws UnreachableException, InterruptedException;
+        /**
+         * Does so.
+         *
+         * @param begin by when it is to begin
+         * @throws TimeoutException where too many others were connected to until then
+         */
+        Link connect(Deadline begin) throws UnreachableException, TimeoutException, InterruptedException;
     }
 
     @Override
@@ -35,7 +50,7 @@ final class Connection implements Exchange, AutoCloseable {
                 throw new UnreachableException("connection_lost", "it was closed on this side");
             }
             backOff.check();
-            var answer = answer(request);
+            var answer = answer(request, Deadline.in(timeout));
             judge(answer.broken());
             return answer;
         } finally {
@@ -43,7 +58,7 @@ final class Connection implements Exchange, AutoCloseable {
         }
     }
 
-    private Answer answer(Request request) throws UnreachableException, InterruptedException {
+    private Answer answer(Request request, Deadline deadline) throws UnreachableException, InterruptedException {
         var kept = link;
         if (kept != null && kept.chatter().isTooMuch()) {
             kept.close();
@@ -61,24 +76,31 @@ final class Connection implements Exchange, AutoCloseable {
             }
         }
         try {
-            return connect().run(request);
+            var made = connect(deadline);
+            if (deadline.left().isZero()) {
+                throw new UnreachableException(
+                        "connect_timeout", "it was connected to too late for this command, but in time for the next one");
+            }
+            return made.run(request);
         } catch (NotOpenedException e) {
             throw failed(e);
         }
     }
 
-    private Link connect() throws UnreachableException, InterruptedException {
+    private Link connect(Deadline deadline) throws UnreachableException, InterruptedException {
         var former = link;
         if (former != null) {
             former.close(); // what it went by way of may still be up
         }
         try {
-            var made = dial.connect();
+            var made = dial.connect(deadline);
             link = made;
             if (closed) {
                 made.close();
             }
             return made;
+        } catch (TimeoutException _) { // which is not the fault of the host
+            throw new UnreachableException("connect_timeout", "too many other hosts were being connected to");
         } catch (UnreachableException e) {
             // Without what led to it, which holds all that the host said, and would be kept as long as the host is away.
             throw failed(e.code(), String.valueOf(e.getMessage()));

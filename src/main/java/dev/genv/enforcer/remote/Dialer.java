@@ -17,6 +17,9 @@ import java.util.concurrent.TimeoutException;
 final class Dialer {
     private static final int KEEP_ALIVE_MILLIS = 15_000;
     private static final int MOST_UNANSWERED = 2;
+    private static final Duration LONGEST_TURN = Duration.ofSeconds(1);
+    private static final int MOST_AT_ONCE =
+            Math.max(64, 32 * Runtime.getRuntime().availableProcessors());
 
     @SuppressWarnings("JdkObsolete") // JSch wants one
     private static final Hashtable<String, String> TERMS = new Hashtable<>(Map.ofEntries(
@@ -35,6 +38,7 @@ final class Dialer {
     private final KeyFiles keyFiles;
     private final Lookup lookup;
     private final Duration timeout;
+    private final Turns turns = new Turns(MOST_AT_ONCE, LONGEST_TURN);
 
     Dialer(KeyFiles keyFiles, Lookup lookup, Duration timeout) {
         this.keyFiles = keyFiles;
@@ -45,9 +49,17 @@ final class Dialer {
     /**
      * Logs in on the last hop, by way of those before.
      *
+     * @param begin by when it is to begin, from when on it has all of its time
+     * @throws TimeoutException where too many others were connected to until then
      * @throws UnreachableException where that fails, or is not done in time
      */
-    Link connect(List<Hop> hops) throws UnreachableException, InterruptedException {
+    Link connect(List<Hop> hops, Deadline begin) throws UnreachableException, TimeoutException, InterruptedException {
+        try (var _ = turns.take(begin)) {
+            return connect(hops);
+        }
+    }
+
+    private Link connect(List<Hop> hops) throws UnreachableException, InterruptedException {
         var lifeline = new Lifeline();
         var deadline = Deadline.in(timeout);
         try {

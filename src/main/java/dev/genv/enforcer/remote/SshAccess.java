@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongSupplier;
@@ -17,6 +18,7 @@ final class SshAccess {
 
     private final Routes routes;
     private final Dialer dialer;
+    private final Duration timeout;
     private final LongSupplier nanoTime;
     private final RandomGenerator random;
 
@@ -38,6 +40,7 @@ final class SshAccess {
         var home = System.getProperty("user.home", "/");
         this.routes = new Routes(settings, config(settings.sshConfig()), System.getProperty("user.name", "root"), home);
         this.dialer = new Dialer(keyFiles, lookup, settings.timeout());
+        this.timeout = settings.timeout();
         this.nanoTime = nanoTime;
         this.random = random;
         try {
@@ -49,7 +52,8 @@ final class SshAccess {
 
     /** A connection to a host, which is made when it is needed. */
     Connection connection(HostAddress address) {
-        return new Connection(() -> dialer.connect(route(address)), new BackOff(nanoTime, random));
+        return new Connection(
+                begin -> dialer.connect(route(address), begin), new BackOff(nanoTime, random), timeout);
     }
 
     private List<Hop> route(HostAddress address) throws UnreachableException {
