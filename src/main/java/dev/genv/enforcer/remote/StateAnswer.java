@@ -36,8 +36,8 @@ final class StateAnswer {
         if (frames.find("folder").isPresent()) {
             state = state.with(new Problem(
                     "state_folder_unusable",
-                    "%s/%s cannot be made or used, and without it genv's lock cannot be taken safely. The state is read without it; nothing can be detached"
-                            .formatted(path, ShellAgent.FOLDER)));
+                    "no folder of our own can be made in %s, and without it genv's lock cannot be taken safely. The state is read without it; nothing can be detached"
+                            .formatted(path)));
         }
         var trouble = LockAnswer.trouble(frames, nonce);
         return trouble.isEmpty()

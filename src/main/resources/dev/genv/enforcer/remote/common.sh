@@ -75,7 +75,7 @@ begin() { # sets the programs, and when all must be over; fails where one of the
   case $(command -v printf) in
     */*) # its arguments, and so the word of this request, could be seen by everybody
       say lacks printf of its own
-      lacking=printf
+      lacking='printf'
       ;;
   esac
   need base64 && base64=$found
@@ -86,6 +86,7 @@ begin() { # sets the programs, and when all must be over; fails where one of the
   need head && head=$found
   need ln && ln=$found
   need mkdir && mkdir=$found
+  need mktemp && mktemp=$found
   need mv && mv=$found
   need readlink && readlink=$found
   need rm && rm=$found

@@ -18,20 +18,52 @@ enter() { # goes into the state directory; sets $directory, what tells it from e
   return 1
 }
 
-own_folder() { # goes into the folder that is ours alone, and takes away what others put there
-  for _ in 1 2 3; do
-    [ -e "$OWN" ] || "$mkdir" -m 700 "$OWN" 2>/dev/null
-    if ! [ -L "$OWN" ] && [ -d "$OWN" ] && cd -P "$OWN" 2>/dev/null; then
-      # Nobody else can make a folder of ours in there; he could only have put a link in its place, to one elsewhere.
-      # shellcheck disable=SC2046
-      set -- $("$stat" -c '%u %a %d:%i' . .. 2>/dev/null)
-      [ "${1-} ${2-} ${6-}" != "$uid 700 $directory" ] || return 0
-      set -- "$directory"
-      enter && [ "$directory" = "$1" ] || return 1
+own_folder() { # goes into a folder that is ours alone: the usual one, or one for now where others play with that
+  clear_away || return 1
+  for own in "$OWN" '' '' ''; do
+    if [ -z "$own" ]; then
+      own=$("$mktemp" -d "$OWN.XXXXXXXXXXXX" 2>/dev/null) || return 1
+    elif ! [ -e "$own" ]; then
+      "$mkdir" -m 700 "$own" 2>/dev/null
     fi
-    "$rm" -f "$OWN" 2>/dev/null || "$rmdir" "$OWN" 2>/dev/null || "$mv" -T "$OWN" "$OWN-not-ours-$$" 2>/dev/null
+    if enter_own; then
+      return 0
+    fi
+    enter || return 1
+    [ "$own" = "$OWN" ] || "$rmdir" "$own" 2>/dev/null
   done
   return 1
+}
+
+enter_own() { # whether it could go into $own, and that is ours
+  if [ -L "$own" ] || ! [ -d "$own" ] || ! cd -P "$own" 2>/dev/null; then
+    return 1
+  fi
+  # Nobody else can make a folder of ours in there, or move one there; he could have put a link to another in its place.
+  # shellcheck disable=SC2046
+  set -- $("$stat" -c '%u %a %d:%i' . .. 2>/dev/null)
+  [ "${1-} ${2-} ${6-}" = "$uid 700 $directory" ]
+}
+
+leave_own() { # empty, so that everybody can remove it who has given it another name meanwhile
+  "$rm" -f lock new
+  if [ "$own" != "$OWN" ]; then
+    cd -P .. && "$rmdir" "$own" 2>/dev/null
+  fi
+}
+
+clear_away() { # what commands left that were broken off; fails where that led away from here
+  count=0
+  for own in "$OWN".????????????; do
+    count=$((count + 1))
+    if [ $count -gt 8 ] || ! [ -e "$own" ]; then
+      continue
+    elif enter_own; then
+      leave_own
+    else
+      enter || return 1
+    fi
+  done
 }
 
 link_lock() { # in our folder, where nobody can exchange it: gives genv's lock another name; fails where there is none
@@ -100,6 +132,7 @@ hold() { # COMMAND: the same, for the lock file at descriptor 9
     0) ;;
     1)
       lock="timeout $waited"
+      holders "$("$stat" -c %i - <&9)"
       return
       ;;
     *)
@@ -108,12 +141,16 @@ hold() { # COMMAND: the same, for the lock file at descriptor 9
       ;;
   esac
   lock=replaced
-  # shellcheck disable=SC2046
-  set -- "$1" $("$stat" -c %d:%i lock ../genv.lock 2>/dev/null)
-  if [ $# -eq 3 ] && [ "$2" = "$3" ]; then
+  if in_place; then
     lock=held
     "$1"
   fi
+}
+
+in_place() { # whether what was locked still is what others lock
+  # shellcheck disable=SC2046
+  set -- $("$stat" -c %d:%i - ../genv.lock <&9 2>/dev/null)
+  [ $# -eq 2 ] && [ "$1" = "$2" ]
 }
 
 holders() { # INODE: sets $pids to those that hold the lock of this file

@@ -58,7 +58,7 @@ other_enforcer() { # an enforcer on the machine itself holds a file of its own, 
 
 contents() { # in the directory, or in our folder in it
   if [ -n "$ours" ]; then files=..; else files=.; fi
-  lock=unlocked
+  lock=unlocked pids=''
   if [ -n "$ours" ]; then
     allow "$LOCK_WAIT" 28
     under_lock sight
@@ -68,12 +68,11 @@ contents() { # in the directory, or in our folder in it
       ! [ -e ../genv.lock ] || lock=unlocked
     fi
   fi
-  pids=
-  case $lock in timeout*) holders "$("$stat" -c %i lock)" ;; esac
   say lock "$lock"
   # shellcheck disable=SC2086
   blob holders $pids "$(told "$pids")"
   case $lock in held | none) ;; *) unlocked ;; esac
+  [ -z "$ours" ] || leave_own
   blob envs "$envs" "$envs_content"
   blob devices "$devices" "$devices_content"
   case $envs in 'present '*) alive ;; esac

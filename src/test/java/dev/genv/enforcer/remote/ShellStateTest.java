@@ -21,7 +21,9 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -77,11 +79,9 @@ class ShellStateTest {
     @Test
     void isReadUnderGenvsLock() throws Exception {
         assertFine(look());
-        assertThat(Files.isSameFile(own.resolve("lock"), lock)).isTrue();
-        assertThat(Files.getPosixFilePermissions(own)).isEqualTo(PosixFilePermissions.fromString("rwx------"));
-        var written = Files.getLastModifiedTime(own);
+        assertOurs();
         assertFine(look());
-        assertThat(Files.getLastModifiedTime(own)).isEqualTo(written);
+        assertOurs();
     }
 
     @Test
@@ -90,11 +90,10 @@ class ShellStateTest {
         Files.delete(lock);
         Files.createFile(lock);
         assertFine(look());
-        assertThat(Files.isSameFile(own.resolve("lock"), lock)).isTrue();
         Files.delete(lock);
         assertFine(look());
         assertThat(lock).doesNotExist();
-        assertThat(own.resolve("lock")).doesNotExist();
+        assertOurs();
     }
 
     @Test
@@ -269,28 +268,81 @@ class ShellStateTest {
 
     /** Everybody may write there: he can be the first to take our name, but cannot put himself in our place. */
     @Test
-    void whatStandsInThePlaceOfOurFolderIsTakenAway() throws Exception {
+    void whatStandsInThePlaceOfOurFolderIsLeftAlone() throws Exception {
         var others = Files.createDirectory(folder.resolve("others"));
         Files.setPosixFilePermissions(others, PosixFilePermissions.fromString("rwx------"));
         Files.createFile(own);
         assertFine(look());
-        assertOurs();
-        Files.delete(own.resolve("lock"));
+        assertThat(own).isEmptyFile();
         Files.delete(own);
         Files.createSymbolicLink(own, others);
         assertFine(look());
-        assertOurs();
         assertThat(others).isEmptyDirectory();
+        Files.delete(own);
+        Files.createSymbolicLink(own, folder.resolve("nowhere"));
+        assertFine(look());
+        Files.delete(own);
+        Files.createDirectory(own);
         Files.setPosixFilePermissions(own, PosixFilePermissions.fromString("rwxrwxrwx"));
         assertFine(look());
+        assertThat(own).isEmptyDirectory();
+        assertNothingIsLeft();
+    }
+
+    /** What was begun and broken off. */
+    @Test
+    void whatWasLeftBehindIsTakenAway() throws Exception {
+        var mode = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+        var former = Files.createDirectory(own.resolveSibling(ShellAgent.FOLDER + ".abcdefghijkl"), mode);
+        Files.createLink(former.resolve("lock"), lock);
+        Files.createFile(former.resolve("new"));
+        var others = Files.createDirectory(own.resolveSibling(ShellAgent.FOLDER + ".others78901"), mode);
+        Files.createFile(others.resolve("lock"));
+        Files.setPosixFilePermissions(others, PosixFilePermissions.fromString("rwxr-xr-x"));
+        var elsewhere = Files.createDirectory(folder.resolve("elsewhere"), mode);
+        Files.createFile(elsewhere.resolve("lock"));
+        var link = Files.createSymbolicLink(own.resolveSibling(ShellAgent.FOLDER + ".link56789012"), elsewhere);
+        assertFine(look());
+        assertThat(former).doesNotExist();
+        assertThat(others.resolve("lock")).exists();
+        assertThat(elsewhere.resolve("lock")).exists();
+        assertThat(link).isSymbolicLink();
         assertOurs();
-        assertThat(machine.state).isDirectoryContaining("glob:**" + ShellAgent.FOLDER + "-not-ours-*");
+    }
+
+    /** Nobody but us can remove a folder of ours that is not empty. */
+    @Test
+    void whoTakesOurFolderAwayAgainAndAgainGainsNothing() throws Exception {
+        var mover = Thread.ofPlatform().start(() -> {
+            for (var i = 0; !Thread.currentThread().isInterrupted(); i++) {
+                own.toFile().renameTo(machine.state.resolve("moved" + i).toFile());
+                LockSupport.parkNanos(100_000);
+            }
+        });
+        try {
+            for (var i = 0; i < 5; i++) {
+                assertFine(look());
+            }
+        } finally {
+            mover.interrupt();
+            mover.join();
+        }
+        try (var moved = Files.newDirectoryStream(machine.state, "moved*")) {
+            assertThat(StreamSupport.stream(moved.spliterator(), false).toList()).isNotEmpty().allSatisfy(each -> assertThat(each).isEmptyDirectory());
+        }
+        assertNothingIsLeft();
+    }
+
+    private void assertNothingIsLeft() throws IOException {
+        try (var left = Files.newDirectoryStream(machine.state, ShellAgent.FOLDER + ".*")) {
+            assertThat(left).isEmpty();
+        }
     }
 
     private void assertOurs() throws IOException {
         assertThat(Files.isDirectory(own, LinkOption.NOFOLLOW_LINKS)).isTrue();
         assertThat(Files.getPosixFilePermissions(own)).isEqualTo(PosixFilePermissions.fromString("rwx------"));
-        assertThat(Files.isSameFile(own.resolve("lock"), lock)).isTrue();
+        assertThat(own).isEmptyDirectory();
     }
 
     @Test
@@ -300,7 +352,8 @@ class ShellStateTest {
         Files.setAttribute(own, "unix:uid", 65534);
         Files.createFile(own.resolve("lock"));
         assertFine(look());
-        assertOurs();
+        assertThat(own.resolve("lock")).exists();
+        assertNothingIsLeft();
     }
 
     @Test
