@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.observation.Evasion;
 import dev.genv.enforcer.policy.Action;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +20,8 @@ final class Deeds implements Shell.Message {
     private static final Script ACT =
             new Script(List.of("common.sh", "lock.sh", "lease.sh", "memory.sh", "state.sh", "act.sh"));
     private static final int MOST_ROUNDS = 5;
+    /** Of what breaks an answer off, what shows that the shell is there no longer. */
+    private static final Set<String> ENDED = Set.of("killed", "no_exit_code");
 
     private final Seen seen;
     private final String service;
@@ -125,7 +128,7 @@ final class Deeds implements Shell.Message {
         if (frames.hasNone("me") && said.answer().broken() == null) {
             throw said.failure(); // it ended before it began, for want of sudo, say
         }
-        giveUp(String.valueOf(said.failure().getMessage()));
+        giveUp(String.valueOf(said.failure().getMessage()), frames, said.answer());
     }
 
     private void hear(Frame frame, String nonce) throws UnreachableException {
@@ -147,6 +150,33 @@ final class Deeds implements Shell.Message {
         } else {
             prepare(asked);
         }
+    }
+
+    private void giveUp(String why, Frames frames, Answer answer) throws UnreachableException {
+        if (hasEnded(answer)) {
+            var begun = new HashSet<String>();
+            for (var frame : frames.every("begun")) {
+                begun.add(frame.at(0));
+            }
+            var result = Result.failed(why + "; it was not begun");
+            terminations.forEach((number, termination) -> {
+                if (!begun.contains(Integer.toString(number))) {
+                    tell(termination.action(), result);
+                }
+            });
+            if (!begun.contains("detach")) {
+                List.copyOf(open).stream()
+                        .filter(Action.Detach.class::isInstance)
+                        .forEach(action -> tell(action, result));
+            }
+        }
+        giveUp(why);
+    }
+
+    /** Whether nothing can have been begun there that was not told. While a host cannot be heard, it may go on. */
+    private static boolean hasEnded(Answer answer) {
+        var broken = answer.broken();
+        return broken == null || ENDED.contains(broken.code());
     }
 
     private void giveUp(String why) {

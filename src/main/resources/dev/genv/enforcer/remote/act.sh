@@ -120,6 +120,9 @@ judge() { # by what it answered
     blob result "$number" changed "$said_there"
   elif [ -n "$files" ] && is_protected; then
     say result "$number" protected
+  # Of what was never begun, whoever hears nothing more can be sure.
+  elif ! say begun "$number"; then
+    return
   elif ! is_there; then
     say result "$number" gone
   # From here on nothing else is run: a shell has no handle of a process, and its pid could pass to another.
@@ -153,7 +156,7 @@ detach() { # SHA256 BASE64: puts this in the place of devices.json, if that stil
       (umask 0 && : >lock) 2>/dev/null && "$ln" -T lock ../genv.lock 2>/dev/null
       under_lock exchange
     fi
-    case $lock in timeout*) holders "$("$stat" -c %i lock)" ;; esac
+    leave_own
   fi
   say lock "$lock"
   # shellcheck disable=SC2086
@@ -185,9 +188,8 @@ exchange() { # genv's lock is held, and we are in our folder
   fi
   outcome=restless
   # As late as can be: what others write without the lock must not be lost.
-  # shellcheck disable=SC2046
-  set -- $("$stat" -c %d:%i lock ../genv.lock 2>/dev/null)
-  if [ "$stamp" = "$(stamp_of devices.json)" ] && [ "${1-}" = "${2-}" ] && "$mv" -f -T new ../devices.json 2>/dev/null; then
+  if [ "$stamp" = "$(stamp_of devices.json)" ] && in_place && say begun detach &&
+    "$mv" -f -T new ../devices.json 2>/dev/null; then
     outcome='done'
     "$sync" .. 2>/dev/null
   fi
