@@ -212,9 +212,7 @@ final class Deeds implements Shell.Message {
                 "DEADLINE",
                 Long.toString(deadline),
                 "BOOT_ID",
-                seen.boot(),
-                "PROTECTED_NAMES",
-                seen.protection().names());
+                seen.boot());
     }
 
     @Override

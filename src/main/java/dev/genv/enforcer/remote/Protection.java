@@ -28,10 +28,9 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
      * A program that is protected.
      *
      * @param file what tells it from every other file; null where that cannot be told
-     * @param name what it is called where it lies; empty where it has several names there
      * @param uid of which user it is protected besides root
      */
-    record Program(ProtectedExecutable asked, @Nullable String file, String name, long uid) {
+    record Program(ProtectedExecutable asked, @Nullable String file, long uid) {
         /** Whether it is protected when a process of this real uid runs it; one that is not known may be any. */
         boolean appliesTo(@Nullable Long user) {
             return asked.isEverybodys() || user == null || user == 0 || user == uid;
@@ -62,9 +61,9 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
                 case "untrusted" -> problems.add(program.unusable(frame.from(2)));
                 case "unexamined" -> {
                     problems.add(program.unexamined(frame.from(2)));
-                    programs.add(new Program(program, null, "", uid));
+                    programs.add(new Program(program, null, uid));
                 }
-                default -> programs.add(new Program(program, frame.at(1), name(frame), uid));
+                default -> programs.add(new Program(program, frame.at(1), uid));
             }
         }
         return new Protection(
@@ -116,18 +115,5 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
                 .filter(each -> each.appliesTo(uid))
                 .flatMap(each -> Stream.ofNullable(each.file()))
                 .collect(Collectors.joining(" "));
-    }
-
-    /** By which names a process can be told from all of them; empty where that cannot be done by name. */
-    String names() {
-        if (programs.stream()
-                .anyMatch(each -> each.file() != null && each.name().isEmpty())) {
-            return "";
-        }
-        return programs.stream().map(Program::name).collect(Collectors.joining("/", "/", "/"));
-    }
-
-    private static String name(Frame frame) throws UnreachableException {
-        return frame.at(2).equals("1") ? frame.from(3) : "";
     }
 }

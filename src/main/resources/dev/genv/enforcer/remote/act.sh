@@ -5,7 +5,6 @@ act() {
   begin || return
   me
   read -r boot <"$PROC/sys/kernel/random/boot_id"
-  names=$PROTECTED_NAMES
   lease
   [ -n "$leased" ] || deeds
 }
@@ -28,7 +27,7 @@ fi
 status "$task" >/dev/null
 printf "after %s\n" "$state"
 program
-[ $known$same = yesno ] || file
+[ -z "$protects" ] || file
 printf "program %s %s\n" "$known" "${exe-other}"'
 
 terminate() { # NUMBER PID START UID SIGNAL FILES ENVIRON: asks a process to end, if it still is who it was
@@ -46,7 +45,7 @@ terminate() { # NUMBER PID START UID SIGNAL FILES ENVIRON: asks a process to end
     # Nothing but numbers and base64 comes out of it.
     answer=$(printf '%s\n' "$NONCE" |
       "$timeout" -s KILL "$seconds" "$SH" -c "$recall$who" who \
-        "$PROC" "$names" "$head" "$grep" "$tail" "$stat" "$readlink" "$base64" "$pid" 2>/dev/null)
+        "$PROC" "$files" "$head" "$grep" "$tail" "$stat" "$readlink" "$base64" "$pid" 2>/dev/null)
     judge
   fi
 }

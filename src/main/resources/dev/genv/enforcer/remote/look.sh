@@ -59,7 +59,7 @@ trusted() { # OWNERS PATH: goes there as the kernel does; sets $place and $file,
   set -- "$@" "$place"
   kinds="${kinds}file "
   why='something on the way to it cannot be looked at'
-  facts=$("$stat" -c '%u %a %d:%i %h' -- "$@" 2>/dev/null) || return 1
+  facts=$("$stat" -c '%u %a %d:%i' -- "$@" 2>/dev/null) || return 1
   fault=untrusted
   for path; do
     kind=${kinds%% *} kinds=${kinds#* } fact=${facts%%"$newline"*} facts=${facts#*"$newline"}
@@ -86,22 +86,19 @@ trusted() { # OWNERS PATH: goes there as the kernel does; sets $place and $file,
   [ -f "$place" ]
 }
 
-programs() { # PATHS...: which files the protected programs are; sets $names to what they are called
-  number=0 names='' several=''
+programs() { # PATHS...: which files the protected programs are; sets $protects if there are any
+  number=0 protects=''
   for program; do
     if ! [ -e "$program" ]; then
       say program $number absent
     elif trusted 0 "$program"; then
-      say program $number "$file" "${place##*/}"
-      names=$names${place##*/}/
-      [ "${file#* }" = 1 ] || several=1
+      say program $number "$file"
+      protects=yes
     else
       say program $number "$fault" "$why"
     fi
     number=$((number + 1))
   done
-  # By its name alone a process can be told from them only as long as each has but one.
-  if [ -n "$several" ]; then names=; elif [ -z "$names" ]; then names=/; fi
 }
 
 gpus() {

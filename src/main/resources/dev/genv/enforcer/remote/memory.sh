@@ -7,7 +7,7 @@
 # shellcheck disable=SC2016
 recall='
 read -r nonce
-proc=$1 names=$2 head=$3 grep=$4 tail=$5 stat=$6 readlink=$7 base64=$8
+proc=$1 protects=$2 head=$3 grep=$4 tail=$5 stat=$6 readlink=$7 base64=$8
 shift 8
 status() { # FOLDER: prints what its stat says; sets $state to what follows the name in it
   state=
@@ -38,12 +38,8 @@ denied() {
   case $( { : <"$task/environ"; } 2>&1) in *"Permission denied"*) return 0 ;; esac
   return 1
 }
-program() { # sets $known, and $same if its name is one of those that are looked for
-  target=$("$readlink" "$task/exe") && known=yes || known=no
-  case "/$names/" in
-    *"/${target##*/}/"* | "//") same=yes ;;
-    *) same=no ;;
-  esac
+program() { # sets $known
+  "$readlink" "$task/exe" >/dev/null && known=yes || known=no
 }
 file() { # sets $exe, what tells the file that it runs from every other
   exe=$("$stat" --cached=always -L -c %d:%i "$task/exe" || "$stat" -L -c %d:%i "$task/exe") || exe=none
@@ -60,13 +56,11 @@ for pid; do
   environ || { denied && printf "@%s denied %s\n" "$nonce" "$pid"; }
   printf "\n@%s after %s\n" "$nonce" "$pid"
   status "$task"
-  if [ "$names" != / ]; then
+  if [ -n "$protects" ]; then
     program
     printf "@%s name %s %s\n" "$nonce" "$pid" "$known"
-    if [ $known$same != yesno ]; then
-      file
-      printf "@%s exe %s %s\n" "$nonce" "$pid" "$exe"
-    fi
+    file
+    printf "@%s exe %s %s\n" "$nonce" "$pid" "$exe"
   fi
   printf "@%s read %s\n" "$nonce" "$pid"
 done'
@@ -99,7 +93,7 @@ bounded() { # WORD SCRIPT ARGUMENTS...: says what the script said within $second
 }
 
 recollect() { # PIDS...: what lies in the memory of each
-  bounded memory "$recall$memory" "$PROC" "$names" "$head" "$grep" "$tail" "$stat" "$readlink" "$base64" "$@"
+  bounded memory "$recall$memory" "$PROC" "$protects" "$head" "$grep" "$tail" "$stat" "$readlink" "$base64" "$@"
 }
 
 kernels() { # which kernels run

@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Device;
@@ -247,6 +248,26 @@ class ShellLookTest {
                     .snapshot();
             assertThat(process(snapshot, spared).immunity()).isNotNull();
             assertThat(process(snapshot, copy).immunity()).isNull();
+        }
+    }
+
+    /** As a container does with a program of its host. */
+    @Test
+    void aProtectedProgramIsSparedUnderWhateverNameItIsMounted() throws Exception {
+        assumeThat(Myself.isRoot()).isTrue();
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        var program = program("server");
+        var other = Files.createFile(folder.resolve("mps"));
+        var mounted = "mount --bind '%s' '%s' && exec '%s' 600".formatted(program, other, other);
+        try (var spared = Child.running(
+                List.of("unshare", "--mount", "--propagation", "private", "sh", "-c", mounted),
+                Map.of("PATH", "/usr/bin:/bin"))) {
+            await().until(() -> Files.readString(Path.of("/proc/%d/comm".formatted(spared.pid())))
+                    .equals("mps\n"));
+            machine.smi.process(0, spared.pid(), "1");
+            var agent = machine.protects(program.toString()).agent();
+            var process = process(agent.look(machine.shell, Set.of()).snapshot(), spared);
+            assertThat(process.immunity()).isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs " + program));
         }
     }
 
