@@ -79,7 +79,8 @@ final class Connection implements Exchange, AutoCloseable {
             var made = connect(deadline);
             if (deadline.left().isZero()) {
                 throw new UnreachableException(
-                        "connect_timeout", "it was connected to too late for this command, but in time for the next one");
+                        "connect_timeout",
+                        "it was connected to too late for this command, but in time for the next one");
             }
             return made.run(request);
         } catch (NotOpenedException e) {
@@ -102,7 +103,8 @@ final class Connection implements Exchange, AutoCloseable {
         } catch (TimeoutException _) { // which is not the fault of the host
             throw new UnreachableException("connect_timeout", "too many other hosts were being connected to");
         } catch (UnreachableException e) {
-            // Without what led to it, which holds all that the host said, and would be kept as long as the host is away.
+            // Without what led to it, which holds all that the host said, and would be kept as long as the host is
+            // away.
             throw failed(e.code(), String.valueOf(e.getMessage()));
         }
     }

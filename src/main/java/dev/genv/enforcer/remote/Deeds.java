@@ -206,13 +206,7 @@ final class Deeds implements Shell.Message {
 
     @Override
     public Map<String, String> values() {
-        return Map.of(
-                "LEASE",
-                service,
-                "DEADLINE",
-                Long.toString(deadline),
-                "BOOT_ID",
-                seen.boot());
+        return Map.of("LEASE", service, "DEADLINE", Long.toString(deadline), "BOOT_ID", seen.boot());
     }
 
     @Override

@@ -29,7 +29,8 @@ final class Detachment {
     private static final String FILE = "devices.json";
     private static final String RESTLESS =
             "devices.json or genv.lock is changed again and again while genv's lock is held: find out who writes there without it";
-    private static final String FOLDER = "no folder of our own can be made in the state directory, and without it genv's lock cannot be taken safely";
+    private static final String FOLDER =
+            "no folder of our own can be made in the state directory, and without it genv's lock cannot be taken safely";
 
     private final List<Action.Detach> actions;
     private byte @Nullable [] seen;

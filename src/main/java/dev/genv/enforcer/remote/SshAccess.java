@@ -52,8 +52,7 @@ final class SshAccess {
 
     /** A connection to a host, which is made when it is needed. */
     Connection connection(HostAddress address) {
-        return new Connection(
-                begin -> dialer.connect(route(address), begin), new BackOff(nanoTime, random), timeout);
+        return new Connection(begin -> dialer.connect(route(address), begin), new BackOff(nanoTime, random), timeout);
     }
 
     private List<Hop> route(HostAddress address) throws UnreachableException {

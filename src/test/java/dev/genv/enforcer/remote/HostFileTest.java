@@ -36,7 +36,6 @@ class HostFileTest {
 
         Files.writeString(path, "gpu-1\ngpu-2\n");
         assertThat(file.current()).hasToString("[gpu-1, gpu-2]");
-
     }
 
     @Test

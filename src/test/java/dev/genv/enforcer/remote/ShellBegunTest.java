@@ -41,9 +41,15 @@ class ShellBegunTest {
         try (var first = Child.inEnvironment("15971");
                 var second = Child.inEnvironment("15971")) {
             machine.smi.process(0, first.pid(), "1").process(0, second.pid(), "1");
-            machine.files().own("15971", null, first.pid()).device(0, "15971").device(1).write();
+            machine.files()
+                    .own("15971", null, first.pid())
+                    .device(0, "15971")
+                    .device(1)
+                    .write();
             for (var broken : Arrays.asList(
-                    null, new Answer.Broken("killed", "it was ended"), new Answer.Broken("timeout", "it took too long"))) {
+                    null,
+                    new Answer.Broken("killed", "it was ended"),
+                    new Answer.Broken("timeout", "it took too long"))) {
                 var agent = machine.agent();
                 var snapshot = agent.look(machine.shell, Set.of()).snapshot();
                 var actions = new ArrayList<Action>();
@@ -58,8 +64,9 @@ class ShellBegunTest {
                 var known = broken == null || broken.code().equals("killed");
                 assertThat(actions.stream().map(action -> results.get(action).unsure()))
                         .containsExactly(true, !known, !known);
-                assertThat(results.values()).allSatisfy(result -> assertThat(result.detail())
-                        .endsWith(result.unsure() ? "; it may have been done" : "; it was not begun"));
+                assertThat(results.values())
+                        .allSatisfy(result -> assertThat(result.detail())
+                                .endsWith(result.unsure() ? "; it may have been done" : "; it was not begun"));
             }
         }
     }
@@ -69,7 +76,10 @@ class ShellBegunTest {
         return request -> {
             var nonce = request.input().replaceFirst("(?s).*\nNONCE='?([0-9a-f]{32}).*", "$1");
             return new Answer(
-                    "@%1$s me 7 0 0 x\n@%1$s begun 0\n@%1$s begun ".formatted(nonce), "", broken == null ? 1 : null, broken);
+                    "@%1$s me 7 0 0 x\n@%1$s begun 0\n@%1$s begun ".formatted(nonce),
+                    "",
+                    broken == null ? 1 : null,
+                    broken);
         };
     }
 
@@ -78,7 +88,11 @@ class ShellBegunTest {
     void tellsWhatItBegins() throws Exception {
         try (var child = Child.inEnvironment("15971")) {
             machine.smi.process(0, child.pid(), "1542");
-            machine.files().own("15971", null, child.pid()).device(0, "15971").device(1).write();
+            machine.files()
+                    .own("15971", null, child.pid())
+                    .device(0, "15971")
+                    .device(1)
+                    .write();
             var agent = machine.agent();
             var snapshot = agent.look(machine.shell, Set.of()).snapshot();
             var attachment = snapshot.devices().getFirst().attachments().getFirst();

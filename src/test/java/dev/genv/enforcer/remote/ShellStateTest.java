@@ -328,7 +328,9 @@ class ShellStateTest {
             mover.join();
         }
         try (var moved = Files.newDirectoryStream(machine.state, "moved*")) {
-            assertThat(StreamSupport.stream(moved.spliterator(), false).toList()).isNotEmpty().allSatisfy(each -> assertThat(each).isEmptyDirectory());
+            assertThat(StreamSupport.stream(moved.spliterator(), false).toList())
+                    .isNotEmpty()
+                    .allSatisfy(each -> assertThat(each).isEmptyDirectory());
         }
         assertNothingIsLeft();
     }
