@@ -109,11 +109,13 @@ final class Deeds implements Shell.Message {
 
     private void hear(Shell.Said said) throws UnreachableException {
         Frames frames;
+        var unanswered = new TreeMap<>(terminations);
         try {
             frames = said.frames();
             Lease.refusal(frames).map(Result::failed).ifPresent(this::giveUp);
             for (var frame : frames.every("result")) {
                 hear(frame, said.nonce());
+                unanswered.remove((int) frame.number(0));
             }
             if (detachment != null && frames.find("detached").isPresent()) {
                 hear(detachment, frames, said.nonce());
@@ -123,6 +125,7 @@ final class Deeds implements Shell.Message {
             return;
         }
         if (frames.complete() && frames.every("lacks").isEmpty()) {
+            unanswered.values().forEach(each -> tell(each.action(), Result.lost("the host says nothing of it")));
             return;
         }
         if (frames.hasNone("me") && said.answer().broken() == null) {

@@ -22,6 +22,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -261,7 +262,8 @@ class ShellActTest {
         var second = machine.service("two").agent();
         assertThat(second.look(machine.shell, Set.of()).watchesOnly()).isNotNull();
         assertThat(perform(second, terminate(seen)))
-                .isEqualTo(Result.failed("another enforcer acts on this host from afar"));
+                .satisfies(result -> assertThat(result.outcome()).isEqualTo(Outcome.FAILED))
+                .satisfies(result -> assertThat(result.detail()).startsWith("another service acts on this host from afar"));
         assertThat(machine.shell.requests()).hasSize(2);
     }
 
@@ -305,8 +307,27 @@ class ShellActTest {
                     results::put);
             assertThat(results)
                     .containsEntry(first, SIGNALLED)
-                    .containsEntry(second, Result.failed("the connection was lost; it may have been done"));
+                    .containsEntry(second, Result.lost("the connection was lost"));
         }
+    }
+
+    /** A second SIGTERM would be taken for an abort: nobody is asked twice for want of an answer. */
+    @Test
+    void whatNothingIsSaidOfMayHaveBeenDone() throws Exception {
+        var agent = machine.agent();
+        var action = terminate(seen(agent));
+        var asked = new ArrayList<Request>();
+        var results = new HashMap<Action, Result>();
+        agent.perform(
+                request -> {
+                    asked.add(request);
+                    var nonce = request.input().replaceAll("(?s).*NONCE=([0-9a-f]+).*", "$1");
+                    return new Answer("@%1$s me 7 0\n@%1$s end 2\n".formatted(nonce), "", 0, null);
+                },
+                List.of(action),
+                results::put);
+        assertThat(results.get(action)).isEqualTo(Result.lost("the host says nothing of it"));
+        assertThat(asked).hasSize(1);
     }
 
     @Test
@@ -321,7 +342,7 @@ class ShellActTest {
                         List.of(action),
                         results::put))
                 .isInstanceOf(InterruptedException.class);
-        assertThat(results.get(action)).isEqualTo(Result.failed("given up: it took too long; it may have been done"));
+        assertThat(results.get(action)).isEqualTo(Result.lost("given up: it took too long"));
     }
 
     private record Fake(ShellAgent agent, FakeProc.FakeProcess process) {}
