@@ -127,13 +127,14 @@ class ShellLeaseTest {
     @Test
     void thoseOfDirectoriesThatAreGoneAreTakenAway() throws Exception {
         look(one);
+        var lease = lease();
         var former = Files.writeString(machine.run.resolve("1:2"), "one 1 5 boot\n");
         var garbage = Files.writeString(machine.run.resolve("1:3"), "");
-        Files.delete(lease());
+        Files.delete(lease);
         look(one);
         assertThat(former).doesNotExist();
         assertThat(garbage).doesNotExist();
-        assertThat(lease()).exists();
+        assertThat(lease).exists();
     }
 
     @Test
