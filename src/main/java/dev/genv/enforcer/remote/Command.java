@@ -61,7 +61,8 @@ final class Command {
     /** On a thread of its own: both the opening and the input wait for the host, whatever JSch is told. */
     private void begin() {
         try {
-            channel.connect(Math.clamp(request.timeout().toMillis(), 1, Integer.MAX_VALUE));
+            // A little longer than the command itself: that it took too long is told there.
+            channel.connect(Math.clamp(request.timeout().plusSeconds(1).toMillis(), 1, Integer.MAX_VALUE));
             PacketSize.limit(channel);
             try (var input = channel.getOutputStream()) {
                 input.write(request.input().getBytes(StandardCharsets.UTF_8));

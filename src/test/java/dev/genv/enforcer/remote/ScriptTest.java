@@ -32,7 +32,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 @ParameterizedClass
 @MethodSource("shells")
 class ScriptTest {
-    private static final List<String> PARTS = List.of("common.sh", "lock.sh", "lease.sh", "memory.sh", "state.sh", "look.sh", "act.sh");
+    private static final List<String> PARTS =
+            List.of("common.sh", "lock.sh", "lease.sh", "memory.sh", "state.sh", "look.sh", "act.sh");
     private final Path folder;
     private final Machine machine;
 

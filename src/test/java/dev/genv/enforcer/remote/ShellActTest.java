@@ -263,7 +263,8 @@ class ShellActTest {
         assertThat(second.look(machine.shell, Set.of()).watchesOnly()).isNotNull();
         assertThat(perform(second, terminate(seen)))
                 .satisfies(result -> assertThat(result.outcome()).isEqualTo(Outcome.FAILED))
-                .satisfies(result -> assertThat(result.detail()).startsWith("another service acts on this host from afar"));
+                .satisfies(result ->
+                        assertThat(result.detail()).startsWith("another service acts on this host from afar"));
         assertThat(machine.shell.requests()).hasSize(2);
     }
 

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -62,7 +63,9 @@ class ShellBegunTest {
                 var results = new HashMap<Action, Result>();
                 agent.perform(cutAfterOne(broken), actions, results::put);
                 var known = broken == null || broken.code().equals("killed");
-                assertThat(actions.stream().map(action -> results.get(action).unsure()))
+                assertThat(actions.stream()
+                                .map(action -> Objects.requireNonNull(results.get(action))
+                                        .unsure()))
                         .containsExactly(true, !known, !known);
                 assertThat(results.values())
                         .allSatisfy(result -> assertThat(result.detail())
