@@ -222,12 +222,12 @@ class GenvPerformTest {
         host.answers(SNAPSHOT).breaks("timeout", "it took longer than 10 s");
         perform(end(63600), detach("67609", 1));
         assertThat(results.values())
-                .containsOnly(Result.failed("it took longer than 10 s; it may have been done"))
+                .containsOnly(Result.lost("it took longer than 10 s"))
                 .hasSize(2);
         host.answers(SNAPSHOT).ends(1, "", "Traceback (most recent call last):\n  File \"x\"\nStopIteration\n");
         perform(end(63600));
         assertThat(results.values())
-                .containsExactly(Result.failed("genv ended with 1: StopIteration; it may have been done"));
+                .containsExactly(Result.lost("genv ended with 1: StopIteration"));
     }
 
     @Test
