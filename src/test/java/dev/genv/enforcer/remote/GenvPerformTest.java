@@ -226,8 +226,7 @@ class GenvPerformTest {
                 .hasSize(2);
         host.answers(SNAPSHOT).ends(1, "", "Traceback (most recent call last):\n  File \"x\"\nStopIteration\n");
         perform(end(63600));
-        assertThat(results.values())
-                .containsExactly(Result.lost("genv ended with 1: StopIteration"));
+        assertThat(results.values()).containsExactly(Result.lost("genv ended with 1: StopIteration"));
     }
 
     @Test
