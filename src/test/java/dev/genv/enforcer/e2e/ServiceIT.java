@@ -174,7 +174,13 @@ class ServiceIT extends OnANode {
     private void awaitNotReady(Node.Service service, String code) {
         await().atMost(SOON)
                 .until(() -> status(service, "/q/health/ready") == 503
-                        && get(service, "/hosts").getList("[0].problems.code").contains(code));
+                        && problems(service).contains(code));
+    }
+
+    /** None before the first cycle has ended: the service answers as soon as it listens. */
+    private static List<String> problems(Node.Service service) throws IOException {
+        List<String> codes = get(service, "/hosts").getList("[0].problems.code");
+        return codes == null ? List.of() : codes;
     }
 
     /** An ordinary user lacks rights, and the service is not ready for that. */
