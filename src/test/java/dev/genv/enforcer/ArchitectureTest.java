@@ -102,7 +102,20 @@ class ArchitectureTest {
 
     @Test
     void packagesFormNoCircle() {
-        slices().matching(ROOT + ".(*)..").should().beFreeOfCycles().check(CLASSES);
+        slices().matching(ROOT + ".(**)").should().beFreeOfCycles().check(CLASSES);
+    }
+
+    /** An agent does not mind how its host is reached, and the way there does not mind what is said on it. */
+    @Test
+    void waysAndAgentsDoNotKnowEachOther() {
+        slices().matching(ROOT + ".remote.(*)").should().notDependOnEachOther().check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAPackage(ROOT + ".remote")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage(ROOT + ".remote.*..")
+                .check(CLASSES);
     }
 
     @Test

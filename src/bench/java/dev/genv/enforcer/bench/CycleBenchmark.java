@@ -4,16 +4,14 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.Restraint;
-import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.node.NodeHost;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.SetupBuilder;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -93,15 +91,9 @@ public class CycleBenchmark {
                 Duration.ofSeconds(30),
                 false);
         var node = new NodeHost("bench", places, new NodeHost.Care(List.of(), List.of(), true, true));
-        return new Enforcer.Setup(
-                () -> List.of(node),
-                false,
-                new Policy(modes, new DeviceLimits(DEVICES, Map.of())),
-                ServiceMode.ENFORCE,
-                true,
-                Restraint.NONE,
-                Duration.ofSeconds(60),
-                Duration.ofSeconds(60));
+        return SetupBuilder.setup(node)
+                .rules(modes, new DeviceLimits(DEVICES, Map.of()))
+                .build();
     }
 
     @TearDown(Level.Trial)

@@ -8,18 +8,19 @@ import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.HostReport;
 import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.Restraint;
 import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.remote.shell.ShellAgent;
+import dev.genv.enforcer.remote.ssh.SshAccess;
+import dev.genv.enforcer.remote.ssh.SshSettings;
+import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.io.ByteArrayOutputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -65,9 +66,8 @@ public final class FleetClient {
     }
 
     static Agent agent(String stateDirectory, String nvidiaSmi) {
-        var terms = terms(stateDirectory, nvidiaSmi, Duration.ofSeconds(60));
-        return new ShellAgent(
-                "recorded", terms, "0", new Shell(terms, Shell.Places.USUAL, new SecureRandom()), System::nanoTime);
+        return ShellAgent.ofOneService(terms(stateDirectory, nvidiaSmi, Duration.ofSeconds(60)))
+                .apply("recorded");
     }
 
     private static Terms terms(String stateDirectory, String nvidiaSmi, Duration timeout) {
@@ -93,22 +93,23 @@ public final class FleetClient {
     private Enforcer enforcer(RemoteFleet fleet, Duration timeout) {
         var modes =
                 Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.AUDIT));
-        var setup = new Enforcer.Setup(
-                fleet,
-                true,
-                new Policy(modes, new DeviceLimits(1_000_000, Map.of())),
-                ServiceMode.AUDIT,
-                true,
-                Restraint.NONE,
-                timeout.multipliedBy(2),
-                timeout,
-                true);
+        var setup = SetupBuilder.setup(fleet)
+                .remote(true)
+                .rules(modes, new DeviceLimits(1_000_000, Map.of()))
+                .mode(ServiceMode.AUDIT)
+                .lookTimeout(timeout.multipliedBy(2))
+                .actTimeout(timeout)
+                .quiet(true)
+                .build();
         return new Enforcer(setup, new Journal(1000), Ticker.ofSystem(), List.of());
     }
 
     private RemoteFleet fleet(Duration timeout) {
         return new RemoteFleet(
-                hosts, null, ssh(timeout), RemoteFleet.Protocol.SHELL, terms("/var/empty", "nvidia-smi", timeout));
+                hosts,
+                null,
+                new SshAccess(ssh(timeout))::connection,
+                ShellAgent.ofOneService(terms("/var/empty", "nvidia-smi", timeout)));
     }
 
     private void cycles() throws Exception {

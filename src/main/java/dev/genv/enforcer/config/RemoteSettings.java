@@ -2,8 +2,8 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostList;
-import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.remote.SshSettings;
+import dev.genv.enforcer.remote.ssh.SshAccess;
+import dev.genv.enforcer.remote.ssh.SshSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -25,7 +25,7 @@ record RemoteSettings(
         @Nullable Path hostFile,
         SshSettings ssh,
         boolean sudo,
-        RemoteFleet.Protocol protocol,
+        Protocol protocol,
         String stateDir,
         boolean exitOnError,
         boolean quiet) {
@@ -36,6 +36,14 @@ record RemoteSettings(
 
     RemoteSettings {
         hosts = List.copyOf(hosts);
+    }
+
+    /** What is said on the hosts. */
+    enum Protocol {
+        /** Our own script. */
+        SHELL,
+        /** genv's own. */
+        GENV
     }
 
     /** Null where no hosts are named: then it is this machine that is enforced on. */
@@ -54,7 +62,7 @@ record RemoteSettings(
                         knownHosts == null ? Path.of("/") : knownHosts,
                         variables.get(PREFIX + "TIMEOUT", Duration.ofSeconds(10), Values::timeout)),
                 variables.get(PREFIX + "SUDO", true, Values::yesOrNo),
-                variables.get(PREFIX + "AGENT", RemoteFleet.Protocol.SHELL, Values::agent),
+                variables.get(PREFIX + "AGENT", Protocol.SHELL, Values::agent),
                 variables
                         .get(PREFIX + "STATE_DIR", Path.of("/var/tmp/genv"), Values::absolutePath)
                         .toString(),
@@ -80,7 +88,7 @@ record RemoteSettings(
             return; // one of them may be that a file is not there
         }
         try {
-            RemoteFleet.check(settings.ssh);
+            SshAccess.check(settings.ssh);
         } catch (IllegalArgumentException e) {
             var message = String.valueOf(e.getMessage());
             var culprit = Stream.of(PREFIX + "IDENTITY_FILE", PREFIX + "PASSPHRASE_FILE", PREFIX + "SSH_CONFIG")

@@ -6,7 +6,6 @@ import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
-import dev.genv.enforcer.remote.RemoteFleet;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumMap;
@@ -96,7 +95,7 @@ record Settings(
                 variables.find("GENV_ENFORCER_NODE_NAME", name -> name),
                 remote,
                 variables.find("GENV_ENFORCER_API_TOKEN_FILE", Values::tokenFile));
-        if (remote != null && remote.protocol() == RemoteFleet.Protocol.GENV) {
+        if (remote != null && remote.protocol() == RemoteSettings.Protocol.GENV) {
             refuseWhatGenvCannotKeep(variables);
         }
         variables.check();
@@ -123,7 +122,7 @@ record Settings(
 
     /** A single cycle has no later one in which anything could be waited for, and brakes only if it is told to. */
     private static Restraint restraint(Variables variables, boolean single, @Nullable RemoteSettings remote) {
-        var kills = !single && (remote == null || remote.protocol() != RemoteFleet.Protocol.GENV);
+        var kills = !single && (remote == null || remote.protocol() != RemoteSettings.Protocol.GENV);
         var killAfter =
                 variables.get("GENV_ENFORCER_KILL_AFTER", Optional.of(Duration.ofSeconds(30)), Values::killAfter);
         return new Restraint(

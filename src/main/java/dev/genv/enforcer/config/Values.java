@@ -5,7 +5,6 @@ import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.remote.HostFile;
-import dev.genv.enforcer.remote.RemoteFleet;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -198,10 +197,10 @@ final class Values {
         return value;
     }
 
-    static RemoteFleet.Protocol agent(String value) {
+    static RemoteSettings.Protocol agent(String value) {
         return switch (value.toLowerCase(Locale.ROOT)) {
-            case "shell" -> RemoteFleet.Protocol.SHELL;
-            case "genv" -> RemoteFleet.Protocol.GENV;
+            case "shell" -> RemoteSettings.Protocol.SHELL;
+            case "genv" -> RemoteSettings.Protocol.GENV;
             default -> throw new IllegalArgumentException("expected shell or genv");
         };
     }

@@ -12,7 +12,6 @@ import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.node.NodeHost;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.remote.Terms;
 import dev.genv.enforcer.telemetry.CycleMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -45,15 +44,15 @@ class Wiring {
     /** What a look needs beyond the lock and the two calls of nvidia-smi that it may make. */
     private static final Duration SLACK = Duration.ofSeconds(10);
 
-    private static final Duration MARGIN = Duration.ofSeconds(1);
-
     private static final Set<String> METHODS = Set.of("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH");
 
     private final Settings settings;
+    private final @Nullable FleetWiring others;
     private @Nullable RemoteFleet fleet;
 
     Wiring() throws BadSettingsException {
         settings = Settings.read(Variables.ofProcess());
+        others = settings.remote() == null ? null : new FleetWiring(settings, settings.remote());
     }
 
     @Produces
@@ -85,7 +84,7 @@ class Wiring {
     Enforcer enforcer(Journal journal, LostGpus gpus, MeterRegistry registry) throws InterruptedException {
         var remote = settings.remote();
         var setup = new Enforcer.Setup(
-                remote == null ? node() : fleet(remote),
+                remote == null || others == null ? node() : fleet(remote, others),
                 remote != null,
                 new Policy(settings.rules(), settings.limits()),
                 settings.mode(),
@@ -112,34 +111,12 @@ class Wiring {
         return MeterFilter.replaceTagValues("method", method -> METHODS.contains(method) ? method : "OTHER");
     }
 
-    private Supplier<List<Host>> fleet(RemoteSettings remote) {
-        var acts = settings.mode() == ServiceMode.ENFORCE;
-        // What a look waits for on the host must end before the command that looks is given up.
-        var timeout = remote.ssh().timeout();
-        var terms = new Terms(
-                remote.stateDir(),
-                shortest(settings.lockTimeout(), timeout.multipliedBy(15).dividedBy(100)),
-                settings.nvidiaSmi(),
-                shortest(settings.gpuTimeout(), timeout.multipliedBy(30).dividedBy(100)),
-                timeout,
-                remote.sudo(),
-                settings.requireHostPid(),
-                settings.protectedExecutables(),
-                settings.exemptUsers(),
-                acts,
-                settings.signals(),
-                lease(timeout));
-        fleet = new RemoteFleet(remote.hosts(), remote.hostFile(), remote.ssh(), remote.protocol(), terms);
+    private Supplier<List<Host>> fleet(RemoteSettings remote, FleetWiring wiring) {
+        fleet = wiring.fleet();
         LOG.infof(
                 "Enforcing on %d host(s) over SSH, state in %s, mode %s",
                 fleet.get().size(), remote.stateDir(), settings.mode().name().toLowerCase(Locale.ROOT));
         return fleet;
-    }
-
-    /** Until the cycle after the next must have begun. A single cycle leaves the hosts to whoever comes next. */
-    private Duration lease(Duration timeout) {
-        var interval = settings.interval();
-        return interval.isZero() ? interval : interval.multipliedBy(3).plus(timeout.multipliedBy(2));
     }
 
     @PreDestroy
@@ -187,9 +164,8 @@ class Wiring {
     }
 
     private Duration lookTimeout() {
-        var remote = settings.remote();
-        if (remote != null) {
-            return remote.ssh().timeout().multipliedBy(2).plus(MARGIN); // to connect, and to look
+        if (others != null) {
+            return others.lookTimeout();
         }
         return settings.gpuTimeout()
                 .multipliedBy(2)
@@ -198,15 +174,10 @@ class Wiring {
     }
 
     private Duration actTimeout() {
-        var remote = settings.remote();
-        if (remote != null) {
-            return remote.ssh().timeout().multipliedBy(2).plus(MARGIN); // the state may change between look and act
+        if (others != null) {
+            return others.actTimeout();
         }
         return settings.lockTimeout().multipliedBy(2).plus(SLACK); // the lock may be replaced while it is waited for
-    }
-
-    private static Duration shortest(Duration one, Duration other) {
-        return one.compareTo(other) <= 0 ? one : other;
     }
 
     private static String hostName() {

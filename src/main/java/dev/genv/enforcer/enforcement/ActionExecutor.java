@@ -1,13 +1,11 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.HostProcess;
-import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.HostProblem;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.PlannedAction;
 import dev.genv.enforcer.policy.RuleName;
-import dev.genv.enforcer.policy.Violation;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -19,7 +17,6 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** The only place that knows what is really done: audit mode, immunity, second thoughts, the brake, one signal at a time. */
 final class ActionExecutor {
@@ -29,6 +26,7 @@ final class ActionExecutor {
     private final Grace grace;
     private final AskedProcesses asked;
     private final Brake brake;
+    private final Veto veto;
     private volatile boolean stopped;
 
     /**
@@ -50,6 +48,7 @@ final class ActionExecutor {
         this.limits = limits;
         this.grace = grace;
         this.ticker = ticker;
+        this.veto = new Veto(limits, grace);
         this.brake = new Brake(limits.restraint().mostTerminations(), ticker);
         this.asked = new AskedProcesses(limits.restraint().killAfter(), ticker);
     }
@@ -82,7 +81,7 @@ final class ActionExecutor {
         for (var host : hosts) {
             asked.ended(host).forEach(last -> records.add(record(last, Result.of(Outcome.EXITED))));
         }
-        var followUp = new FollowUp(asked, this::isDue, again).of(plan, hosts);
+        var followUp = new FollowUp(asked, veto::isDue, again).of(plan, hosts);
         followUp.unkillable()
                 .forEach(planned ->
                         records.add(record(planned, new Result(Outcome.UNKILLABLE, "SIGKILL did not end it"))));
@@ -103,10 +102,9 @@ final class ActionExecutor {
         hosts.forEach(host -> watched.put(host.host(), host));
         var results = new HashMap<PlannedAction, Result>();
         for (var planned : due) {
-            var skipped = reasonToSkip(planned, watched.get(planned.action().host()));
-            if (skipped != null) {
-                results.put(planned, skipped);
-            }
+            veto.reason(planned, watched.get(planned.action().host()))
+                    .or(() -> stopped ? Optional.of(Result.failed("the service is being stopped")) : Optional.empty())
+                    .ifPresent(reason -> results.put(planned, reason));
         }
         return results;
     }
@@ -121,82 +119,6 @@ final class ActionExecutor {
             }
         }
         perform(byHost, results);
-    }
-
-    private @Nullable Result reasonToSkip(PlannedAction planned, @Nullable HostReport host) {
-        var immune = immunity(planned.action());
-        if (immune != null) {
-            return immune;
-        }
-        if (limits.mode() == ServiceMode.AUDIT) {
-            return new Result(Outcome.SKIPPED_AUDIT, "the service only audits");
-        }
-        if (host != null && host.watchesOnly() != null) {
-            return new Result(Outcome.SKIPPED_AUDIT, host.watchesOnly());
-        }
-        if (!planned.enforced()) {
-            return new Result(Outcome.SKIPPED_AUDIT, "the rule only audits");
-        }
-        if (!limits.signals() && planned.action() instanceof Action.Terminate) {
-            return new Result(Outcome.SKIPPED_AUDIT, "GENV_TERMINATE_PROCESSES is 0");
-        }
-        var captured = captured(planned.action());
-        if (captured.isPresent()) {
-            return new Result(Outcome.SKIPPED_PROTECTED, captured.get());
-        }
-        var waiting = reasonToWait(planned);
-        if (waiting != null) {
-            return new Result(Outcome.SKIPPED_GRACE, waiting);
-        }
-        return stopped ? Result.failed("the service is being stopped") : null;
-    }
-
-    /** One violation whose time has come is enough. */
-    private @Nullable String reasonToWait(PlannedAction planned) {
-        String first = null;
-        for (var cause : planned.causes()) {
-            if (limits.isEnforced().test(cause.rule())) {
-                var reason = grace.reasonToWait(cause, planned.action());
-                if (reason.isEmpty()) {
-                    return null;
-                }
-                first = first == null ? reason.get() : first;
-            }
-        }
-        return first;
-    }
-
-    /**
-     * Why a process is spared that others may have drawn into their environment. Where processes without an active
-     * environment are ended it is not: it is one of those then, and who draws himself into another's would hide.
-     */
-    private Optional<String> captured(Action action) {
-        return limits.isEnforced().test(RuleName.INACTIVE_ENV_PROCESSES) ? Optional.empty() : grace.captured(action);
-    }
-
-    private boolean isDue(Violation cause, Action action) {
-        return limits.isEnforced().test(cause.rule())
-                && captured(action).isEmpty()
-                && grace.reasonToWait(cause, action).isEmpty();
-    }
-
-    private static @Nullable Result immunity(Action action) {
-        return switch (action) {
-            case Action.Terminate(var _, var process, var _) -> {
-                var immunity = process.immunity();
-                yield immunity == null
-                        ? null
-                        : new Result(
-                                immunity.kind() == Immunity.Kind.EXEMPT
-                                        ? Outcome.SKIPPED_EXEMPT
-                                        : Outcome.SKIPPED_PROTECTED,
-                                immunity.reason());
-            }
-            case Action.Detach(var _, var environment, var _, var _) ->
-                environment.ownership().exempt()
-                        ? new Result(Outcome.SKIPPED_EXEMPT, "all its live processes are of exempt users")
-                        : null;
-        };
     }
 
     /** Every host does its part at the same time as the others. */

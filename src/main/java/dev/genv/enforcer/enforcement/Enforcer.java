@@ -1,34 +1,23 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.policy.HostProblem;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
-import dev.genv.enforcer.policy.Words;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /** Runs cycles, never two at a time, and none that ends the service. */
 public final class Enforcer {
     private static final Logger LOG = Logger.getLogger(Enforcer.class);
-
-    /** One user's thousand bad entries are told as one hundred and the number of the others. */
-    private static final int MOST_PROBLEMS = 100;
-
-    private static final int LONGEST_DETAIL = 1000;
 
     private final Setup setup;
     private final Ticker ticker;
@@ -63,20 +52,7 @@ public final class Enforcer {
             Restraint restraint,
             Duration lookTimeout,
             Duration actTimeout,
-            boolean quiet) {
-        /** One that logs everything. */
-        public Setup(
-                Supplier<List<Host>> hosts,
-                boolean remote,
-                Policy policy,
-                ServiceMode mode,
-                boolean signals,
-                Restraint restraint,
-                Duration lookTimeout,
-                Duration actTimeout) {
-            this(hosts, remote, policy, mode, signals, restraint, lookTimeout, actTimeout, false);
-        }
-    }
+            boolean quiet) {}
 
     /**
      * Puts it together.
@@ -140,7 +116,7 @@ public final class Enforcer {
         var plan = setup.policy().check(fleet, executor.justAsked());
         var changes = grace.begin(plan);
         var done = executor.execute(plan, hosts, gone -> setup.policy().check(fleet, gone));
-        var reports = withJudgement(hosts, plan, done);
+        var reports = Judgement.of(done.problems(), plan.problems()).addedTo(hosts);
         problems.tell(reports);
         remember(fleet, plan, new Journal.News(done.records(), changes, seenAt));
         return new CycleReport(
@@ -194,33 +170,6 @@ public final class Enforcer {
                 : setup.policy().modeOf(rule);
     }
 
-    /** Adds what the rules could not judge to what the look could not see, up to a bound. */
-    private static List<HostReport> withJudgement(List<HostReport> hosts, Plan plan, ActionExecutor.Execution done) {
-        var judged = Stream.concat(done.problems().stream(), plan.problems().stream())
-                .collect(Collectors.groupingBy(
-                        HostProblem::host, Collectors.mapping(HostProblem::problem, Collectors.toList())));
-        return hosts.stream()
-                .map(host -> {
-                    var all = Stream.concat(
-                                    host.problems().stream(), judged.getOrDefault(host.host(), List.of()).stream())
-                            .map(Enforcer::harmless)
-                            .toList();
-                    return host.withProblems(all.size() <= MOST_PROBLEMS ? all : cut(all));
-                })
-                .toList();
-    }
-
-    /** Much of a detail may have been written by a stranger, or by a tool. */
-    private static Problem harmless(Problem problem) {
-        return new Problem(problem.code(), Words.safe(problem.detail(), LONGEST_DETAIL));
-    }
-
-    private static List<Problem> cut(List<Problem> problems) {
-        var cut = new ArrayList<>(problems.subList(0, MOST_PROBLEMS));
-        cut.add(new Problem("more_problems", "and %d more".formatted(problems.size() - MOST_PROBLEMS)));
-        return cut;
-    }
-
     private static CycleResult resultOf(List<HostReport> hosts, List<ActionRecord> actions) {
         if (!hosts.stream().allMatch(HostReport::isComplete)) {
             return CycleResult.INCOMPLETE;
@@ -240,7 +189,7 @@ public final class Enforcer {
                 List.of(),
                 Plan.EMPTY,
                 List.of(),
-                Words.safe(why, LONGEST_DETAIL));
+                Judgement.harmless(why));
     }
 
     private void tell(CycleReport report) {

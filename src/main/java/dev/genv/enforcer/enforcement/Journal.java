@@ -1,6 +1,8 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
@@ -120,7 +122,18 @@ public final class Journal {
     private static boolean wouldBeFound(Violation violation, Fleet fleet) {
         return fleet.snapshots().stream()
                 .filter(snapshot -> violation.hosts().contains(snapshot.host()))
-                .allMatch(snapshot -> Collections.disjoint(snapshot.missing(), violation.shownBy()));
+                .allMatch(snapshot -> Collections.disjoint(snapshot.missing(), violation.shownBy())
+                        && violation.processes().stream().noneMatch(process -> isDoubtful(process.id(), snapshot)));
+    }
+
+    /** Whether a process still runs of which nobody could tell at this moment where it belongs. */
+    private static boolean isDoubtful(ProcessId process, Snapshot snapshot) {
+        return snapshot.processes().stream()
+                .filter(now -> now.id().equals(process))
+                .filter(now -> now.membership() instanceof Membership.Unknown)
+                // One that an environment lists may well have been taken into it: that is over.
+                .anyMatch(now -> snapshot.environments().stream()
+                        .noneMatch(environment -> environment.pids().contains(process.pid())));
     }
 
     /** Those that had a part in it and may still have: nobody could look. */

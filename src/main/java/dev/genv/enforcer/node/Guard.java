@@ -28,7 +28,7 @@ final class Guard {
         var accounts = passwd.read(problems);
         var users = new NamedUsers(accounts, problems);
         var uids = users.exempt(exemptUsers);
-        var host = proc.hostFiles();
+        var host = proc.machine().hostFiles();
         var files = new ArrayList<ProtectedFile>();
         for (var program : programs) {
             find(host, program, users.owner(program), problems).ifPresent(files::add);

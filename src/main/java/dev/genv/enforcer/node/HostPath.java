@@ -25,7 +25,7 @@ final class HostPath {
         if (directory.links() == 0) {
             return problem("has been removed, and only a mount leads there still");
         }
-        if (!proc.isInContainer()) {
+        if (!proc.machine().isInContainer()) {
             return Optional.empty();
         }
         try {
@@ -33,7 +33,7 @@ final class HostPath {
                 onHost = find(directory);
                 return Optional.empty();
             }
-            var there = proc.hostStatus(onHost);
+            var there = proc.machine().hostStatus(onHost);
             return there != null && there.isSameFile(directory)
                     ? Optional.empty()
                     : problem("is a mount of a directory that the host no longer has at " + onHost);
@@ -49,15 +49,15 @@ final class HostPath {
     /** The host may have the same file system in several places, one over the other: the one that leads here counts. */
     private @Nullable Path find(FileStatus directory) throws IOException {
         var own = path.toRealPath();
-        var mount = Mount.of(proc.mounts("self"), own);
+        var mount = Mount.of(proc.machine().mounts("self"), own);
         if (mount.isEmpty()) {
             return null;
         }
         var inFileSystem = mount.get().inFileSystem(own);
-        for (var candidate : Mount.parse(proc.mounts("1"))) {
+        for (var candidate : Mount.parse(proc.machine().mounts("1"))) {
             if (candidate.device().equals(mount.get().device()) && inFileSystem.startsWith(candidate.root())) {
                 var there = candidate.inMount(inFileSystem);
-                var status = proc.hostStatus(there);
+                var status = proc.machine().hostStatus(there);
                 if (status != null && status.isSameFile(directory)) {
                     return there;
                 }

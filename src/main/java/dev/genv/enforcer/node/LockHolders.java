@@ -70,7 +70,7 @@ final class LockHolders {
         var exact = new LinkedHashSet<Integer>();
         var byDevice = new LinkedHashMap<Long, SequencedSet<Integer>>();
         var inode = Long.toUnsignedString(file.inode());
-        for (var line : proc.locks()) {
+        for (var line : proc.machine().locks()) {
             var lock = LINE.matcher(line);
             if (lock.matches() && lock.group(4).equals(inode)) {
                 var device =

@@ -160,7 +160,7 @@ public final class NodeHost implements Host {
         return new Look(
                 snapshot,
                 "nvidia-smi",
-                proc.driverVersion(),
+                proc.machine().driverVersion(),
                 readAt,
                 ended,
                 lacking.stream().map(MissingRight::name).toList(),

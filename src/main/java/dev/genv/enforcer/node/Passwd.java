@@ -26,7 +26,7 @@ final class Passwd {
     /** The accounts as they are now; those of the last time, and a problem, where they cannot be read. */
     Accounts read(List<Problem> problems) {
         try {
-            update(proc.hostFiles());
+            update(proc.machine().hostFiles());
         } catch (IOException first) {
             try {
                 update(new FileTree(Path.of("/")));

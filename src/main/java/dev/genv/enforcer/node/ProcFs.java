@@ -16,29 +16,27 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The files of {@code /proc}, under any root. */
+/** The processes in {@code /proc}, under any root. */
 final class ProcFs {
     /** More than the kernel lets a process start with. */
     static final int LARGEST_ENVIRON = 8 << 20;
 
-    /** PROC_PID_INIT_INO of linux/proc_ns.h: the inode of the first PID namespace, fixed in the kernel. */
-    private static final String FIRST_PID_NAMESPACE = "pid:[4026531836]";
-
     private static final Long ROOT = 0L;
     private static final int LARGEST_OTHER = 1 << 20;
-    /** Of what users can make longer: they choose how many locks they hold. */
-    private static final int LARGEST_LIST = 16 << 20;
 
     private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
-    private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s");
     private static final Pattern UID = Pattern.compile("^Uid:\\s+([0-9]{1,10})\\s", Pattern.MULTILINE);
-    private static final Pattern CAPABILITIES = Pattern.compile("^CapEff:\\s+([0-9a-f]{1,16})$", Pattern.MULTILINE);
-    private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
+
     private final Path root;
     private final MemoryReader memory = new MemoryReader(MemoryReader.Patience.USUAL);
 
     ProcFs(Path root) {
         this.root = root;
+    }
+
+    /** What stands there of the machine itself. */
+    MachineFiles machine() {
+        return new MachineFiles(root);
     }
 
     /** From now on there is as much time for processes that do not answer as for a whole look. */
@@ -74,34 +72,6 @@ final class ProcFs {
             }
             throw e;
         }
-    }
-
-    /** The capabilities that this service has in effect; none where that cannot be told. */
-    long effectiveCapabilities() {
-        try {
-            var match = CAPABILITIES.matcher(text(root.resolve("self/status")));
-            return match.find() ? Long.parseUnsignedLong(match.group(1), 16) : 0;
-        } catch (IOException e) {
-            return 0;
-        }
-    }
-
-    /** The label that a security module such as AppArmor gave this service; empty where there is none. */
-    String securityLabel() {
-        for (var name : List.of("self/attr/apparmor/current", "self/attr/current")) {
-            try {
-                return text(root.resolve(name)).strip();
-            } catch (IOException e) {
-                // Without such a module the kernel refuses to answer.
-            }
-        }
-        return "";
-    }
-
-    /** The files of the machine itself: those that its first process sees, or ours where they may not be looked at. */
-    FileTree hostFiles() {
-        var first = root.resolve("1/root");
-        return Files.isDirectory(first) ? new FileTree(first) : OWN_FILES;
     }
 
     /**
@@ -216,68 +186,6 @@ final class ProcFs {
         return numbers;
     }
 
-    /** The locks of all files that anybody holds. */
-    List<String> locks() throws IOException {
-        return lines("locks");
-    }
-
-    /** What is mounted, as a process sees it: {@code self}, or a pid. */
-    List<String> mounts(String who) throws IOException {
-        return lines(who + "/mountinfo");
-    }
-
-    /** Whether the machine's own files lie elsewhere than ours; no, where that cannot be told. */
-    boolean isInContainer() {
-        try {
-            var ours = Files.readSymbolicLink(root.resolve("self/ns/mnt"));
-            return !ours.equals(Files.readSymbolicLink(root.resolve("1/ns/mnt")));
-        } catch (IOException e) {
-            return false;
-        }
-    }
-
-    /** What stands at a path of the machine's own, as its first process sees it; null where there is nothing. */
-    @Nullable
-    FileStatus hostStatus(Path path) throws IOException {
-        try {
-            var there = root.resolve("1/root").resolve(Path.of("/").relativize(path));
-            return Libc.status(Libc.AT_FDCWD, there.toString());
-        } catch (Errno e) {
-            if (e.is(Errno.ENOENT) || e.is(Errno.ENOTDIR)) {
-                return null;
-            }
-            throw e;
-        }
-    }
-
-    private List<String> lines(String file) throws IOException {
-        return new String(read(root.resolve(file), LARGEST_LIST), StandardCharsets.UTF_8)
-                .lines()
-                .toList();
-    }
-
-    /** The version of the NVIDIA driver, where its kernel module is loaded. */
-    @Nullable
-    String driverVersion() {
-        try {
-            var match = DRIVER.matcher(text(root.resolve("driver/nvidia/version")));
-            return match.find() ? match.group(1) : null;
-        } catch (IOException e) {
-            return null;
-        }
-    }
-
-    /** Whether pids mean here what they mean to the kernel and its drivers. */
-    boolean isFirstPidNamespace() {
-        try {
-            return Files.readSymbolicLink(root.resolve("self/ns/pid"))
-                    .toString()
-                    .equals(FIRST_PID_NAMESPACE);
-        } catch (IOException e) {
-            return false;
-        }
-    }
-
     private boolean isGone(int pid, IOException why) {
         // A process that ends while it is read gives ESRCH, which Java has no exception of its own for.
         return why instanceof NoSuchFileException || !exists(pid);
@@ -287,11 +195,11 @@ final class ProcFs {
         return root.resolve(Integer.toString(pid)).resolve(name);
     }
 
-    private static String text(Path file) throws IOException {
+    static String text(Path file) throws IOException {
         return new String(read(file, LARGEST_OTHER), StandardCharsets.UTF_8);
     }
 
-    private static byte[] read(Path file, int limit) throws IOException {
+    static byte[] read(Path file, int limit) throws IOException {
         try (var stream = Files.newInputStream(file)) {
             return stream.readNBytes(limit);
         }

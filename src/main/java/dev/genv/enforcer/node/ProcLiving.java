@@ -5,6 +5,7 @@ import dev.genv.enforcer.observation.Living;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -24,6 +25,15 @@ record ProcLiving(ProcFs proc) implements Living {
 
     @Override
     public Map<Integer, Long> uids(Collection<Environment> environments) throws IOException {
-        return PidOwners.of(environments, proc);
+        var uids = new HashMap<Integer, Long>();
+        for (var environment : environments) {
+            for (var pid : environment.pids()) {
+                var uid = uids.containsKey(pid) ? null : proc.realUid(pid);
+                if (uid != null) {
+                    uids.put(pid, uid);
+                }
+            }
+        }
+        return uids;
     }
 }

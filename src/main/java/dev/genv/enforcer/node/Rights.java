@@ -37,7 +37,7 @@ final class Rights {
         this.proc = proc;
         this.needs = needs;
         // A process may give up capabilities, but it never gets new ones: once is enough.
-        var capabilities = proc.effectiveCapabilities();
+        var capabilities = proc.machine().effectiveCapabilities();
         if (!has(capabilities, CAP_SYS_PTRACE)) {
             lack(
                     "SYS_PTRACE",
@@ -51,7 +51,7 @@ final class Rights {
         if (needs.signals && !has(capabilities, CAP_KILL)) {
             lack("KILL", "processes of other users cannot be signalled: run as root with --cap-add KILL");
         }
-        var profile = APPARMOR_OF_A_CONTAINER.matcher(proc.securityLabel());
+        var profile = APPARMOR_OF_A_CONTAINER.matcher(proc.machine().securityLabel());
         if (profile.matches()) {
             lack(
                     "APPARMOR",
@@ -83,7 +83,7 @@ final class Rights {
 
     /** In another PID namespace the driver's pids are those of other processes, and the wrong ones would be ended. */
     boolean isOutsideHostPid() {
-        return needs.hostPid && !proc.isFirstPidNamespace();
+        return needs.hostPid && !proc.machine().isFirstPidNamespace();
     }
 
     private void lack(String name, String advice) {

@@ -19,6 +19,7 @@ public interface Living {
     /**
      * The real uids of the pids that they list, as far as they run and it can be told.
      *
+     * @param environments as {@link #among} gave them: any other one may list millions of pids
      * @throws IOException where one could not be read for another reason than that the process has ended
      */
     Map<Integer, Long> uids(Collection<Environment> environments) throws IOException;

@@ -10,7 +10,7 @@ import java.util.Set;
 import java.util.function.BiConsumer;
 
 /** What is said on a host to look at it and to act on it. One for each host; used by one thread at a time. */
-interface Agent {
+public interface Agent {
     /** As {@link Host#look}. */
     Host.Look look(Exchange host, Set<ProcessId> asked) throws UnreachableException, InterruptedException;
 

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param exitCode null where it did not come to its end
  * @param broken why it was broken off; null where it came to its end
  */
-record Answer(
+public record Answer(
         String output,
         String errors,
         @Nullable Integer exitCode,
@@ -22,5 +22,5 @@ record Answer(
      * @param code a stable word for programs, such as {@code connection_lost}
      * @param detail a clause for people
      */
-    record Broken(String code, String detail) {}
+    public record Broken(String code, String detail) {}
 }

@@ -3,7 +3,7 @@ package dev.genv.enforcer.remote;
 import dev.genv.enforcer.enforcement.UnreachableException;
 
 /** Runs commands on a host, one at a time. */
-interface Exchange {
+public interface Exchange {
     /**
      * Runs one.
      *

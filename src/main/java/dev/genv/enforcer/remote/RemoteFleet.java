@@ -1,10 +1,7 @@
 package dev.genv.enforcer.remote;
 
 import dev.genv.enforcer.enforcement.Host;
-import java.nio.file.Path;
-import java.security.SecureRandom;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,53 +17,34 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
 
     private final List<HostAddress> fixed;
     private final @Nullable HostFile file;
-    private final SshAccess access;
+    private final Function<HostAddress, KeptExchange> ways;
     private final Function<String, Agent> agents;
     private Map<String, Member> members = Map.of();
     private Optional<String> problem = Optional.empty();
 
     /** A host that is in the list. */
-    private record Member(HostAddress address, Connection connection, RemoteHost host) {
+    private record Member(HostAddress address, KeptExchange way, RemoteHost host) {
         void close() {
-            connection.close();
+            way.close();
         }
-    }
-
-    /** What is said on the hosts. */
-    public enum Protocol {
-        /** Our own script. */
-        SHELL,
-        /** genv's own. */
-        GENV
     }
 
     /**
      * Prepares it; nothing is connected yet.
      *
-     * @param hostFile where further hosts are named; null where there is none
-     * @throws IllegalArgumentException where a file that is named cannot be used, with the reason
+     * @param file where further hosts are named; null where there is none
+     * @param ways the way to a host
+     * @param agents what looks at the host of a name and acts on it
      */
     public RemoteFleet(
-            List<HostAddress> fixed, @Nullable Path hostFile, SshSettings ssh, Protocol protocol, Terms terms) {
+            List<HostAddress> fixed,
+            @Nullable HostFile file,
+            Function<HostAddress, KeptExchange> ways,
+            Function<String, Agent> agents) {
         this.fixed = List.copyOf(fixed);
-        this.file = hostFile == null ? null : new HostFile(hostFile);
-        this.access = new SshAccess(ssh);
-        var random = new SecureRandom();
-        var service = HexFormat.of().toHexDigits(random.nextLong());
-        this.agents = name -> switch (protocol) {
-            case SHELL ->
-                new ShellAgent(name, terms, service, new Shell(terms, Shell.Places.USUAL, random), System::nanoTime);
-            case GENV -> new GenvAgent(name, terms);
-        };
-    }
-
-    /**
-     * Tries whether the files that are named can be used.
-     *
-     * @throws IllegalArgumentException where one cannot, with the reason
-     */
-    public static void check(SshSettings ssh) {
-        new SshAccess(ssh);
+        this.file = file;
+        this.ways = ways;
+        this.agents = agents;
     }
 
     /** The hosts that there are at this moment, each name once. */
@@ -110,8 +88,8 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
     }
 
     private Member member(HostAddress address) {
-        var connection = access.connection(address);
+        var way = ways.apply(address);
         var name = address.toString();
-        return new Member(address, connection, new RemoteHost(name, connection, agents.apply(name)));
+        return new Member(address, way, new RemoteHost(name, way, agents.apply(name)));
     }
 }

@@ -10,12 +10,17 @@ import java.util.Set;
 import java.util.function.BiConsumer;
 
 /** Another machine. */
-final class RemoteHost implements Host {
+public final class RemoteHost implements Host {
     private final String name;
     private final Exchange exchange;
     private final Agent agent;
 
-    RemoteHost(String name, Exchange exchange, Agent agent) {
+    /**
+     * Nothing is asked of it yet.
+     *
+     * @param name how reports call it
+     */
+    public RemoteHost(String name, Exchange exchange, Agent agent) {
         this.name = name;
         this.exchange = exchange;
         this.agent = agent;

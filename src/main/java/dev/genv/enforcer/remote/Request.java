@@ -10,4 +10,4 @@ import java.time.Duration;
  * @param timeout from its start to its end
  * @param mostOutput how many bytes of its output are taken; with one more it is broken off
  */
-record Request(String command, String input, Duration timeout, int mostOutput) {}
+public record Request(String command, String input, Duration timeout, int mostOutput) {}

@@ -3,7 +3,7 @@ package dev.genv.enforcer.remote;
 import java.util.regex.Pattern;
 
 /** Words of a command, so that the shell of any host takes each for what it is. */
-final class ShellWords {
+public final class ShellWords {
     private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_/.:=,+@-]+");
 
     private ShellWords() {}
@@ -13,7 +13,7 @@ final class ShellWords {
      *
      * @throws IllegalArgumentException where no shell could be told it, for there is a zero byte in it
      */
-    static String quote(String word) {
+    public static String quote(String word) {
         if (word.indexOf('\0') >= 0) {
             throw new IllegalArgumentException("a zero byte cannot be part of a command");
         }

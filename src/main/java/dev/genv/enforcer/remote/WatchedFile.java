@@ -12,7 +12,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** What a file says. It is read once, and again whenever it is no longer the same file. */
-final class WatchedFile<T> {
+public final class WatchedFile<T> {
     static final Duration QUIET = Duration.ofSeconds(2);
 
     private final Path path;
@@ -21,14 +21,24 @@ final class WatchedFile<T> {
     private @Nullable Stamp stamp;
     private @Nullable T content;
 
-    WatchedFile(Path path, int largest, Parser<T> parser) {
+    /**
+     * Nothing is read yet.
+     *
+     * @param largest how many bytes it may have
+     */
+    public WatchedFile(Path path, int largest, Parser<T> parser) {
         this.path = path;
         this.largest = largest;
         this.parser = parser;
     }
 
     /** Makes sense of the bytes of a file. */
-    interface Parser<T> {
+    public interface Parser<T> {
+        /**
+         * Does so.
+         *
+         * @throws IOException where there is no sense in them, with the reason for people
+         */
         T parse(byte[] bytes) throws IOException;
     }
 
@@ -37,7 +47,7 @@ final class WatchedFile<T> {
      *
      * @throws IOException where it cannot be read, with the reason for people
      */
-    synchronized T current() throws IOException {
+    public synchronized T current() throws IOException {
         var now = stamp();
         if (content == null || !now.equals(stamp)) {
             content = null;

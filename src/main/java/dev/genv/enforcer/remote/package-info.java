@@ -1,4 +1,4 @@
-/** Other machines as hosts, over SSH: connections that are kept, and agents that say on them what to do. */
+/** Other machines as hosts: which there are, and what any way to them and any agent on them must keep to. */
 @NullMarked
 package dev.genv.enforcer.remote;
 

@@ -7,21 +7,17 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Journal;
 import dev.genv.enforcer.enforcement.LostGpus;
 import dev.genv.enforcer.enforcement.Pace;
-import dev.genv.enforcer.enforcement.Restraint;
-import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.LogRecords;
+import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.eclipse.microprofile.health.HealthCheckResponse;
 import org.eclipse.microprofile.health.HealthCheckResponse.Status;
@@ -103,15 +99,7 @@ class LiveTest {
 
         Service(boolean remote) {
             var gpus = new LostGpus();
-            var setup = new Enforcer.Setup(
-                    () -> List.of(node),
-                    remote,
-                    new Policy(Map.of(), DeviceLimits.NONE),
-                    ServiceMode.ENFORCE,
-                    true,
-                    Restraint.NONE,
-                    Duration.ofSeconds(20),
-                    Duration.ofSeconds(20));
+            var setup = SetupBuilder.setup(node).remote(remote).build();
             enforcer = new Enforcer(setup, new Journal(10), time.ticker(), List.of(gpus::record));
             live = new Live(enforcer, new Pace(Duration.ofSeconds(10), Duration.ofSeconds(5)), gpus);
         }

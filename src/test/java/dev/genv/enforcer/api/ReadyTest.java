@@ -5,19 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Journal;
 import dev.genv.enforcer.enforcement.Pace;
-import dev.genv.enforcer.enforcement.Restraint;
-import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.eclipse.microprofile.health.HealthCheckResponse.Status;
 import org.junit.jupiter.api.AfterEach;
@@ -32,15 +28,7 @@ class ReadyTest {
     private final Ready ready = new Ready(enforcer, new Pace(LONG, LONG));
 
     private static Enforcer enforcer(boolean remote, FakeHost... hosts) {
-        var setup = new Enforcer.Setup(
-                () -> List.of(hosts),
-                remote,
-                new Policy(Map.of(), new DeviceLimits(null, Map.of())),
-                ServiceMode.ENFORCE,
-                true,
-                Restraint.NONE,
-                LONG,
-                LONG);
+        var setup = SetupBuilder.setup(hosts).remote(remote).build();
         return new Enforcer(setup, new Journal(10), Ticker.ofSystem(), List.of());
     }
 

@@ -7,19 +7,15 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Journal;
 import dev.genv.enforcer.enforcement.Pace;
-import dev.genv.enforcer.enforcement.Restraint;
-import dev.genv.enforcer.enforcement.ServiceMode;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.SetupBuilder;
 import io.quarkus.scheduler.Scheduler;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** What happens when the scheduler has fallen asleep: it goes by the time of day, and somebody may set that back. */
@@ -35,19 +31,8 @@ class CycleLoopTest {
     void aCycleThatNobodyBeginsIsBegunByTheWatch() {
         var second = Duration.ofSeconds(1);
         var node = new FakeHost(host());
-        var enforcer = new Enforcer(
-                new Enforcer.Setup(
-                        () -> List.of(node),
-                        false,
-                        new Policy(Map.of(), DeviceLimits.NONE),
-                        ServiceMode.AUDIT,
-                        true,
-                        Restraint.NONE,
-                        Duration.ofSeconds(20),
-                        Duration.ofSeconds(20)),
-                new Journal(1),
-                time.ticker(),
-                List.of(cycles::add));
+        var enforcer =
+                new Enforcer(SetupBuilder.setup(node).build(), new Journal(1), time.ticker(), List.of(cycles::add));
         var loop = new CycleLoop(enforcer, new Pace(second, second), scheduler);
 
         time.pass(Duration.ofSeconds(3));

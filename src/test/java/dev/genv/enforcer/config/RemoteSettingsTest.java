@@ -7,7 +7,6 @@ import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.remote.HostAddress;
-import dev.genv.enforcer.remote.RemoteFleet;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -58,7 +57,7 @@ class RemoteSettingsTest {
         assertThat(remote.ssh().sshConfig()).isNull();
         assertThat(remote.ssh().timeout()).isEqualTo(Duration.ofSeconds(10));
         assertThat(remote.sudo()).isTrue();
-        assertThat(remote.protocol()).isEqualTo(RemoteFleet.Protocol.SHELL);
+        assertThat(remote.protocol()).isEqualTo(RemoteSettings.Protocol.SHELL);
         assertThat(remote.stateDir()).isEqualTo("/var/tmp/genv");
         assertThat(remote.exitOnError()).isFalse();
         assertThat(remote.quiet()).isFalse();
@@ -87,7 +86,7 @@ class RemoteSettingsTest {
         assertThat(remote.ssh().knownHosts()).isEqualTo(folder.resolve("known_hosts"));
         assertThat(remote.ssh().timeout()).isEqualTo(Duration.ofSeconds(3));
         assertThat(remote.sudo()).isFalse();
-        assertThat(remote.protocol()).isEqualTo(RemoteFleet.Protocol.GENV);
+        assertThat(remote.protocol()).isEqualTo(RemoteSettings.Protocol.GENV);
         assertThat(remote.stateDir()).isEqualTo("/srv/genv");
         assertThat(remote.exitOnError()).isTrue();
         assertThat(remote.quiet()).isTrue();

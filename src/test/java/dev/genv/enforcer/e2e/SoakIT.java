@@ -6,16 +6,15 @@ import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Journal;
 import dev.genv.enforcer.enforcement.Restraint;
-import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.node.NodeHost;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.SetupBuilder;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -88,15 +87,10 @@ class SoakIT {
                 .collect(Collectors.toMap(
                         rule -> rule, rule -> rule == RuleName.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));
         enforcer = new Enforcer(
-                new Enforcer.Setup(
-                        () -> List.of(host),
-                        false,
-                        new Policy(modes, new DeviceLimits(1, Map.of())),
-                        ServiceMode.ENFORCE,
-                        true,
-                        new Restraint(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10),
-                        Duration.ofSeconds(60),
-                        Duration.ofSeconds(60)),
+                SetupBuilder.setup(host)
+                        .rules(modes, new DeviceLimits(1, Map.of()))
+                        .restraint(new Restraint(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10))
+                        .build(),
                 new Journal(100),
                 time.ticker(),
                 List.of());

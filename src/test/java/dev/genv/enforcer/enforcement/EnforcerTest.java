@@ -9,11 +9,11 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -194,8 +194,8 @@ class EnforcerTest {
             return host("hanging").snapshot();
         });
         var fine = new FakeHost(host("fine").devices(1).with(process(1).uses(0)));
-        var enforcer =
-                new Enforcer(setup(ServiceMode.ENFORCE, true, hanging, fine), journal, Ticker.ofSystem(), List.of());
+        var enforcer = new Enforcer(
+                setup(ServiceMode.ENFORCE, true, hanging, fine).build(), journal, Ticker.ofSystem(), List.of());
 
         assertThat(problem(enforcer)).isEqualTo("no answer in time");
         assertThat(fine.performed).hasSize(1);
@@ -217,16 +217,9 @@ class EnforcerTest {
             awaitUninterruptibly(release);
             return Result.of(Outcome.SIGNALLED);
         });
-        var setup = setup(ServiceMode.ENFORCE, true, node);
-        var impatient = new Enforcer.Setup(
-                setup.hosts(),
-                false,
-                setup.policy(),
-                ServiceMode.ENFORCE,
-                true,
-                Restraint.NONE,
-                setup.lookTimeout(),
-                Duration.ofMillis(200));
+        var impatient = setup(ServiceMode.ENFORCE, true, node)
+                .actTimeout(Duration.ofMillis(200))
+                .build();
         var enforcer = new Enforcer(impatient, journal, Ticker.ofSystem(), List.of());
 
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.ACTION_FAILED);
@@ -247,17 +240,11 @@ class EnforcerTest {
         var useless = new FakeHost(host("useless").devices(1).with(process(2).uses(0))).answers(_ -> {
             throw new IllegalStateException("no");
         });
-        var setup = setup(ServiceMode.ENFORCE, true, fine, useless);
         var enforcer = new Enforcer(
-                new Enforcer.Setup(
-                        setup.hosts(),
-                        true,
-                        setup.policy(),
-                        ServiceMode.ENFORCE,
-                        true,
-                        Restraint.NONE,
-                        Duration.ofSeconds(20),
-                        Duration.ofSeconds(10)),
+                setup(ServiceMode.ENFORCE, true, fine, useless)
+                        .remote(true)
+                        .actTimeout(Duration.ofSeconds(10))
+                        .build(),
                 journal,
                 Ticker.ofSystem(),
                 List.of());
@@ -291,7 +278,8 @@ class EnforcerTest {
             release.await();
             return host().snapshot();
         });
-        var enforcer = new Enforcer(setup(ServiceMode.ENFORCE, true, node), journal, Ticker.ofSystem(), List.of());
+        var enforcer =
+                new Enforcer(setup(ServiceMode.ENFORCE, true, node).build(), journal, Ticker.ofSystem(), List.of());
         var first = Thread.ofVirtual().start(enforcer::runCycle);
         looking.await();
 
@@ -320,7 +308,7 @@ class EnforcerTest {
     void aListenerThatFailsCostsNothing() {
         var node = new FakeHost(host());
         var enforcer = new Enforcer(
-                setup(ServiceMode.ENFORCE, true, node),
+                setup(ServiceMode.ENFORCE, true, node).build(),
                 journal,
                 time.ticker(),
                 List.of(
@@ -353,7 +341,7 @@ class EnforcerTest {
                 },
                 System::nanoTime);
         var enforcer = new Enforcer(
-                setup(ServiceMode.ENFORCE, true, new FakeHost(host())), journal, ticker, List.of(told::add));
+                setup(ServiceMode.ENFORCE, true, new FakeHost(host())).build(), journal, ticker, List.of(told::add));
 
         var report = enforcer.runCycle().orElseThrow();
         assertThat(report.result()).isEqualTo(CycleResult.FAILED);
@@ -415,25 +403,20 @@ class EnforcerTest {
     }
 
     private Enforcer enforcer(ServiceMode mode, boolean signals, FakeHost... hosts) {
-        return new Enforcer(setup(mode, signals, hosts), journal, time.ticker(), List.of(told::add));
+        return new Enforcer(setup(mode, signals, hosts).build(), journal, time.ticker(), List.of(told::add));
     }
 
-    private Enforcer.Setup setup(ServiceMode mode, boolean signals, FakeHost... hosts) {
-        var policy = new Policy(
-                Map.of(
-                        RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE,
-                        RuleName.ENV_MEMORY, RuleMode.ENFORCE,
-                        RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
-                limits);
-        return new Enforcer.Setup(
-                () -> List.of(hosts),
-                false,
-                policy,
-                mode,
-                signals,
-                Restraint.NONE,
-                lookTimeout,
-                Duration.ofSeconds(20));
+    private SetupBuilder setup(ServiceMode mode, boolean signals, FakeHost... hosts) {
+        return SetupBuilder.setup(hosts)
+                .rules(
+                        Map.of(
+                                RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                RuleName.ENV_MEMORY, RuleMode.ENFORCE,
+                                RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                        limits)
+                .mode(mode)
+                .signals(signals)
+                .lookTimeout(lookTimeout);
     }
 
     private static void awaitUninterruptibly(CountDownLatch latch) {

@@ -9,7 +9,6 @@ import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.testsupport.EnvBuilder;
@@ -17,6 +16,7 @@ import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -581,18 +581,10 @@ class GraceTest {
         var modes = Arrays.stream(RuleName.values())
                 .filter(rule -> !off.contains(rule))
                 .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
-        return new Enforcer(
-                new Enforcer.Setup(
-                        () -> List.of(node),
-                        false,
-                        new Policy(modes, limits),
-                        ServiceMode.ENFORCE,
-                        true,
-                        restraint,
-                        Duration.ofSeconds(20),
-                        Duration.ofSeconds(20)),
-                journal,
-                time.ticker(),
-                List.of());
+        var setup = SetupBuilder.setup(node)
+                .rules(modes, limits)
+                .restraint(restraint)
+                .build();
+        return new Enforcer(setup, journal, time.ticker(), List.of());
     }
 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.HostBuilder.remote;
@@ -258,6 +259,34 @@ class JournalTest {
             update(List.of(record(1, i % 2 == 0 ? Outcome.DENIED : Outcome.FAILED, stray)), stray);
         }
         assertThat(all().getFirst().actions()).hasSize(Journal.MOST_ACTIONS);
+    }
+
+    /** On a machine that is short of time: the same trouble must not come back as another one. */
+    @Test
+    void itIsNotOverWhileNobodyCanTellWhereItsProcessBelongs() {
+        see(strayOn("gpu-1", 1));
+
+        assertThat(look(remote(host("gpu-1").with(process(1).membershipUnknown().uses(0))))
+                        .resolved())
+                .isEmpty();
+        assertThat(look(remote(host("gpu-1").with(process(2).membershipUnknown().uses(0))))
+                        .resolved())
+                .hasSize(1);
+    }
+
+    /** The pid may have come to be used for another one, or the process been taken into an environment. */
+    @Test
+    void itIsOverOnceItsProcessIsAnotherOneOrAnEnvironmentListsIt() {
+        see(strayOn("gpu-1", 1), strayOn("gpu-1", 2), strayOn("gpu-1", 3));
+
+        var update = look(remote(host("gpu-1")
+                .with(env("a").pids(2))
+                .with(
+                        process(1).later(1).membershipUnknown().uses(0),
+                        process(2).membershipUnknown().uses(0),
+                        process(3).in("a").uses(0))));
+
+        assertThat(update.resolved()).hasSize(3);
     }
 
     private Outcome outcome(RuleName rule) {

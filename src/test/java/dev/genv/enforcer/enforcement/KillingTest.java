@@ -9,12 +9,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -401,23 +401,11 @@ class KillingTest {
     }
 
     private Enforcer enforcer(Restraint restraint) {
-        var policy = new Policy(
-                Map.of(
-                        RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE,
-                        RuleName.ENV_MEMORY, RuleMode.ENFORCE),
-                DeviceLimits.NONE);
-        return new Enforcer(
-                new Enforcer.Setup(
-                        () -> List.copyOf(hosts),
-                        false,
-                        policy,
-                        ServiceMode.ENFORCE,
-                        true,
-                        restraint,
-                        Duration.ofSeconds(20),
-                        Duration.ofSeconds(20)),
-                journal,
-                time.ticker(),
-                List.of());
+        var modes = Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE, RuleName.ENV_MEMORY, RuleMode.ENFORCE);
+        var setup = SetupBuilder.setup(() -> List.copyOf(hosts))
+                .rules(modes, DeviceLimits.NONE)
+                .restraint(restraint)
+                .build();
+        return new Enforcer(setup, journal, time.ticker(), List.of());
     }
 }

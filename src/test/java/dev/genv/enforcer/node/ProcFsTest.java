@@ -84,11 +84,11 @@ class ProcFsTest {
     })
     void readsTheDriversVersion(String line, String version) throws IOException {
         fake.driver(line + "\nGCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n");
-        assertThat(proc.driverVersion()).isEqualTo(version);
+        assertThat(proc.machine().driverVersion()).isEqualTo(version);
     }
 
     @Test
     void withoutADriverThereIsNoVersion() {
-        assertThat(proc.driverVersion()).isNull();
+        assertThat(proc.machine().driverVersion()).isNull();
     }
 }

@@ -8,18 +8,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.Restraint;
-import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.enforcement.UnreachableException;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.testsupport.FakeHost;
+import dev.genv.enforcer.testsupport.SetupBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class HostMetricsTest {
@@ -29,15 +24,7 @@ class HostMetricsTest {
             host("gpu-1").devices(2).with(env("a")).with(process(1).in("a").uses(0)));
     private final FakeHost other = new FakeHost(host("gpu-2"));
     private final Enforcer enforcer = new Enforcer(
-            new Enforcer.Setup(
-                    () -> List.copyOf(hosts),
-                    true,
-                    new Policy(Map.of(), DeviceLimits.NONE),
-                    ServiceMode.AUDIT,
-                    true,
-                    Restraint.NONE,
-                    Duration.ofMinutes(1),
-                    Duration.ofMinutes(1)),
+            SetupBuilder.setup(() -> List.copyOf(hosts)).remote(true).build(),
             new Journal(10),
             Ticker.ofSystem(),
             List.of(new HostMetrics(registry)::record));

@@ -1,0 +1,80 @@
+package dev.genv.enforcer.config;
+
+import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.remote.Agent;
+import dev.genv.enforcer.remote.HostFile;
+import dev.genv.enforcer.remote.RemoteFleet;
+import dev.genv.enforcer.remote.Terms;
+import dev.genv.enforcer.remote.genv.GenvAgent;
+import dev.genv.enforcer.remote.shell.ShellAgent;
+import dev.genv.enforcer.remote.ssh.SshAccess;
+import java.time.Duration;
+import java.util.function.Function;
+
+/** Puts together what enforces on other machines. */
+final class FleetWiring {
+    private static final Duration MARGIN = Duration.ofSeconds(1);
+    // What a look waits for on the host must end before the command that looks is given up.
+    private static final int LOCK_PERCENT = 15;
+    private static final int GPU_PERCENT = 30;
+
+    private final Settings settings;
+    private final RemoteSettings remote;
+    private final Duration timeout;
+
+    FleetWiring(Settings settings, RemoteSettings remote) {
+        this.settings = settings;
+        this.remote = remote;
+        timeout = remote.ssh().timeout();
+    }
+
+    /** The machines; nothing is connected yet. */
+    RemoteFleet fleet() {
+        var file = remote.hostFile() == null ? null : new HostFile(remote.hostFile());
+        return new RemoteFleet(remote.hosts(), file, new SshAccess(remote.ssh())::connection, agents(terms()));
+    }
+
+    /** How long a look takes at most: to connect, and to look. */
+    Duration lookTimeout() {
+        return timeout.multipliedBy(2).plus(MARGIN);
+    }
+
+    /** How long acting takes at most: the state may change between look and act, so it may take two goes. */
+    Duration actTimeout() {
+        return timeout.multipliedBy(2).plus(MARGIN);
+    }
+
+    private Function<String, Agent> agents(Terms terms) {
+        return switch (remote.protocol()) {
+            case SHELL -> ShellAgent.ofOneService(terms);
+            case GENV -> name -> new GenvAgent(name, terms);
+        };
+    }
+
+    private Terms terms() {
+        return new Terms(
+                remote.stateDir(),
+                most(settings.lockTimeout(), LOCK_PERCENT),
+                settings.nvidiaSmi(),
+                most(settings.gpuTimeout(), GPU_PERCENT),
+                timeout,
+                remote.sudo(),
+                settings.requireHostPid(),
+                settings.protectedExecutables(),
+                settings.exemptUsers(),
+                settings.mode() == ServiceMode.ENFORCE,
+                settings.signals(),
+                lease());
+    }
+
+    /** Until the cycle after the next must have begun. A single cycle leaves the hosts to whoever comes next. */
+    private Duration lease() {
+        var interval = settings.interval();
+        return interval.isZero() ? interval : interval.multipliedBy(3).plus(timeout.multipliedBy(2));
+    }
+
+    private Duration most(Duration wanted, int percent) {
+        var part = timeout.multipliedBy(percent).dividedBy(100);
+        return wanted.compareTo(part) <= 0 ? wanted : part;
+    }
+}

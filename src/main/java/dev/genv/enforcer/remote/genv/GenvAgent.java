@@ -1,0 +1,196 @@
+package dev.genv.enforcer.remote.genv;
+
+import dev.genv.enforcer.enforcement.Host;
+import dev.genv.enforcer.enforcement.Outcome;
+import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.format.UnreadableException;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.Evasion;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Words;
+import dev.genv.enforcer.remote.Agent;
+import dev.genv.enforcer.remote.Answer;
+import dev.genv.enforcer.remote.Exchange;
+import dev.genv.enforcer.remote.Terms;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Has genv itself look at a host and act on it, by the protocol of {@code genv remote enforce} (genv 1.4.3). genv names a
+ * process by its bare pid, without its start time, its user or its program: what that costs is said with every look.
+ */
+public final class GenvAgent implements Agent {
+    private static final Problem IDENTITIES_UNKNOWN = new Problem(
+            "identities_unknown",
+            "genv's protocol names processes by pid alone: whether a pid has passed to another process between the second look"
+                    + " and the signal cannot be seen, nor whose a process is");
+    private static final Problem PROTECTION_UNKNOWN = new Problem(
+            "protection_unknown",
+            "genv's protocol tells neither the program nor the user of a process: GENV_ENFORCER_PROTECTED_EXECUTABLES and"
+                    + " GENV_ENFORCER_EXEMPT_USERS spare nobody on this host");
+
+    private final String name;
+    private final List<Problem> lasting;
+    private final GenvCommand command;
+    private final Sightings sightings = new Sightings();
+    private final Evasion evasion = new Evasion();
+
+    /**
+     * For one host.
+     *
+     * @param name how reports call it
+     */
+    public GenvAgent(String name, Terms terms) {
+        this.name = name;
+        command = new GenvCommand(terms);
+        lasting = terms.exemptUsers().isEmpty() && terms.protectedExecutables().isEmpty()
+                ? List.of(IDENTITIES_UNKNOWN)
+                : List.of(IDENTITIES_UNKNOWN, PROTECTION_UNKNOWN);
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>A process that was asked counts as ended once it has left the GPUs for two looks: more is not told.
+     */
+    @Override
+    public Host.Look look(Exchange host, Set<ProcessId> asked) throws UnreachableException, InterruptedException {
+        var seen = snapshot(host);
+        var problems = new ArrayList<>(lasting);
+        var missing = EnumSet.noneOf(Part.class);
+        var state = seen.state(problems, missing);
+        sightings.see(seen.processes().stream().map(GpuProcess::pid).toList());
+        var snapshot = new Snapshot(
+                name,
+                seen.processes().stream().map(this::named).map(state::settle).toList(),
+                state.environments(),
+                state.devices(seen.listedDevices()),
+                seen.listedDevices(),
+                missing,
+                problems);
+        var ended = asked.stream().filter(sightings::isGone).collect(Collectors.toUnmodifiableSet());
+        return new Host.Look(snapshot, "genv", null, sightings.looks(), ended, List.of(), null, null);
+    }
+
+    private GpuProcess named(GpuProcess process) {
+        return new GpuProcess(
+                sightings.idOf(process.pid()), process.uid(), process.command(), process.membership(), process.usage());
+    }
+
+    @Override
+    public void perform(Exchange host, List<Action> actions, BiConsumer<Action, Result> done)
+            throws UnreachableException, InterruptedException {
+        var now = snapshot(host);
+        var state = now.state(new ArrayList<>(), EnumSet.noneOf(Part.class));
+        var report =
+                new GenvReport(now, now.processes().stream().map(state::settle).toList(), evasion);
+        var refused = report.add(actions);
+        refused.forEach(done);
+        if (report.isEmpty()) {
+            return;
+        }
+        var sent =
+                actions.stream().filter(action -> !refused.containsKey(action)).toList();
+        var answer = execute(host, report, sent, done);
+        var failure = GenvFailure.of(answer);
+        if (failure.isPresent()) {
+            if (!failure.get().begun()) {
+                throw failure.get().asException();
+            }
+            var result = Result.lost(failure.get().detail());
+            sent.forEach(action -> done.accept(action, result));
+            return;
+        }
+        tell(host, sent, new GenvWarnings(answer.errors()), done);
+    }
+
+    private Answer execute(Exchange host, GenvReport report, List<Action> sent, BiConsumer<Action, Result> done)
+            throws UnreachableException, InterruptedException {
+        try {
+            return host.run(command.execute(report.line()));
+        } catch (InterruptedException e) {
+            var result = Result.lost("given up: it took too long");
+            sent.forEach(action -> done.accept(action, result));
+            throw e;
+        }
+    }
+
+    /** Terminations first: what became of them is known, and must be even if the host is lost now. */
+    private void tell(Exchange host, List<Action> sent, GenvWarnings warnings, BiConsumer<Action, Result> done)
+            throws InterruptedException {
+        var detachments = new ArrayList<Action.Detach>();
+        for (var action : sent) {
+            switch (action) {
+                case Action.Terminate terminate ->
+                    done.accept(terminate, ended(terminate.process().pid(), warnings));
+                case Action.Detach detach -> detachments.add(detach);
+            }
+        }
+        if (!detachments.isEmpty()) {
+            detached(host, detachments, done);
+        }
+    }
+
+    private static Result ended(int pid, GenvWarnings warnings) {
+        if (warnings.isDenied(pid)) {
+            return new Result(Outcome.DENIED, "genv needs root to end it");
+        }
+        return Result.of(warnings.isGone(pid) ? Outcome.ALREADY_GONE : Outcome.SIGNALLED);
+    }
+
+    /** By another look, for genv says nothing of it; by its exit code where that look fails. */
+    private void detached(Exchange host, List<Action.Detach> detachments, BiConsumer<Action, Result> done)
+            throws InterruptedException {
+        @Nullable GenvSnapshot after = null;
+        try {
+            after = snapshot(host);
+        } catch (UnreachableException _) {
+            // The next cycle's look says why; genv wrote the file before it said that all was well.
+        } finally {
+            for (var detach : detachments) {
+                done.accept(
+                        detach,
+                        after != null && isAttached(detach, after)
+                                ? Result.failed("genv says that it was done, but it is still attached")
+                                : Result.of(Outcome.DETACHED));
+            }
+        }
+    }
+
+    private static boolean isAttached(Action.Detach detach, GenvSnapshot now) {
+        return now.attachments(detach.environment().eid(), detach.device()).stream()
+                .anyMatch(attachment ->
+                        Objects.equals(attachment.time(), detach.attachment().time()));
+    }
+
+    private GenvSnapshot snapshot(Exchange host) throws UnreachableException, InterruptedException {
+        var answer = host.run(command.snapshot());
+        var failure = GenvFailure.of(answer);
+        if (failure.isPresent()) {
+            throw failure.get().asException();
+        }
+        try {
+            return GenvSnapshot.of(answer);
+        } catch (UnreadableException e) {
+            throw new UnreachableException(
+                    "answer_unreadable", "genv's answer %s%s".formatted(e.getMessage(), beginning(answer.output())), e);
+        }
+    }
+
+    /** Of an answer that is none, so that people see what is there instead. */
+    private static String beginning(String output) {
+        var text = output.strip();
+        return text.isEmpty() ? "" : "; it begins with " + Words.quoted(text.substring(0, Math.min(60, text.length())));
+    }
+}

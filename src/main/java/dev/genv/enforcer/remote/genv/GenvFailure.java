@@ -1,0 +1,86 @@
+package dev.genv.enforcer.remote.genv;
+
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.policy.Words;
+import dev.genv.enforcer.remote.Answer;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+
+/**
+ * Why genv did not do what it was told. It ends with 0 where it did everything, with 1 where it broke off, and with 2 where it
+ * does not know the command.
+ *
+ * @param code a stable word for programs
+ * @param detail a clause for people
+ * @param begun whether it may have done a part of it
+ */
+record GenvFailure(String code, String detail, boolean begun) {
+    private static final int LONGEST = 200;
+    private static final int NOT_FOUND = 127;
+
+    private static final Pattern NO_GENV = Pattern.compile("sudo: genv: command not found");
+    private static final Pattern REFUSED = Pattern.compile(
+            "sudo: .*(password is required|terminal is required|have a tty|not allowed to set|PAM|account validation)"
+                    + "|(?i:sorry, )?user .* (is not allowed to execute|may not run sudo)"
+                    + "|.* is not (in the sudoers file|allowed to run sudo).*");
+
+    /** Nothing where genv came to its end, and all was well. */
+    static Optional<GenvFailure> of(Answer answer) {
+        var broken = answer.broken();
+        if (broken != null) {
+            return Optional.of(new GenvFailure(broken.code(), broken.detail(), true));
+        }
+        var exitCode = answer.exitCode();
+        if (exitCode == null) {
+            return Optional.of(new GenvFailure("agent_failed", "genv ended without an exit code", true));
+        }
+        return exitCode == 0 ? Optional.empty() : Optional.of(of(exitCode, answer.errors()));
+    }
+
+    private static GenvFailure of(int exitCode, String errors) {
+        var refusal = line(errors, REFUSED.asPredicate());
+        if (refusal.isPresent()) {
+            return new GenvFailure("sudo_refused", refusal.get() + "; " + advice(refusal.get()), false);
+        }
+        if (line(errors, NO_GENV.asPredicate()).isPresent()) {
+            return new GenvFailure(
+                    "agent_missing", "genv is not in the PATH that sudo gives there (secure_path in sudoers)", false);
+        }
+        if (exitCode == NOT_FOUND) {
+            return errors.contains("sudo") && !errors.contains("genv")
+                    ? new GenvFailure("sudo_refused", "there is no sudo: GENV_ENFORCER_REMOTE_SUDO=false", false)
+                    : new GenvFailure("agent_missing", "genv is not in the PATH there: " + telling(errors), false);
+        }
+        return new GenvFailure("agent_failed", "genv ended with %d: %s".formatted(exitCode, telling(errors)), true);
+    }
+
+    UnreachableException asException() {
+        return new UnreachableException(code, detail);
+    }
+
+    private static String advice(String refusal) {
+        return refusal.contains("environment variables")
+                ? "let it pass in sudoers: Defaults!/path/to/genv env_keep += \"GENV_TMPDIR\""
+                : "allow it in sudoers: USER ALL=(root) NOPASSWD: /path/to/genv usage snapshot, /path/to/genv usage execute";
+    }
+
+    /** The line that says most: the first, but of a Python traceback the last. */
+    private static String telling(String errors) {
+        var first = line(errors, _ -> true).orElse("it said nothing");
+        return first.startsWith("Traceback")
+                ? errors.lines()
+                        .filter(line -> !line.isBlank())
+                        .reduce((_, last) -> last)
+                        .map(line -> Words.safe(line.strip(), LONGEST))
+                        .orElse(first)
+                : first;
+    }
+
+    private static Optional<String> line(String errors, Predicate<String> test) {
+        return errors.lines()
+                .filter(line -> !line.isBlank() && test.test(line))
+                .findFirst()
+                .map(line -> Words.safe(line.strip(), LONGEST));
+    }
+}

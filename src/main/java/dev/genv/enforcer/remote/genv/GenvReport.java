@@ -1,0 +1,153 @@
+package dev.genv.enforcer.remote.genv;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.genv.enforcer.enforcement.Outcome;
+import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.format.GenvJson;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.observation.Evasion;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Signal;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What {@code genv usage execute} is to do, by what a snapshot of just now shows: {@code {"terminate": {"processes": […]},
+ * "detach": {"0": {"envs": […]}}}}. genv knows the kind of an object by its exact set of keys, and so they are those that it
+ * printed itself.
+ */
+final class GenvReport {
+    /** A user decides how long his environment's object is, and it is sent once for each of its devices. */
+    private static final int LONGEST_OBJECT = 64 << 10;
+
+    private static final Set<String> PROCESS = Set.of("pid", "used_gpu_memory", "eid");
+    private static final Set<String> USE = Set.of("index", "gpu_memory");
+    private static final Set<String> ENVIRONMENT =
+            Set.of("eid", "uid", "creation", "username", "config", "pids", "kernel_ids");
+
+    private final GenvSnapshot now;
+    private final Map<Integer, GpuProcess> present = new LinkedHashMap<>();
+    private final Evasion evasion;
+    private final List<JsonNode> processes = new ArrayList<>();
+    private final Map<Integer, Map<String, JsonNode>> environments = new TreeMap<>();
+
+    /**
+     * An empty one.
+     *
+     * @param present the processes of that snapshot, with what is to be thought of their memberships
+     * @param evasion what is remembered of the processes of this host
+     */
+    GenvReport(GenvSnapshot now, List<GpuProcess> present, Evasion evasion) {
+        this.now = now;
+        this.evasion = evasion;
+        present.forEach(process -> this.present.put(process.pid(), process));
+    }
+
+    /** Adds these as far as they are still right; of the others it comes back why they are not. */
+    Map<Action, Result> add(List<Action> actions) {
+        var refused = new LinkedHashMap<Action, Result>();
+        for (var action : actions) {
+            var result = switch (action) {
+                case Action.Terminate terminate -> add(terminate);
+                case Action.Detach detach -> add(detach, actions);
+            };
+            if (result != null) {
+                refused.put(action, result);
+            }
+        }
+        return refused;
+    }
+
+    boolean isEmpty() {
+        return processes.isEmpty() && environments.isEmpty();
+    }
+
+    /** The report as genv itself sends it, without an end of line. */
+    String line() {
+        var report = JsonNodeFactory.instance.objectNode();
+        report.putObject("terminate").putArray("processes").addAll(processes);
+        var detach = report.putObject("detach");
+        environments.forEach((device, each) ->
+                detach.putObject(Integer.toString(device)).putArray("envs").addAll(each.values()));
+        return GenvJson.writeLine(report);
+    }
+
+    private @Nullable Result add(Action.Terminate action) {
+        var judged = action.process();
+        if (judged.pid() <= 1) {
+            return new Result(Outcome.SKIPPED_PROTECTED, "pid %d is never ended".formatted(judged.pid()));
+        }
+        if (action.signal() == Signal.KILL) {
+            return Result.failed("genv only ever asks a process to end (SIGTERM), and this one was asked");
+        }
+        var process = present.get(judged.pid());
+        if (process == null) {
+            return Result.of(Outcome.ALREADY_GONE);
+        }
+        if (!process.devices().equals(judged.devices()) || evasion.isOther(judged, process.membership())) {
+            return Result.failed("it is no longer what it was when it was judged");
+        }
+        var object = now.process(judged.pid()).filter(GenvReport::isProcess);
+        object.ifPresent(processes::add);
+        return object.isPresent() ? null : Result.failed("genv would not take it for a process");
+    }
+
+    private @Nullable Result add(Action.Detach detach, List<Action> actions) {
+        var eid = detach.environment().eid();
+        var held = new HashSet<@Nullable String>();
+        now.attachments(eid, detach.device()).forEach(attachment -> held.add(attachment.time()));
+        if (!held.contains(detach.attachment().time())) {
+            return Result.of(Outcome.ALREADY_DETACHED);
+        }
+        if (!timesOf(eid, detach.device(), actions).containsAll(held)) {
+            return Result.failed("it was attached more than once, and genv would detach it from what was not judged");
+        }
+        if (!now.isInOrder(detach.device())) {
+            return Result.failed("devices.json does not list the devices in order: genv would take another one");
+        }
+        var object = now.environment(eid).filter(GenvReport::isEnvironment);
+        object.ifPresent(entry -> environments
+                .computeIfAbsent(detach.device(), _ -> new LinkedHashMap<>())
+                .put(eid, entry));
+        return object.isPresent()
+                ? null
+                : Result.failed("genv would not take it for an environment, or not so long a one");
+    }
+
+    /** The times of all attachments of an environment to a device that are to be taken out. */
+    private static Set<@Nullable String> timesOf(String eid, int device, List<Action> actions) {
+        var times = new HashSet<@Nullable String>();
+        for (var action : actions) {
+            if (action instanceof Action.Detach(var _, var environment, var from, var attachment)
+                    && environment.eid().equals(eid)
+                    && from == device) {
+                times.add(attachment.time());
+            }
+        }
+        return times;
+    }
+
+    private static boolean isProcess(JsonNode object) {
+        for (var use : object.path("used_gpu_memory")) {
+            if (!hasExactly(use, USE)) {
+                return false;
+            }
+        }
+        return hasExactly(object, PROCESS);
+    }
+
+    private static boolean isEnvironment(JsonNode object) {
+        return hasExactly(object, ENVIRONMENT) && GenvJson.writeLine(object).length() <= LONGEST_OBJECT;
+    }
+
+    private static boolean hasExactly(JsonNode object, Set<String> keys) {
+        return object.size() == keys.size() && keys.stream().allMatch(object::has);
+    }
+}

@@ -1,0 +1,154 @@
+package dev.genv.enforcer.remote.genv;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.format.DevicesFile;
+import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.format.GenvJson;
+import dev.genv.enforcer.format.ProcessesJson;
+import dev.genv.enforcer.format.UnreadableException;
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.observation.LiveState;
+import dev.genv.enforcer.observation.Living;
+import dev.genv.enforcer.observation.State;
+import dev.genv.enforcer.remote.Answer;
+import java.nio.charset.StandardCharsets;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+
+/**
+ * What {@code genv usage snapshot} printed: the processes that nvidia-smi lists, and of genv's state the environments that are
+ * alive and their attachments.
+ */
+final class GenvSnapshot {
+    private static final String BEGINNING = "{\n";
+    private static final String END = "\n}\n";
+
+    private final JsonNode json;
+    private final EnvsFile envs;
+    private final DevicesFile devices;
+    private final ProcessesJson processes;
+    private final GenvWarnings warnings;
+
+    private GenvSnapshot(JsonNode json, GenvWarnings warnings) throws UnreadableException {
+        this.json = json;
+        this.warnings = warnings;
+        processes = ProcessesJson.of(json.path("processes"));
+        envs = EnvsFile.of(json.path("envs"));
+        devices = DevicesFile.of(json.path("devices"));
+    }
+
+    /**
+     * Reads it.
+     *
+     * @throws UnreadableException where it is nothing that genv prints
+     */
+    static GenvSnapshot of(Answer answer) throws UnreadableException {
+        return new GenvSnapshot(GenvJson.read(document(answer.output())), new GenvWarnings(answer.errors()));
+    }
+
+    /** What is not known is put among the problems and the missing parts. */
+    LiveState state(List<Problem> problems, Set<Part> missing) {
+        problems.addAll(processes.problems());
+        if (processes.unread() > 0) {
+            missing.add(Part.EVERY_PROCESS);
+        }
+        var state = new State(new State.File.Present<>(envs), new State.File.Present<>(devices));
+        return new LiveState(state, new AllAlive(), Accounts.NONE, Set.of(), problems, missing);
+    }
+
+    /** Those that had not ended by the time that genv came to them. */
+    List<GpuProcess> processes() {
+        return processes.processes().stream()
+                .filter(process -> !warnings.isGone(process.pid()))
+                .map(process -> process.with(warnings.membership(process)))
+                .toList();
+    }
+
+    /** The devices that genv knows, and those that a process is on. */
+    Set<Integer> listedDevices() {
+        var listed = new HashSet<Integer>();
+        devices.devices().forEach(device -> listed.add(device.index()));
+        processes.processes().forEach(process -> listed.addAll(process.devices()));
+        return listed;
+    }
+
+    /** The holds of an environment on a device. */
+    List<Attachment> attachments(String eid, int device) {
+        return devices.devices().stream()
+                .filter(each -> each.index() == device)
+                .map(Device::attachments)
+                .flatMap(List::stream)
+                .filter(attachment -> attachment.eid().equals(eid))
+                .toList();
+    }
+
+    /** Whether device N is the Nth, which genv takes for granted when it detaches. */
+    boolean isInOrder(int device) {
+        return json.path("devices").path("devices").path(device).path("index").asInt(-1) == device;
+    }
+
+    /** The object of a process, as it came. */
+    Optional<JsonNode> process(int pid) {
+        return entries("processes")
+                .filter(entry -> entry.path("pid").asInt(-1) == pid)
+                .findFirst();
+    }
+
+    /** The object of an environment, as it came. */
+    Optional<JsonNode> environment(String eid) {
+        return entries("envs")
+                .filter(entry -> eid.equals(entry.path("eid").textValue()))
+                .findFirst();
+    }
+
+    private Stream<JsonNode> entries(String name) {
+        return StreamSupport.stream(json.path(name).path(name).spliterator(), false);
+    }
+
+    /**
+     * genv's answer without what the host's login scripts may have put out before it. Indented JSON has one line that is
+     * nothing but an opening brace, its first, and one that is nothing but a closing one, its last, and no text in it can
+     * make another. So whatever anybody gets printed around it makes it unreadable, and forges nothing.
+     */
+    private static byte[] document(String output) throws UnreadableException {
+        if (output.isBlank()) {
+            throw new UnreadableException("is empty");
+        }
+        var start = output.startsWith(BEGINNING) ? 0 : output.indexOf("\n" + BEGINNING) + 1;
+        if (start == 0 && !output.startsWith(BEGINNING)) {
+            throw new UnreadableException("has no snapshot in it that begins with a line of its own");
+        }
+        if (output.indexOf("\n" + BEGINNING, start) >= 0) {
+            throw new UnreadableException("begins more than once");
+        }
+        if (output.indexOf(END, start) != output.length() - END.length()) {
+            throw new UnreadableException("does not end where a snapshot ends");
+        }
+        return output.substring(start).getBytes(StandardCharsets.ISO_8859_1);
+    }
+
+    /** genv prints live environments only, and whose their pids are it does not say. */
+    private record AllAlive() implements Living {
+        @Override
+        public List<Environment> among(Collection<Environment> environments) {
+            return List.copyOf(environments);
+        }
+
+        @Override
+        public Map<Integer, Long> uids(Collection<Environment> environments) {
+            return Map.of();
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package dev.genv.enforcer.remote.shell;
+
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.observation.DeviceOrder;
+import dev.genv.enforcer.observation.GpuDevices;
+import dev.genv.enforcer.observation.GpuLine;
+import dev.genv.enforcer.observation.GpuListing;
+import dev.genv.enforcer.observation.GpuQuery;
+import dev.genv.enforcer.observation.ToolException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What nvidia-smi answered on a host. */
+final class GpuAnswer {
+    /** In bytes; the script takes half as much of what it lists, and hardly anything of what it complains of. */
+    private static final int MOST = 2 << 20;
+
+    private static final String HUNG = "137";
+    private final Pauses<String> pauses;
+    private final DeviceOrder order = new DeviceOrder();
+
+    GpuAnswer(Pauses<String> pauses) {
+        this.pauses = pauses;
+    }
+
+    /**
+     * Lists what runs.
+     *
+     * @throws ToolException where nvidia-smi could not be found, trusted or understood, or took too long
+     */
+    GpuListing list(Frames frames) throws ToolException, UnreachableException {
+        var tool = frames.find("tool");
+        if (tool.isPresent()) {
+            throw new ToolException(
+                    tool.get().at(0).equals("skipped")
+                            ? "nvidia-smi hung at an earlier look and could not be ended: it is left alone for a while"
+                            : tool.get().from(1));
+        }
+        var problems = new ArrayList<Problem>();
+        var lines = GpuLine.parse(lines(frames.one("gpu_processes")), problems);
+        return GpuListing.of(lines, GpuDevices.parse(lines(frames.one("gpu_devices"))), problems, order);
+    }
+
+    private List<String> lines(Frame frame) throws ToolException, UnreachableException {
+        var code = frame.at(0);
+        if (code.equals(HUNG)) {
+            pauses.hung(GpuQuery.PROCESSES);
+        }
+        if (code.equals(HUNG) || code.equals("124")) {
+            throw new ToolException("nvidia-smi did not end within %s s".formatted(frame.at(1)));
+        }
+        if (code.equals("long")) {
+            throw new ToolException("nvidia-smi says more than %d bytes".formatted(1 << 20));
+        }
+        if (code.equals("killed")) {
+            throw new ToolException("nvidia-smi was killed");
+        }
+        if (code.equals("lost")) {
+            throw new ToolException("nvidia-smi was broken off");
+        }
+        pauses.answered(GpuQuery.PROCESSES);
+        return GpuQuery.lines((int) frame.number(0), new String(frame.bytes(MOST), StandardCharsets.UTF_8), "");
+    }
+}

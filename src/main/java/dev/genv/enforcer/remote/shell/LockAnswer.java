@@ -1,0 +1,61 @@
+package dev.genv.enforcer.remote.shell;
+
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.Problem;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** What came of taking genv's lock on a host. */
+final class LockAnswer {
+    private static final String NAME = "genv.lock";
+    private static final int MOST_NAMED = 3;
+
+    private LockAnswer() {}
+
+    /** Why it was not had, and who has it; nothing where it was, where there is none, or where nobody wanted it. */
+    static Optional<Problem> trouble(Frames frames, String nonce) throws UnreachableException {
+        var lock = frames.one("lock");
+        return switch (lock.at(0)) {
+            case "timeout" ->
+                Optional.of(new Problem(
+                        "lock_timeout",
+                        "%s is held by another program, for longer than %s s: %s"
+                                .formatted(NAME, lock.at(1), holders(frames, nonce))));
+            case "unusable" -> Optional.of(new Problem("lock_unusable", NAME + " " + lock.from(1)));
+            default -> Optional.empty();
+        };
+    }
+
+    private static String holders(Frames frames, String nonce) throws UnreachableException {
+        var frame = frames.one("holders");
+        var stats = Stats.of(frame, nonce);
+        var named = new ArrayList<String>();
+        for (var pid : pids(frame)) {
+            var stat = stats.stat(pid);
+            var uid = stats.uid(pid);
+            if (pid <= 0) {
+                named.add("a process of another PID namespace");
+            } else if (stat == null || uid == null) {
+                named.add("process %d, which has ended; a child of its own may hold it on".formatted(pid));
+            } else {
+                named.add("process %d (%s) of uid %d".formatted(pid, stat.command(), uid));
+            }
+        }
+        if (named.isEmpty()) {
+            return "/proc/locks does not tell by whom";
+        }
+        var more = named.size() - MOST_NAMED;
+        return String.join(", ", named.subList(0, Math.min(MOST_NAMED, named.size())))
+                + (more > 0 ? " and %d more".formatted(more) : "");
+    }
+
+    /** They stand in front of what is told of them. */
+    private static List<Integer> pids(Frame frame) throws UnreachableException {
+        var pids = new ArrayList<Integer>();
+        for (var i = 0; i < frame.words().size() - 2; i++) {
+            pids.add((int) frame.number(i));
+        }
+        return pids.stream().distinct().toList();
+    }
+}

@@ -1,0 +1,97 @@
+package dev.genv.enforcer.remote.shell;
+
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.observation.State;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Genv's state, as a host tells it. */
+final class StateAnswer {
+    /** In bytes; the script takes no more. */
+    static final int LARGEST = 3 << 20;
+
+    private static final String CODE = "state_unreadable";
+
+    private final String path;
+    private @Nullable String earlier;
+
+    StateAnswer(String path) {
+        this.path = path;
+    }
+
+    /** Both files as they stood at one moment. What could not be read is a problem in it. */
+    State state(Frames frames, String nonce) throws UnreachableException {
+        var directory = frames.one("directory");
+        var state = switch (directory.at(0)) {
+            case "absent" -> State.ABSENT;
+            case "unusable" -> State.unreadable(new Problem(CODE, path + ": " + directory.from(1)));
+            default -> present(frames, nonce);
+        };
+        return changed(directory).map(state::with).orElse(state);
+    }
+
+    private State present(Frames frames, String nonce) throws UnreachableException {
+        var state = State.parse(file(frames.one("envs"), "envs.json"), file(frames.one("devices"), "devices.json"));
+        if (frames.find("folder").isPresent()) {
+            state = state.with(new Problem(
+                    "state_folder_unusable",
+                    "no folder of our own can be made in %s, and without it genv's lock cannot be taken safely. The state is read without it; nothing can be detached"
+                            .formatted(path)));
+        }
+        var trouble = LockAnswer.trouble(frames, nonce);
+        return trouble.isEmpty()
+                ? state
+                : state.with(new Problem(
+                        trouble.get().code(),
+                        trouble.get().detail() + ". The state is read without it; nothing can be detached"));
+    }
+
+    /** Genv's users may still be in the directory of the look before. */
+    private Optional<Problem> changed(Frame directory) throws UnreachableException {
+        var before = earlier;
+        if (directory.at(0).equals("absent")) {
+            return before == null ? Optional.empty() : replaced("was there at an earlier look and is gone");
+        }
+        if (!directory.at(0).equals("there")) {
+            return Optional.empty();
+        }
+        earlier = directory.from(1);
+        return before == null || before.equals(earlier)
+                ? Optional.empty()
+                : replaced(
+                        "is another directory than at the look before: what was written down in that one is not seen");
+    }
+
+    private Optional<Problem> replaced(String what) {
+        return Optional.of(new Problem("state_directory_replaced", path + " " + what));
+    }
+
+    private static State.File<byte[]> file(Frame frame, String name) throws UnreachableException {
+        return switch (frame.at(0)) {
+            case "absent" -> new State.File.Absent<>();
+            case "present" -> {
+                var bytes = frame.bytes(LARGEST);
+                yield bytes.length == frame.number(1)
+                        ? new State.File.Present<>(bytes)
+                        : new State.File.Unreadable<>(new Problem(CODE, name + ": could not be read to its end"));
+            }
+            default -> new State.File.Unreadable<>(new Problem(CODE, name + ": " + fault(frame)));
+        };
+    }
+
+    /** What is wrong with a state file, in words. */
+    static String fault(Frame frame) throws UnreachableException {
+        return switch (frame.at(0)) {
+            case "link" -> "is a symbolic link";
+            case "irregular" -> "is not a regular file";
+            case "closed" ->
+                "is closed to others and has %d names (hard links): put a copy in its place".formatted(frame.number(1));
+            case "large" -> "is larger than %d bytes".formatted(frame.number(1));
+            case "denied" -> "permission denied";
+            case "changed" -> "changed while it was read";
+            case "restless" -> "changes while it is read without genv's lock";
+            default -> throw Frame.unreadable("of a state file it tells something that is not known");
+        };
+    }
+}

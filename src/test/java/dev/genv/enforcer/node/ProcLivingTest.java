@@ -1,0 +1,60 @@
+package dev.genv.enforcer.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.testsupport.EnvBuilder;
+import dev.genv.enforcer.testsupport.FakeProc;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ProcLivingTest {
+    private final FakeProc fake;
+    private final ProcLiving living;
+
+    ProcLivingTest(@TempDir Path folder) {
+        fake = new FakeProc(folder);
+        living = new ProcLiving(new ProcFs(folder));
+    }
+
+    @Test
+    void tellsTheRealUidsOfThoseThatRun() throws IOException {
+        fake.process(40).uid(1000);
+        fake.process(41).uid(1001).state('Z');
+        fake.process(42).uid(1002);
+        Files.writeString(fake.process(43).file("status"), "Name:\tpython\nUid:\tnobody\n");
+        var environments = List.of(
+                EnvBuilder.env("a").pids(40, 41, 43, 999).build(),
+                EnvBuilder.env("b").pids(40).build());
+        assertThat(living.uids(environments)).isEqualTo(Map.of(40, 1000L, 41, 1001L));
+    }
+
+    @Test
+    void millionsOfPidsThatDoNotRunCostNothing() throws IOException {
+        fake.process(40).uid(1000);
+        var pids = IntStream.range(30, 1_000_000).toArray();
+
+        var alive = living.among(List.of(EnvBuilder.env("a").pids(pids).build()));
+
+        assertThat(alive)
+                .singleElement()
+                .satisfies(environment -> assertThat(environment.pids()).containsExactly(40));
+        assertThat(living.uids(alive)).isEqualTo(Map.of(40, 1000L));
+    }
+
+    /** It must not look as if nobody's uid spoke against what was written. */
+    @Test
+    void aUidThatCannotBeReadForAnotherReasonIsAnError() throws IOException {
+        var status = fake.process(40).file("status");
+        Files.delete(status);
+        Files.createDirectory(status);
+        var environments = List.of(EnvBuilder.env("a").pids(40).build());
+        assertThatThrownBy(() -> living.uids(environments)).isInstanceOf(IOException.class);
+    }
+}

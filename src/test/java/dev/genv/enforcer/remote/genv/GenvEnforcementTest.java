@@ -1,0 +1,146 @@
+package dev.genv.enforcer.remote.genv;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.CycleResult;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.Host;
+import dev.genv.enforcer.enforcement.Journal;
+import dev.genv.enforcer.enforcement.Outcome;
+import dev.genv.enforcer.enforcement.Restraint;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.remote.RemoteHost;
+import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.SetupBuilder;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** What it comes to that genv tells neither a start time nor a uid. */
+class GenvEnforcementTest {
+    private static final Duration GRACE = Duration.ofSeconds(60);
+
+    private final FakeTime time = new FakeTime();
+    private final ScriptedExchange exchange = new ScriptedExchange();
+    private final Host host = new RemoteHost(
+            "gpu-1", exchange, new GenvAgent("gpu-1", GenvLookTest.terms(true, "/var/tmp/genv", List.of(), List.of())));
+    private final Enforcer enforcer = new Enforcer(
+            SetupBuilder.setup(host)
+                    .remote(true)
+                    .rules(
+                            Map.of(
+                                    RuleName.ENV_DEVICES, RuleMode.ENFORCE,
+                                    RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE),
+                            DeviceLimits.NONE)
+                    .restraint(new Restraint(Duration.ZERO, GRACE, null, 0))
+                    .build(),
+            new Journal(100),
+            time.ticker(),
+            List.of());
+
+    @Test
+    void whoIsInAnEnvironmentThatWasThereIsEndedAtOnceAndOnce() {
+        cycle("", "a");
+        assertThat(acting("7 a", "a")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
+        assertThat(cycle("7 a", "a")).isEmpty();
+        assertThat(cycle("", "a")).isEmpty();
+        assertThat(cycle("", "a")).containsExactly(Map.entry(7, Outcome.EXITED));
+    }
+
+    /** Somebody may have written the environment around a process that names it. */
+    @Test
+    void whoWasThereBeforeTheEnvironmentHasAWhile() {
+        cycle("7 a", "");
+        assertThat(cycle("7 a", "a")).containsExactly(Map.entry(7, Outcome.SKIPPED_GRACE));
+        assertThat(acting("7 a, 8 a", "a"))
+                .containsExactly(Map.entry(7, Outcome.SKIPPED_GRACE), Map.entry(8, Outcome.SIGNALLED));
+        time.pass(GRACE);
+        assertThat(acting("7 a, 8 a", "a")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
+    }
+
+    @Test
+    void whoComesWithItsEnvironmentIsEndedAtOnce() {
+        cycle("", "");
+        assertThat(acting("7 a", "a")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
+    }
+
+    @Test
+    void whoTakesThePidOfOneThatWasAskedIsAskedToo() {
+        assertThat(acting("7", "")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
+        cycle("", "");
+        assertThat(cycle("", "")).containsExactly(Map.entry(7, Outcome.EXITED));
+        assertThat(acting("7", "")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
+    }
+
+    /** A second SIGTERM makes many a trainer abort. */
+    @Test
+    void whoIsOutOfSightForOneLookIsNotAskedTwice() {
+        assertThat(acting("7", "")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
+        cycle("", "");
+        assertThat(cycle("7", "")).isEmpty();
+    }
+
+    @Test
+    void whatGenvCannotReadIsNotEnded() {
+        exchange.ends(0, snapshot("7, 8", ""), "[WARNING] Not enough permissions to query environment of process 7\n");
+        exchange.answers(snapshot("8", "")).answers("");
+        assertThat(run()).containsExactly(Map.entry(8, Outcome.SIGNALLED));
+    }
+
+    private Map<Integer, Outcome> cycle(String processes, String environments) {
+        exchange.answers(snapshot(processes, environments));
+        return run();
+    }
+
+    private Map<Integer, Outcome> acting(String processes, String environments) {
+        exchange.answers(snapshot(processes, environments))
+                .answers(snapshot(processes, environments))
+                .answers("");
+        return run();
+    }
+
+    private Map<Integer, Outcome> run() {
+        time.pass(Duration.ofSeconds(10));
+        var report = enforcer.runCycle().orElseThrow();
+        assertThat(report.result()).isEqualTo(CycleResult.SUCCESS);
+        assertThat(exchange.isDone()).isTrue();
+        var outcomes = new TreeMap<Integer, Outcome>();
+        report.actions()
+                .forEach(action -> outcomes.put(
+                        ((Action.Terminate) action.planned().action()).process().pid(),
+                        action.result().outcome()));
+        return outcomes;
+    }
+
+    /** Processes on device 0, each a pid and the environment that it names; nothing is attached. */
+    private static String snapshot(String processes, String environments) {
+        return "{\n  \"processes\": {\"processes\": [%s]}, \"envs\": {\"envs\": [%s]}, \"devices\": {\"devices\": [%s]}\n}\n"
+                .formatted(
+                        list(processes, text -> {
+                            var fields = text.split(" ", -1);
+                            return "{\"pid\": %s, \"used_gpu_memory\": [{\"index\": 0, \"gpu_memory\": \"1mi\"}], \"eid\": %s}"
+                                    .formatted(fields[0], fields.length == 1 ? "null" : '"' + fields[1] + '"');
+                        }),
+                        list(
+                                environments,
+                                eid ->
+                                        "{\"eid\": \"%s\", \"uid\": 1003, \"creation\": \"\", \"username\": \"raz\", \"config\": {\"name\": null, \"gpu_memory\": null, \"gpus\": null}, \"pids\": [], \"kernel_ids\": []}"
+                                                .formatted(eid)),
+                        "{\"index\": 0, \"total_memory\": \"1mi\", \"attachments\": []}");
+    }
+
+    private static String list(String text, UnaryOperator<String> json) {
+        return Arrays.stream(text.split(", ", -1))
+                .filter(each -> !each.isEmpty())
+                .map(json)
+                .collect(Collectors.joining(", "));
+    }
+}

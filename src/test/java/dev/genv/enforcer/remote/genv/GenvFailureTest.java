@@ -1,0 +1,69 @@
+package dev.genv.enforcer.remote.genv;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.remote.Answer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class GenvFailureTest {
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "1   | sudo: a password is required                                | sudo_refused  | false | NOPASSWD",
+                "1   | sudo: a terminal is required to read the password           | sudo_refused  | false | NOPASSWD",
+                "1   | sudo: sorry, you must have a tty to run sudo                | sudo_refused  | false | NOPASSWD",
+                "1   | raz is not in the sudoers file.                             | sudo_refused  | false | NOPASSWD",
+                "1   | Sorry, user raz is not allowed to execute '/usr/bin/genv usage snapshot' as root on gpu-1. | sudo_refused | false | NOPASSWD",
+                "1   | sudo: sorry, you are not allowed to set the following environment variables: GENV_TMPDIR    | sudo_refused | false | env_keep",
+                "1   | sudo: genv: command not found                               | agent_missing | false | secure_path",
+                "127 | env: 'genv': No such file or directory                      | agent_missing | false | No such file",
+                "127 | bash: genv: command not found                               | agent_missing | false | not found",
+                "127 | env: 'sudo': No such file or directory                      | sudo_refused  | false | REMOTE_SUDO=false",
+                "1   | No available devices                                        | agent_failed  | true  | genv ended with 1: No available devices",
+                "2   | usage: genv [-h] SUBCOMMAND                                 | agent_failed  | true  | genv ended with 2: usage",
+                "137 | ''                                                          | agent_failed  | true  | genv ended with 137: it said nothing",
+                "1   | I am not allowed to set anything                            | agent_failed  | true  | genv ended with 1",
+            })
+    void tellsWhatToDo(int exitCode, String errors, String code, boolean begun, String detail) {
+        var failure =
+                GenvFailure.of(new Answer("", errors + "\n", exitCode, null)).orElseThrow();
+        assertThat(failure.code()).isEqualTo(code);
+        assertThat(failure.begun()).isEqualTo(begun);
+        assertThat(failure.detail()).contains(detail);
+        assertThat(failure.asException().code()).isEqualTo(code);
+    }
+
+    @Test
+    void allIsWellWithZeroWhateverIsSaid() {
+        assertThat(GenvFailure.of(new Answer("", "sudo: a password is required", 0, null)))
+                .isEmpty();
+    }
+
+    @Test
+    void whatBrokeOffKeepsItsReason() {
+        assertThat(GenvFailure.of(new Answer("{}", "x", null, new Answer.Broken("timeout", "after 10 s"))))
+                .contains(new GenvFailure("timeout", "after 10 s", true));
+        assertThat(GenvFailure.of(new Answer("", "", null, null)).orElseThrow().code())
+                .isEqualTo("agent_failed");
+    }
+
+    @Test
+    void theLastLineOfATracebackSaysMost() {
+        var errors = "Traceback (most recent call last):\n  File \"/usr/bin/genv\", line 8\nKeyError: 'GPU-1'\n\n";
+        assertThat(GenvFailure.of(new Answer("", errors, 1, null)).orElseThrow().detail())
+                .isEqualTo("genv ended with 1: KeyError: 'GPU-1'");
+    }
+
+    @Test
+    void whatIsSaidIsShortAndHarmless() {
+        var errors = "\n  \n\u001b[2J" + "x".repeat(5000);
+        assertThat(GenvFailure.of(new Answer("", errors, 1, null)).orElseThrow().detail())
+                .hasSizeLessThan(250)
+                .doesNotContain("\u001b")
+                .contains("xxx");
+    }
+}

@@ -1,0 +1,33 @@
+package dev.genv.enforcer.remote.genv;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.genv.enforcer.remote.Answer;
+import dev.genv.enforcer.remote.Exchange;
+import dev.genv.enforcer.remote.Request;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Runs commands in a shell of this machine, with a folder of programs that come before all others. */
+record LocalShell(Path programs) implements Exchange {
+
+    @Override
+    public Answer run(Request request) throws InterruptedException {
+        var shell = new ProcessBuilder("sh", "-c", request.command());
+        shell.environment().merge("PATH", programs.toString(), (path, first) -> first + ":" + path);
+        try {
+            var errors = Files.createTempFile(programs, "errors", "");
+            var process = shell.redirectError(errors.toFile()).start();
+            try (var input = process.getOutputStream()) {
+                input.write(request.input().getBytes(UTF_8));
+            }
+            var output = new String(process.getInputStream().readAllBytes(), ISO_8859_1);
+            return new Answer(output, Files.readString(errors, ISO_8859_1), process.waitFor(), null);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+package dev.genv.enforcer.remote.shell;
+
+import dev.genv.enforcer.enforcement.Host;
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.remote.Terms;
+import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.Myself;
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
+
+/** A machine to look at: its state and its GPUs are in a folder, its processes are real ones. */
+final class Machine {
+    static final String BOOT = "c0d43b84-5d58-44cb-8d64-fe40f0a9661f";
+    private static final String EVERYTHING = "000001ffffffffff";
+    private static final long FIRST_PID_NAMESPACE = 4026531836L;
+
+    final Path state;
+    final Path etc;
+    final Path run;
+    final FakeNvidiaSmi smi;
+    final OneShell shell;
+    final AtomicLong nanos = new AtomicLong();
+    private String proc = "/proc";
+    private String service = "one";
+    private boolean acts = true;
+    private Duration lockTimeout = Duration.ofSeconds(5);
+    private Duration gpuTimeout = Duration.ofSeconds(5);
+    private Duration timeout = Duration.ofSeconds(20);
+    private Duration lease = Duration.ofMinutes(1);
+    private boolean requireHostPid;
+    private List<ProtectedExecutable> programs = List.of();
+    private List<String> exempt = List.of();
+
+    Machine(Path folder, String shell) throws IOException {
+        state = Files.createDirectory(folder.resolve("genv"));
+        Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxrwxrwx"));
+        etc = Files.createDirectory(folder.resolve("etc"));
+        Files.writeString(etc.resolve("machine-id"), "0123456789abcdef0123456789abcdef\n");
+        Files.copy(Path.of("/etc/passwd"), etc.resolve("passwd"));
+        run = folder.resolve("run");
+        smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
+        this.shell = new OneShell(shell);
+    }
+
+    /** A make-believe {@code /proc}, of root on a machine that has been up for an hour. */
+    FakeProc fakeProc(Path root) throws IOException {
+        proc = root.toString();
+        var fake = new FakeProc(Files.createDirectories(root));
+        var self = Files.createDirectories(root.resolve("self"));
+        Files.writeString(
+                self.resolve("status"),
+                "Name:\tsh\nUid:\t%1$d\t%1$d\t%1$d\t%1$d\nCapEff:\t%2$s\n".formatted(Myself.uid(), EVERYTHING));
+        fake.pidNamespace(FIRST_PID_NAMESPACE);
+        var random = Files.createDirectories(root.resolve("sys/kernel/random"));
+        Files.writeString(random.resolve("boot_id"), BOOT + "\n");
+        Files.writeString(root.resolve("locks"), "");
+        uptime(root, 3600);
+        return fake;
+    }
+
+    static void uptime(Path proc, int seconds) throws IOException {
+        Files.writeString(proc.resolve("uptime"), seconds + ".00 0.00\n");
+    }
+
+    Machine realProc() {
+        proc = "/proc";
+        return this;
+    }
+
+    /** Has the GPU tool list processes that are not there for the kernel. */
+    void lists(int... pids) throws IOException {
+        var lines = Arrays.stream(pids)
+                .mapToObj(pid -> "%s, %d, 1\n".formatted(FakeNvidiaSmi.uuid(0), pid))
+                .collect(Collectors.joining());
+        smi.fault("case $1 in *compute*) printf '%%s' '%s'; exit 0 ;; esac".formatted(lines));
+    }
+
+    Machine timeout(Duration other) {
+        timeout = other;
+        return this;
+    }
+
+    Machine service(String other) {
+        service = other;
+        return this;
+    }
+
+    Machine lease(Duration other) {
+        lease = other;
+        return this;
+    }
+
+    Machine audits() {
+        acts = false;
+        return this;
+    }
+
+    Machine lockTimeout(Duration other) {
+        lockTimeout = other;
+        return this;
+    }
+
+    Machine gpuTimeout(Duration other) {
+        gpuTimeout = other;
+        return this;
+    }
+
+    Machine requiresHostPid() {
+        requireHostPid = true;
+        return this;
+    }
+
+    Machine protects(String... values) {
+        programs = List.of(values).stream().map(ProtectedExecutable::parse).toList();
+        return this;
+    }
+
+    Machine exempts(String... users) {
+        exempt = List.of(users);
+        return this;
+    }
+
+    StateFiles files() {
+        return new StateFiles(state);
+    }
+
+    Terms terms() {
+        return new Terms(
+                state.toString(),
+                lockTimeout,
+                smi.path().toString(),
+                gpuTimeout,
+                timeout,
+                false,
+                requireHostPid,
+                programs,
+                exempt,
+                acts,
+                true,
+                lease);
+    }
+
+    ShellAgent agent() {
+        var places = new Shell.Places(proc, etc.toString(), "/bin/sh", run.toString());
+        return new ShellAgent("gpu-1", terms(), service, new Shell(terms(), places, new SecureRandom()), nanos::get);
+    }
+
+    Host.Look look(ProcessId... asked) throws UnreachableException, InterruptedException {
+        return agent().look(shell, Set.of(asked));
+    }
+}

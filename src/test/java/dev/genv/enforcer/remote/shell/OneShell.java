@@ -1,0 +1,82 @@
+package dev.genv.enforcer.remote.shell;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.genv.enforcer.remote.Answer;
+import dev.genv.enforcer.remote.Exchange;
+import dev.genv.enforcer.remote.Request;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** Runs what is asked in one of this machine's shells, as a login there would. */
+final class OneShell implements Exchange {
+    private final List<String> program;
+    private final List<Request> requests = new ArrayList<>();
+    private @Nullable Noise noise;
+
+    OneShell(String program) {
+        this.program = List.of(program.split(" ", -1));
+    }
+
+    /** What a login makes of an answer. */
+    interface Noise {
+        Answer around(Answer answer);
+    }
+
+    /** The shells that are installed here. */
+    static Stream<String> installed() {
+        return Stream.of("dash", "bash --posix", "busybox sh")
+                .filter(shell -> Files.isExecutable(Path.of("/bin", shell.split(" ", -1)[0])));
+    }
+
+    /** One of them, for what takes long in each; all of them in the long suites. */
+    static Stream<String> some() {
+        return Boolean.getBoolean("suite.long") ? installed() : Stream.of("dash");
+    }
+
+    OneShell with(Noise other) {
+        noise = other;
+        return this;
+    }
+
+    List<Request> requests() {
+        return requests;
+    }
+
+    @Override
+    public Answer run(Request request) throws InterruptedException {
+        requests.add(request);
+        try {
+            var output = Files.createTempFile("shell", "output");
+            var errors = Files.createTempFile("shell", "errors");
+            var process = new ProcessBuilder(program)
+                    .redirectOutput(output.toFile())
+                    .redirectError(errors.toFile())
+                    .start();
+            try (var input = process.getOutputStream()) {
+                input.write(request.input().getBytes(UTF_8));
+            }
+            var ended = process.waitFor(request.timeout().toMillis(), TimeUnit.MILLISECONDS);
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly().waitFor();
+            var answer = new Answer(
+                    Files.readString(output, ISO_8859_1),
+                    Files.readString(errors, ISO_8859_1),
+                    ended ? process.exitValue() : null,
+                    ended ? null : new Answer.Broken("timeout", "it took too long"));
+            Files.delete(output);
+            Files.delete(errors);
+            return noise == null ? answer : noise.around(answer);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

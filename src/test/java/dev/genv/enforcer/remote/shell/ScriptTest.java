@@ -1,0 +1,196 @@
+package dev.genv.enforcer.remote.shell;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.remote.Answer;
+import dev.genv.enforcer.remote.Request;
+import dev.genv.enforcer.testsupport.Child;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What becomes of a script on its way to a shell, and of its answer on its way back. */
+@Timeout(60)
+@ParameterizedClass
+@MethodSource("shells")
+class ScriptTest {
+    private static final List<String> PARTS =
+            List.of("common.sh", "lock.sh", "lease.sh", "memory.sh", "state.sh", "look.sh", "act.sh");
+    private final Path folder;
+    private final Machine machine;
+
+    ScriptTest(String shell, @TempDir Path folder) throws IOException {
+        this.folder = folder;
+        machine = new Machine(folder, shell);
+    }
+
+    static Stream<String> shells() {
+        return OneShell.installed();
+    }
+
+    @BeforeEach
+    void write() throws IOException {
+        machine.files().device(0).device(1).write();
+    }
+
+    /** A connection can be lost while it is handed over. */
+    @Test
+    void aScriptThatIsCutDoesNothing() throws Exception {
+        machine.look();
+        var whole = machine.shell.requests().getFirst();
+        var input = whole.input();
+        var end = input.lastIndexOf("main </dev/null");
+        for (var length : List.of(0, 10, end / 3, end / 2, end - 3, end - 1, end, end + 3)) {
+            var cut = new Request(whole.command(), input.substring(0, length), whole.timeout(), whole.mostOutput());
+            assertThat(machine.shell.run(cut).output()).as("%d of it", length).isEmpty();
+        }
+    }
+
+    @Test
+    void whatALoginSaysBesidesIsPassedOver() throws Exception {
+        var noise = "Welcome to gpu-1\n@" + "0".repeat(32) + " end 1\n\u001b[2J\0\u00ff@ me\n";
+        machine.shell.with(answer -> {
+            var lines = answer.output().replace("\n@", "\n" + noise + "@");
+            return new Answer(noise + "$ " + lines + noise, noise, 0, null);
+        });
+        try (var child = Child.inEnvironment("1")) {
+            machine.smi.process(0, child.pid(), "1");
+            assertThat(machine.look().snapshot().processes()).hasSize(1);
+            assertThat(machine.look().snapshot().missing()).isEmpty();
+        }
+    }
+
+    @Test
+    void anAnswerThatIsCutAnywhereIsNone() throws Exception {
+        machine.look();
+        var whole = machine.shell.run(machine.shell.requests().getFirst()).output();
+        for (var length = 0; length < whole.length() - 1; length += 97) {
+            var cut = whole.substring(0, length);
+            assertUnreadable(new Answer(cut, "", 0, null));
+            assertUnreadable(new Answer(cut + "\n", "", null, null));
+        }
+        assertUnreadable(new Answer(whole, "", 0, null)); // the word is that of another request
+    }
+
+    private void assertUnreadable(Answer answer) {
+        assertThatThrownBy(() -> machine.agent().look(_ -> answer, Set.of()))
+                .isInstanceOfSatisfying(
+                        UnreachableException.class, e -> assertThat(e.code()).isEqualTo("answer_unreadable"));
+    }
+
+    /** Whoever reads it in time could say anything in our name. */
+    @Test
+    void theWordOfARequestStandsInNoArgumentsAndNoEnvironment() throws Exception {
+        var seen = folder.resolve("seen");
+        machine.smi.fault("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ >>" + seen + " 2>/dev/null");
+        machine.look();
+        var input = machine.shell.requests().getFirst().input();
+        var nonce =
+                input.substring(input.indexOf("NONCE=") + 6).lines().findFirst().orElseThrow();
+        assertThat(nonce).matches("[0-9a-f]{32}");
+        var all = Files.readString(seen, StandardCharsets.ISO_8859_1);
+        assertThat(all.contains("--query-compute-apps"))
+                .as("its own arguments are among them")
+                .isTrue();
+        assertThat(all.contains(nonce)).as("so is the word").isFalse(); // and all the rest is nobody's business
+    }
+
+    @Test
+    void noTwoRequestsHaveTheSameWord() throws Exception {
+        var nonces = new ArrayList<String>();
+        for (var i = 0; i < 2; i++) {
+            machine.look();
+            var input = machine.shell.requests().get(i).input();
+            nonces.add(
+                    input.substring(input.indexOf("NONCE=")).lines().findFirst().orElseThrow());
+        }
+        assertThat(nonces).doesNotHaveDuplicates();
+    }
+
+    @Test
+    void pathsMayHoldAnything() throws Exception {
+        var odd = Files.createDirectory(folder.resolve("a 'b' \"c\" $(id)`id`\\ *;&\n-n ä"));
+        var other = new Machine(odd, "dash");
+        other.files()
+                .own("1", null, (int) ProcessHandle.current().pid())
+                .device(0, "1")
+                .device(1)
+                .write();
+        var snapshot = other.protects(odd.resolve("server").toString().replace("\n", ""))
+                .look()
+                .snapshot();
+        assertThat(snapshot.environments()).hasSize(1);
+        assertThat(snapshot.missing()).isEmpty();
+        assertThat(snapshot.listedDevices()).hasSize(2);
+    }
+
+    @Test
+    void aHostWithoutThePrograms() throws Exception {
+        machine.shell.with(answer -> {
+            var nonce = answer.output().strip().substring(1, 33);
+            return new Answer("@%1$s lacks flock\n@%1$s end 2\n".formatted(nonce), "", 0, null);
+        });
+        assertThatThrownBy(machine::look)
+                .isInstanceOfSatisfying(
+                        UnreachableException.class, e -> assertThat(e.code()).isEqualTo("agent_missing"))
+                .hasMessage("there is no flock");
+        try (var child = Child.inEnvironment("1")) {
+            var quiet = new OneShell("dash");
+            machine.smi.process(0, child.pid(), "1");
+            var agent = machine.agent();
+            var process = agent.look(quiet, Set.of()).snapshot().processes().getFirst();
+            Map<Action, Result> results = new HashMap<>();
+            var action = new Action.Terminate("gpu-1", process);
+            assertThatThrownBy(() -> agent.perform(machine.shell, List.of(action), results::put))
+                    .isInstanceOf(UnreachableException.class);
+            assertThat(results).isEmpty();
+        }
+    }
+
+    @Test
+    void nothingIsFoundFaultWith() throws Exception {
+        assumeThat(Files.isExecutable(Path.of("/usr/bin/shellcheck")))
+                .as("shellcheck is installed")
+                .isTrue();
+        var whole = Files.writeString(folder.resolve("whole.sh"), "");
+        for (var part : PARTS) {
+            Files.writeString(
+                    whole,
+                    Files.readString(whole)
+                            + Files.readString(Path.of("src/main/resources/dev/genv/enforcer/remote/shell", part)));
+        }
+        Files.writeString(
+                whole,
+                Files.readString(whole)
+                        + "deeds() {\n  programs\n  terminate 1\n  detach 1\n}\nanswer look\nanswer act\n");
+        var said = folder.resolve("said");
+        var shellcheck = new ProcessBuilder("shellcheck", "-s", "sh", whole.toString())
+                .redirectErrorStream(true)
+                .redirectOutput(said.toFile())
+                .start();
+        assertThat(shellcheck.waitFor(Duration.ofSeconds(50).toSeconds(), TimeUnit.SECONDS))
+                .isTrue();
+        assertThat(said).isEmptyFile();
+        assertThat(shellcheck.exitValue()).isZero();
+    }
+}

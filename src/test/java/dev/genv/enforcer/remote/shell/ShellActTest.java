@@ -1,0 +1,375 @@
+package dev.genv.enforcer.remote.shell;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import dev.genv.enforcer.enforcement.Outcome;
+import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Signal;
+import dev.genv.enforcer.remote.Answer;
+import dev.genv.enforcer.remote.Request;
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.Myself;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Ends real processes, with the real script in each shell; what the kernel tells of them may be make-believe. */
+@Timeout(60)
+@ParameterizedClass
+@MethodSource("shells")
+class ShellActTest {
+    private static final Result OTHER = Result.failed("it is no longer what it was when it was judged");
+    private static final Result GONE = Result.of(Outcome.ALREADY_GONE);
+    private static final Result SIGNALLED = Result.of(Outcome.SIGNALLED);
+    private final Path folder;
+    private final String shell;
+    private final Machine machine;
+    private final Child child = Child.inEnvironment("15971");
+
+    ShellActTest(String shell, @TempDir Path folder) throws IOException {
+        this.folder = folder;
+        this.shell = shell;
+        machine = new Machine(folder, shell);
+    }
+
+    static Stream<String> shells() {
+        return OneShell.installed();
+    }
+
+    @BeforeEach
+    void write() throws IOException {
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        machine.smi.process(0, child.pid(), "1542");
+        machine.files().device(0).device(1).write();
+    }
+
+    @AfterEach
+    void end() {
+        child.close();
+    }
+
+    @Test
+    void asksAProcessToEnd() throws Exception {
+        var agent = machine.agent();
+        assertThat(perform(agent, terminate(seen(agent)))).isEqualTo(SIGNALLED);
+        assertThat(child.awaitEnd()).isEqualTo(143);
+        assertThat(machine.shell.requests()).hasSize(2);
+    }
+
+    @Test
+    void killsOneThatMust() throws Exception {
+        var agent = machine.agent();
+        assertThat(perform(agent, new Action.Terminate("gpu-1", seen(agent), Signal.KILL)))
+                .isEqualTo(SIGNALLED);
+        assertThat(child.awaitEnd()).isEqualTo(137);
+    }
+
+    @Test
+    void whoeverNamesNothingIsEndedAsWell() throws Exception {
+        try (var outside = Child.withEnvironment(Map.of());
+                var empty = Child.withEnvironment(Map.of("GENV_ENVIRONMENT_ID", ""));
+                var odd = Child.inEnvironment("\n' \" \\ $(id)`@0 end ä")) {
+            var agent = machine.agent();
+            for (var each : List.of(outside, empty, odd)) {
+                machine.smi.noProcesses().process(0, each.pid(), "1");
+                assertThat(perform(agent, terminate(seen(agent)))).isEqualTo(SIGNALLED);
+                assertThat(each.awaitEnd()).isEqualTo(143);
+            }
+        }
+    }
+
+    @Test
+    void aPidThatPassedToAnotherIsNotSignalled() throws Exception {
+        var agent = machine.agent();
+        var seen = seen(agent);
+        var former = new GpuProcess(
+                new ProcessId(seen.pid(), seen.id().startTime() - 1),
+                seen.uid(),
+                seen.command(),
+                seen.membership(),
+                seen.usage());
+        assertThat(perform(agent, terminate(former)))
+                .isEqualTo(Result.failed("it was not seen in the last look at this host"));
+        var fake = fake();
+        seen = seen(fake.agent);
+        fake.process.startTime(seen.id().startTime() + 1);
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(GONE);
+        fake.process.startTime(seen.id().startTime()).state('Z');
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(GONE);
+        fake.process.threads(2);
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(OTHER); // none of its threads can be asked
+        for (var file : List.of("stat", "status", "environ", "cmdline", "comm")) {
+            Files.delete(fake.process.file(file));
+        }
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(GONE);
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    @Test
+    void whoeverIsAnotherByNowIsNotSignalled() throws Exception {
+        var fake = fake();
+        var seen = seen(fake.agent);
+        fake.process.uid(1004);
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(OTHER);
+        fake.process.uid(1003).withoutEnvironment();
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(OTHER);
+        fake = fake();
+        seen = seen(fake.agent);
+        Files.delete(fake.process.file("environ"));
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(OTHER);
+        Fifo.at(fake.process.file("environ"));
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(Result.failed("its environment does not answer"));
+        assertThat(child.isAlive()).isTrue();
+        Files.delete(fake.process.file("environ"));
+        fake.process.environ("GENV_ENVIRONMENT_ID=15971");
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        assertThat(child.awaitEnd()).isEqualTo(143);
+    }
+
+    /** It may write over its environment; one that does so before each signal does it in order not to be ended. */
+    @Test
+    void whoeverIsAnotherEachTimeIsEndedAtLast() throws Exception {
+        var fake = fake();
+        for (var name : List.of("b", "c")) {
+            var seen = seen(fake.agent);
+            fake.process.environ("GENV_ENVIRONMENT_ID=" + name);
+            assertThat(perform(fake.agent, terminate(seen))).isEqualTo(OTHER);
+        }
+        var seen = seen(fake.agent);
+        fake.process.environ("GENV_ENVIRONMENT_ID=d");
+        assertThat(child.isAlive()).isTrue();
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        assertThat(child.awaitEnd()).isEqualTo(143);
+    }
+
+    /** What names no environment may change as it likes. */
+    @Test
+    void whoeverSaysTheSameInOtherWordsIsEnded() throws Exception {
+        var fake = fake();
+        fake.process.environ("X=1");
+        var seen = seen(fake.agent);
+        assertThat(seen.membership()).isEqualTo(new Membership.Outside());
+        fake.process.environ("GENV_ENVIRONMENT_ID=a", "GENV_ENVIRONMENT_ID=");
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        assertThat(child.awaitEnd()).isEqualTo(143);
+    }
+
+    @Test
+    void whatWasJudgedLongAgoIsNotDone() throws Exception {
+        var fake = fake();
+        var seen = seen(fake.agent);
+        Machine.uptime(folder.resolve("proc"), 3600 + 21);
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(Result.failed("given up: it took too long"));
+        machine.nanos.addAndGet(Duration.ofSeconds(1).toNanos()); // on our way
+        Files.writeString(folder.resolve("proc/sys/kernel/random/boot_id"), Machine.BOOT.replace('c', 'd'));
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(Result.failed("given up: it took too long"));
+        assertThat(child.isAlive()).isTrue();
+        Files.writeString(folder.resolve("proc/sys/kernel/random/boot_id"), Machine.BOOT);
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        assertThat(child.awaitEnd()).isEqualTo(143);
+    }
+
+    @Test
+    void whoeverRunsAProtectedProgramByNowIsSpared() throws Exception {
+        assumeThat(Myself.isRoot()).isTrue();
+        var server = Files.copy(Path.of("/bin/sleep"), folder.resolve("server"));
+        machine.protects(server + "@*");
+        var fake = fake();
+        fake.process.exe(Path.of("/bin/sleep"));
+        var seen = seen(fake.agent);
+        assertThat(seen.immunity()).isNull();
+        Files.delete(fake.process.file("exe"));
+        assertThat(perform(fake.agent, terminate(seen)).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
+        fake.process.exe(server);
+        assertThat(perform(fake.agent, terminate(seen)).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
+        assertThat(child.isAlive()).isTrue();
+        Files.delete(fake.process.file("exe"));
+        fake.process.exe(folder.resolve("nowhere/server")); // it is not that one, whichever it is
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        assertThat(child.awaitEnd()).isEqualTo(143);
+    }
+
+    @Test
+    void whoeverIsSparedIsNotEvenAskedFor() throws Exception {
+        var agent = machine.agent();
+        var seen = seen(agent);
+        for (var kind : Immunity.Kind.values()) {
+            var spared = new GpuProcess(
+                    seen.id(), seen.uid(), "", seen.membership(), seen.usage(), new Immunity(kind, "so it is"));
+            assertThat(perform(agent, terminate(spared)))
+                    .isEqualTo(new Result(Outcome.valueOf("SKIPPED_" + kind), "so it is"));
+        }
+        for (var pid : List.of(1, 0, -1)) {
+            var none = new GpuProcess(new ProcessId(pid, 7), seen.uid(), "", seen.membership(), seen.usage());
+            assertThat(perform(agent, terminate(none)).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
+        }
+        assertThat(machine.shell.requests()).hasSize(1);
+    }
+
+    @Test
+    void whoeverMayNotSignalIsDenied() throws Exception {
+        assumeThat(Myself.isRoot()).isTrue();
+        var fake = fake();
+        fake.process.uid(1003);
+        var seen = seen(fake.agent);
+        var ordinary = new OneShell("setpriv --reuid 65534 --regid 65534 --clear-groups " + shell);
+        var results = new HashMap<Action, Result>();
+        var action = terminate(seen);
+        fake.agent.perform(ordinary, List.of(action), results::put);
+        assertThat(results.get(action)).isEqualTo(new Result(Outcome.DENIED, "needs the capability CAP_KILL"));
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    @Test
+    void withoutALookNothingIsDone() throws Exception {
+        var agent = machine.agent();
+        var seen = seen(agent);
+        assertThatThrownBy(() -> agent.look(_ -> new Answer("", "", 1, null), Set.of()))
+                .isInstanceOf(UnreachableException.class);
+        assertThat(perform(agent, terminate(seen)).outcome()).isEqualTo(Outcome.FAILED);
+        assertThat(perform(machine.agent(), terminate(seen)).outcome()).isEqualTo(Outcome.FAILED);
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    @Test
+    void whoeverOnlyWatchesDoesNothing() throws Exception {
+        var agent = machine.agent();
+        var seen = seen(agent);
+        var second = machine.service("two").agent();
+        assertThat(second.look(machine.shell, Set.of()).watchesOnly()).isNotNull();
+        assertThat(perform(second, terminate(seen)))
+                .satisfies(result -> assertThat(result.outcome()).isEqualTo(Outcome.FAILED))
+                .satisfies(result ->
+                        assertThat(result.detail()).startsWith("another service acts on this host from afar"));
+        assertThat(machine.shell.requests()).hasSize(2);
+    }
+
+    @Test
+    void whereTheHostCannotBeToldNothingWasDone() throws Exception {
+        var agent = machine.agent();
+        var action = terminate(seen(agent));
+        var results = new HashMap<Action, Result>();
+        var lost = new UnreachableException("connection_lost", "it was lost");
+        assertThatThrownBy(() -> agent.perform(
+                        _ -> {
+                            throw lost;
+                        },
+                        List.of(action),
+                        results::put))
+                .isSameAs(lost);
+        assertThatThrownBy(() -> agent.perform(
+                        _ -> new Answer("", "sudo: a password is required", 1, null), List.of(action), results::put))
+                .isInstanceOf(UnreachableException.class);
+        assertThat(results).isEmpty();
+    }
+
+    /** What it said by then counts; of the rest nobody knows. */
+    @Test
+    void whatIsCutOffMayHaveBeenDone() throws Exception {
+        try (var other = Child.inEnvironment("15971")) {
+            machine.smi.process(0, other.pid(), "1");
+            var agent = machine.agent();
+            var processes = agent.look(machine.shell, Set.of()).snapshot().processes();
+            var first = terminate(processes.getFirst());
+            var second = terminate(processes.getLast());
+            var broken = new Answer.Broken("connection_lost", "the connection was lost");
+            var results = new HashMap<Action, Result>();
+            agent.perform(
+                    request -> {
+                        var answer = machine.shell.run(request);
+                        var cut = answer.output().indexOf("result 1");
+                        return new Answer(answer.output().substring(0, cut), "", null, broken);
+                    },
+                    List.of(first, second),
+                    results::put);
+            assertThat(results)
+                    .containsEntry(first, SIGNALLED)
+                    .containsEntry(second, Result.lost("the connection was lost"));
+        }
+    }
+
+    /** A second SIGTERM would be taken for an abort: nobody is asked twice for want of an answer. */
+    @Test
+    void whatNothingIsSaidOfMayHaveBeenDone() throws Exception {
+        var agent = machine.agent();
+        var action = terminate(seen(agent));
+        var asked = new ArrayList<Request>();
+        var results = new HashMap<Action, Result>();
+        agent.perform(
+                request -> {
+                    asked.add(request);
+                    var nonce = request.input().replaceAll("(?s).*NONCE=([0-9a-f]+).*", "$1");
+                    return new Answer("@%1$s me 7 0\n@%1$s end 2\n".formatted(nonce), "", 0, null);
+                },
+                List.of(action),
+                results::put);
+        assertThat(results.get(action)).isEqualTo(Result.lost("the host says nothing of it"));
+        assertThat(asked).hasSize(1);
+    }
+
+    @Test
+    void whoeverIsInterruptedSaysWhatMayHaveBeenDone() throws Exception {
+        var agent = machine.agent();
+        var action = terminate(seen(agent));
+        var results = new HashMap<Action, Result>();
+        assertThatThrownBy(() -> agent.perform(
+                        _ -> {
+                            throw new InterruptedException();
+                        },
+                        List.of(action),
+                        results::put))
+                .isInstanceOf(InterruptedException.class);
+        assertThat(results.get(action)).isEqualTo(Result.lost("given up: it took too long"));
+    }
+
+    private record Fake(ShellAgent agent, FakeProc.FakeProcess process) {}
+
+    /** The real child, of which the kernel tells what we like. */
+    private Fake fake() throws IOException {
+        var proc = machine.fakeProc(folder.resolve("proc"));
+        var process = proc.process(child.pid()).uid(1003).environ("GENV_ENVIRONMENT_ID=15971");
+        return new Fake(machine.agent(), process);
+    }
+
+    private GpuProcess seen(ShellAgent agent) throws Exception {
+        var processes = agent.look(machine.shell, Set.of()).snapshot().processes();
+        assertThat(processes).hasSize(1);
+        return processes.getFirst();
+    }
+
+    private static Action.Terminate terminate(GpuProcess process) {
+        return new Action.Terminate("gpu-1", process);
+    }
+
+    private Result perform(ShellAgent agent, Action action) throws Exception {
+        var results = new HashMap<Action, Result>();
+        agent.perform(machine.shell, List.of(action), results::put);
+        return Objects.requireNonNull(results.get(action));
+    }
+}

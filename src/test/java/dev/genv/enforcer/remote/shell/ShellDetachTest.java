@@ -1,0 +1,318 @@
+package dev.genv.enforcer.remote.shell;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.enforcement.Outcome;
+import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.EnvBuilder;
+import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.Myself;
+import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Takes attachments out of a real file, in which others write meanwhile. */
+@Timeout(60)
+@ParameterizedClass
+@MethodSource("shells")
+class ShellDetachTest {
+    private static final Result DETACHED = Result.of(Outcome.DETACHED);
+    private static final Result ALREADY = Result.of(Outcome.ALREADY_DETACHED);
+    private final Path folder;
+    private final Machine machine;
+    private final ShellAgent agent;
+    private final Path devices;
+    private final Path lock;
+
+    ShellDetachTest(String shell, @TempDir Path folder) throws IOException {
+        this.folder = folder;
+        machine = new Machine(folder, shell).lockTimeout(Duration.ofMillis(300));
+        agent = machine.agent();
+        devices = machine.state.resolve("devices.json");
+        lock = machine.state.resolve("genv.lock");
+    }
+
+    static Stream<String> shells() {
+        return OneShell.installed();
+    }
+
+    @BeforeEach
+    void write() throws IOException {
+        files("a", "b").write();
+        Files.createFile(lock);
+    }
+
+    private StateFiles files(String... eids) {
+        return machine.files().device(0, eids).device(1, "a");
+    }
+
+    @Test
+    void writesNothingElse() throws Exception {
+        assertThat(perform(detach("a", 0))).containsExactly(DETACHED);
+        assertThat(devices).hasContent(files("b").devicesJson());
+        assertThat(Files.getPosixFilePermissions(devices)).isEqualTo(PosixFilePermissions.fromString("rw-rw-rw-"));
+        assertThat(machine.state.resolve(ShellAgent.FOLDER)).isDirectoryNotContaining("glob:**new");
+    }
+
+    @Test
+    void allAtOnceInOneTrip() throws Exception {
+        look();
+        assertThat(acted(detach("a", 0), detach("a", 1), detach("c", 0), detach("b", 1)))
+                .containsExactly(DETACHED, DETACHED, ALREADY, ALREADY);
+        assertThat(machine.shell.requests()).hasSize(2);
+        assertThat(devices).hasContent(machine.files().device(0, "b").device(1).devicesJson());
+    }
+
+    @Test
+    void whatIsNotThereNeedNotBeWritten() throws Exception {
+        var written = Files.getLastModifiedTime(devices);
+        assertThat(perform(detach("c", 0))).containsExactly(ALREADY);
+        var later =
+                new Action.Detach("gpu-1", EnvBuilder.env("a").build(), 0, new Attachment("a", null, "another time"));
+        assertThat(perform(later)).containsExactly(ALREADY);
+        assertThat(Files.getLastModifiedTime(devices)).isEqualTo(written);
+    }
+
+    @Test
+    void whatOthersWroteMeanwhileIsKept() throws Exception {
+        look();
+        files("a", "b", "c").writeDevices();
+        assertThat(acted(detach("a", 0))).containsExactly(DETACHED);
+        assertThat(devices).hasContent(files("b", "c").devicesJson());
+        look();
+        files("c").writeDevices();
+        assertThat(acted(detach("b", 0), detach("c", 0))).containsExactly(ALREADY, DETACHED);
+        look();
+        files("c").writeDevices();
+        assertThat(acted(detach("b", 0))).containsExactly(ALREADY);
+        assertThat(devices).hasContent(files("c").devicesJson());
+    }
+
+    /** It was another file at the look, or none at all could be read. */
+    @Test
+    void whatWasNotSeenIsToldFirst() throws Exception {
+        Files.delete(devices);
+        look();
+        files("a").writeDevices();
+        assertThat(acted(detach("a", 0))).containsExactly(DETACHED);
+        assertThat(devices).hasContent(files().devicesJson());
+    }
+
+    @Test
+    void whereThereIsNothingNothingIsAttached() throws Exception {
+        look();
+        Files.delete(devices);
+        assertThat(acted(detach("a", 0))).containsExactly(ALREADY);
+        assertThat(devices).doesNotExist();
+        look();
+        try (var files = Files.walk(machine.state)) {
+            for (var file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
+        assertThat(acted(detach("a", 0))).containsExactly(ALREADY);
+        assertThat(machine.state).doesNotExist();
+    }
+
+    @Test
+    void whatIsNoFileIsNotReplaced() throws Exception {
+        look();
+        var target = Files.move(devices, folder.resolve("target"));
+        var content = Files.readString(target);
+        Files.createSymbolicLink(devices, target);
+        assertFailed("devices.json: is a symbolic link");
+        assertThat(Files.isSymbolicLink(devices)).isTrue();
+        assertThat(target).hasContent(content);
+        Files.delete(devices);
+        Fifo.at(devices);
+        assertFailed("devices.json: is not a regular file");
+        Files.delete(devices);
+        Files.createDirectory(devices);
+        assertFailed("devices.json: is not a regular file");
+        Files.delete(devices);
+        Files.write(devices, new byte[(3 << 20) + 1]);
+        assertFailed("devices.json: is larger than 3145728 bytes");
+        assertThat(Files.size(devices)).isEqualTo((3 << 20) + 1);
+    }
+
+    @Test
+    void whatIsNotUnderstoodIsNotTouched() throws Exception {
+        for (var content : List.of("", "{", "{\"devices\": {\"0\": {\"total_memory\": null, \"eids\": {}}}}")) {
+            look();
+            Files.writeString(devices, content);
+            assertThat(acted(detach("a", 0)))
+                    .singleElement()
+                    .satisfies(result -> assertThat(result.outcome()).isEqualTo(Outcome.FAILED))
+                    .satisfies(result -> assertThat(result.detail()).startsWith("devices.json "));
+            assertThat(devices).hasContent(content);
+            files("a", "b").writeDevices();
+        }
+    }
+
+    @Test
+    void whoHoldsTheLockIsNamed() throws Exception {
+        look();
+        try (var _ = RealFlock.take(lock)) {
+            assertFailed("genv.lock is held by another program, for longer than 0.30 s: process %d (java) of uid %d"
+                    .formatted(ProcessHandle.current().pid(), Myself.uid()));
+        }
+        assertThat(devices).hasContent(files("a", "b").devicesJson());
+        assertThat(acted(detach("a", 0))).containsExactly(DETACHED);
+    }
+
+    @Test
+    void aLockIsMadeWhereThereIsNone() throws Exception {
+        look();
+        Files.delete(lock);
+        assertThat(acted(detach("a", 0))).containsExactly(DETACHED);
+        assertThat(Files.getPosixFilePermissions(lock)).isEqualTo(PosixFilePermissions.fromString("rw-rw-rw-"));
+        assertThat(lock).isEmptyFile();
+        Files.delete(lock);
+        Files.createSymbolicLink(lock, folder.resolve("nowhere"));
+        assertFailed("genv.lock is not a regular file");
+        assertThat(folder.resolve("nowhere")).doesNotExist();
+    }
+
+    /** While the lock is held, whoever takes it too must wait, also for the writing. */
+    @Test
+    void theLockIsHeldForTheWriting() throws Exception {
+        var patient = machine.lockTimeout(Duration.ofSeconds(10)).agent();
+        patient.look(machine.shell, Set.of());
+        var held = RealFlock.take(lock);
+        var waiting = "-> FLOCK .*:%s 0 EOF".formatted(Files.getAttribute(lock, "unix:ino"));
+        var release = Thread.ofPlatform().start(() -> {
+            await().until(() -> Files.readString(Path.of("/proc/locks")).matches("(?s).*" + waiting + ".*"));
+            try {
+                files("a", "b", "c").writeDevices();
+                held.close();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        patient.perform(
+                machine.shell,
+                List.of(detach("a", 0)),
+                (_, result) -> assertThat(result).isEqualTo(DETACHED));
+        release.join();
+        assertThat(devices).hasContent(files("b", "c").devicesJson());
+    }
+
+    /** Whoever writes without the lock, again and again, keeps us from writing; what he writes is not lost. */
+    @Test
+    void whereOthersWriteAgainAndAgainItIsGivenUp() throws Exception {
+        look();
+        var trips = new int[1];
+        var results = new LinkedHashMap<Action, Result>();
+        var action = detach("a", 0);
+        agent.perform(
+                request -> {
+                    try {
+                        files("a", "number " + trips[0]++).writeDevices();
+                    } catch (IOException e) {
+                        throw new UnreachableException("test", "", e);
+                    }
+                    return machine.shell.run(request);
+                },
+                List.of(action),
+                results::put);
+        assertThat(Objects.requireNonNull(results.get(action)).detail()).contains("is changed again and again");
+        assertThat(trips[0]).isEqualTo(5);
+        assertThat(devices).hasContent(files("a", "number 4").devicesJson());
+    }
+
+    @Test
+    void aFullDiskLeavesTheFileAsItIs() throws Exception {
+        assumeThat(Myself.isRoot()).isTrue();
+        var mount = new ProcessBuilder("mount", "-t", "tmpfs", "-o", "size=64k", "none", machine.state.toString());
+        assumeThat(mount.start().waitFor()).as("a file system of our own").isZero();
+        try {
+            files("a", "b").write();
+            Files.createFile(lock);
+            look();
+            fill(machine.state.resolve("full"));
+            var result = acted(detach("a", 0)).getFirst();
+            assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
+            assertThat(result.detail()).startsWith("the new devices.json cannot be written: ");
+            assertThat(devices).hasContent(files("a", "b").devicesJson());
+            Files.delete(machine.state.resolve("full"));
+            assertThat(acted(detach("a", 0))).containsExactly(DETACHED);
+            assertThat(devices).hasContent(files("b").devicesJson());
+        } finally {
+            new ProcessBuilder("umount", "-l", machine.state.toString()).start().waitFor();
+        }
+    }
+
+    private static void fill(Path file) throws IOException {
+        try (var stream = Files.newOutputStream(file)) {
+            while (true) {
+                stream.write(new byte[512]);
+            }
+        } catch (IOException full) {
+            assertThat(Files.size(file)).isPositive();
+        }
+    }
+
+    @Test
+    void terminationsComeBesides() throws Exception {
+        try (var child = Child.inEnvironment("a")) {
+            machine.smi.process(0, child.pid(), "1");
+            var process = look().getFirst();
+            var terminate = new Action.Terminate("gpu-1", process);
+            assertThat(acted(detach("a", 0), terminate)).containsExactly(DETACHED, Result.of(Outcome.SIGNALLED));
+            assertThat(child.awaitEnd()).isEqualTo(143);
+            assertThat(machine.shell.requests()).hasSize(2);
+        }
+    }
+
+    private List<GpuProcess> look() throws Exception {
+        return agent.look(machine.shell, Set.of()).snapshot().processes();
+    }
+
+    private void assertFailed(String why) throws Exception {
+        assertThat(acted(detach("a", 0))).containsExactly(Result.failed(why));
+    }
+
+    private static Action.Detach detach(String eid, int device) {
+        return new Action.Detach(
+                "gpu-1", EnvBuilder.env(eid).build(), device, new Attachment(eid, null, StateFiles.TIME));
+    }
+
+    private List<Result> perform(Action... actions) throws Exception {
+        look();
+        return acted(actions);
+    }
+
+    private List<Result> acted(Action... actions) throws Exception {
+        Map<Action, Result> results = new LinkedHashMap<>();
+        agent.perform(machine.shell, List.of(actions), (action, result) -> {
+            assertThat(results).doesNotContainKey(action);
+            results.put(action, result);
+        });
+        return Stream.of(actions).map(results::get).toList();
+    }
+}

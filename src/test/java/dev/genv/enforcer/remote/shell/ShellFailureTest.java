@@ -1,0 +1,72 @@
+package dev.genv.enforcer.remote.shell;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.remote.Answer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ShellFailureTest {
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "sudo: a password is required",
+                "sudo: a terminal is required to read the password; either use the -S option\nsudo: a password is required",
+                "sudo: sorry, you must have a tty to run sudo",
+                "raz is not in the sudoers file.  This incident will be reported.",
+                "Sorry, user raz is not allowed to execute '/bin/sh' as root on gpu-1.",
+                "Sorry, user raz may not run sudo on gpu-1.",
+                "sudo: PAM account management error: Authentication failure",
+                "sudo: effective uid is not 0, is /usr/bin/sudo on a file system with the 'nosuid' option set"
+            })
+    void sudoThatRefusesIsToldWithAdvice(String errors) throws Exception {
+        var failure = failure(new Answer("", errors, 1, null), true);
+        assertThat(failure.code()).isEqualTo("sudo_refused");
+        assertThat(failure).hasMessageContaining("NOPASSWD: /bin/sh").hasMessageContaining(errors.substring(0, 15));
+        assertThat(failure(new Answer("", errors, 1, null), false).code()).isEqualTo("agent_failed");
+    }
+
+    @Test
+    void sudoThatIsMissingIsTold() throws Exception {
+        var errors = "bash: line 1: sudo: command not found";
+        assertThat(failure(new Answer("", errors, 127, null), true).code()).isEqualTo("sudo_missing");
+        assertThat(failure(new Answer("", errors, 127, null), false).code()).isEqualTo("agent_failed");
+    }
+
+    @Test
+    void whatBrokeItOffIsTold() throws Exception {
+        var broken = new Answer.Broken("timeout", "it took longer than 10 s");
+        var failure = failure(new Answer("", "sudo: a password is required", null, broken), true);
+        assertThat(failure.code()).isEqualTo("timeout");
+        assertThat(failure).hasMessage("it took longer than 10 s");
+    }
+
+    @Test
+    void anAnswerWithoutItsEndIsNone() throws Exception {
+        assertThat(failure(new Answer("garbage", "", 0, null), true).code()).isEqualTo("answer_unreadable");
+        assertThat(failure(new Answer("garbage", "", null, null), true).code()).isEqualTo("answer_unreadable");
+    }
+
+    @Test
+    void programsThatAreMissingAreNamed() throws Exception {
+        var answer = new Answer("@5f0c lacks flock\n@5f0c lacks timeout\n@5f0c end 3\n", "", 0, null);
+        var failure = failure(answer, true);
+        assertThat(failure.code()).isEqualTo("agent_missing");
+        assertThat(failure).hasMessage("there is no flock, no timeout");
+    }
+
+    @Test
+    void whatStrangersSayIsHarmlessAndShort() throws Exception {
+        var failure = failure(new Answer("", "\u001b[2J\u0007" + "x".repeat(5000), 1, null), true);
+        assertThat(failure.getMessage())
+                .hasSizeLessThan(400)
+                .doesNotContain("\u001b")
+                .contains("\\u001b[2J");
+    }
+
+    private static dev.genv.enforcer.enforcement.UnreachableException failure(Answer answer, boolean sudo)
+            throws Exception {
+        return new Shell.Said("5f0c", answer, sudo).failure();
+    }
+}

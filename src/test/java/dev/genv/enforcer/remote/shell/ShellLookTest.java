@@ -1,0 +1,376 @@
+package dev.genv.enforcer.remote.shell;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.DeviceUsage;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.Myself;
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The real script in each shell, on real processes; only the GPUs are make-believe. */
+@Timeout(60)
+@ParameterizedClass
+@MethodSource("shells")
+class ShellLookTest {
+    private final Path folder;
+    private final Machine machine;
+
+    ShellLookTest(String shell, @TempDir Path folder) throws IOException {
+        this.folder = folder;
+        machine = new Machine(folder, shell);
+    }
+
+    static Stream<String> shells() {
+        return OneShell.installed();
+    }
+
+    @Test
+    void seesWhatRunsAndWhatIsAttached() throws Exception {
+        try (var child = Child.inEnvironment("15971")) {
+            machine.smi.process(0, child.pid(), "1542").process(1, child.pid(), "[N/A]");
+            machine.files()
+                    .own("15971", "4g", child.pid())
+                    .device(0, "15971")
+                    .device(1)
+                    .write();
+            var look = machine.look();
+            assertThat(look.gpuSource()).isEqualTo("nvidia-smi");
+            assertThat(look.watchesOnly()).isNull();
+            assertThat(look.ended()).isEmpty();
+            var snapshot = look.snapshot();
+            assertThat(snapshot.host()).isEqualTo("gpu-1");
+            assertThat(snapshot.processes())
+                    .containsExactly(new GpuProcess(
+                            new ProcessId(child.pid(), child.startTime()),
+                            Myself.uid(),
+                            "sleep",
+                            new Membership.InEnvironment("15971"),
+                            List.of(new DeviceUsage(0, Memory.ofMebibytes(1542)), new DeviceUsage(1, null))));
+            assertThat(snapshot.environments()).extracting(Environment::eid).containsExactly("15971");
+            assertThat(snapshot.environments().getFirst().ownership().uids()).containsExactly(Myself.uid());
+            assertThat(snapshot.devices())
+                    .containsExactly(
+                            new Device(0, "15258mi", List.of(new Attachment("15971", null, StateFiles.TIME))),
+                            new Device(1, "15258mi", List.of()));
+            assertThat(snapshot.listedDevices()).containsExactlyInAnyOrder(0, 1);
+            assertComplete(snapshot);
+        }
+    }
+
+    @Test
+    void tellsOutsideFromUnknown() throws Exception {
+        try (var outside = Child.withEnvironment(Map.of());
+                var listed = Child.withEnvironment(Map.of("GENV_ENVIRONMENT_ID", ""))) {
+            machine.smi.process(0, outside.pid(), "1").process(0, listed.pid(), "1");
+            machine.files().own("15971", null, listed.pid()).device(0).device(1).write();
+            var snapshot = machine.look().snapshot();
+            assertThat(process(snapshot, outside).membership()).isEqualTo(new Membership.Outside());
+            assertThat(process(snapshot, listed).membership()).isInstanceOf(Membership.Unknown.class);
+        }
+    }
+
+    @Test
+    void anEnvironmentEndsWithItsProcesses() throws Exception {
+        int pid;
+        try (var child = Child.inEnvironment("15971")) {
+            pid = child.pid();
+        }
+        machine.files().own("15971", null, pid).device(0, "15971").device(1).write();
+        var snapshot = machine.look().snapshot();
+        assertThat(snapshot.environments()).isEmpty();
+        assertThat(snapshot.devices())
+                .hasSize(2)
+                .allSatisfy(device -> assertThat(device.attachments()).isEmpty());
+        assertComplete(snapshot);
+    }
+
+    @Test
+    void aMachineOnWhichNobodyUsedGenvIsFine() throws Exception {
+        assertComplete(machine.look().snapshot());
+        assertThat(machine.state.resolve("genv.lock")).doesNotExist();
+        var absent = new Machine(Files.createDirectory(folder.resolve("other")), "dash");
+        Files.delete(absent.state);
+        assertComplete(absent.look().snapshot());
+        assertThat(absent.state).doesNotExist();
+    }
+
+    @Test
+    void liveEnvironmentsWithoutDevicesAreIncomplete() throws Exception {
+        try (var child = Child.inEnvironment("15971")) {
+            machine.smi.process(0, child.pid(), "1");
+            machine.files().own("15971", null, child.pid()).writeEnvs();
+            assertThat(machine.look().snapshot().missing()).containsExactly(Part.ATTACHMENTS);
+            machine.files().device(0).device(1).writeDevices();
+            assertComplete(machine.look().snapshot());
+        }
+    }
+
+    @Test
+    void tellsWhichOfTheAskedHaveEnded() throws Exception {
+        try (var child = Child.inEnvironment("15971")) {
+            var alive = new ProcessId(child.pid(), child.startTime());
+            var former = new ProcessId(child.pid(), child.startTime() - 1);
+            ProcessId gone;
+            try (var other = Child.inEnvironment("15971")) {
+                gone = new ProcessId(other.pid(), other.startTime());
+                assertThat(machine.look(alive, gone).ended()).isEmpty();
+            }
+            assertThat(machine.look(alive, former, gone).ended()).isEqualTo(Set.of(former, gone));
+        }
+    }
+
+    @Test
+    void tellsTheMachineFromEveryOther() throws Exception {
+        var boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
+        assertThat(machine.look().machine()).isEqualTo("0123456789abcdef0123456789abcdef " + boot);
+        for (var nothing : List.of("", "\n", "uninitialized\n")) {
+            Files.writeString(machine.etc.resolve("machine-id"), nothing);
+            assertThat(machine.look().machine()).as(nothing).isNull();
+        }
+        Files.delete(machine.etc.resolve("machine-id"));
+        assertThat(machine.look().machine()).isNull();
+        var dbus = Files.createDirectories(folder.resolve("var/lib/dbus"));
+        Files.writeString(dbus.resolve("machine-id"), "f".repeat(32));
+        assertThat(machine.look().machine()).startsWith("f".repeat(32) + " ");
+    }
+
+    /** The time is that of the state: what came later was not in it. */
+    @Test
+    void tellsWhenTheStateWasRead() throws Exception {
+        var before = ticks();
+        assertThat(machine.look().ticks()).isBetween(before, ticks());
+    }
+
+    private static long ticks() throws IOException {
+        return (long)
+                (Double.parseDouble(Files.readString(Path.of("/proc/uptime")).split(" ", -1)[0]) * 100);
+    }
+
+    @Test
+    void accountsAreReadAgainOnlyWhenTheyHaveChanged() throws Exception {
+        try (var child = Child.inEnvironment("15971")) {
+            machine.files()
+                    .env("15971", Myself.uid(), "raz", null, child.pid())
+                    .device(0, "15971")
+                    .device(1)
+                    .write();
+            var agent = machine.agent();
+            assertThat(dispute(agent)).contains("uid %d is user".formatted(Myself.uid()));
+            assertThat(dispute(agent)).contains("uid %d is user".formatted(Myself.uid()));
+            assertThat(machine.shell.requests().getLast().input()).doesNotContain("PASSWD=''");
+            Files.writeString(machine.etc.resolve("passwd"), "raz:x:%d:0::/:/bin/sh\n".formatted(Myself.uid()));
+            assertThat(dispute(agent)).isNull();
+            Files.delete(machine.etc.resolve("passwd"));
+            var snapshot = agent.look(machine.shell, Set.of()).snapshot();
+            assertThat(codes(snapshot)).containsExactly("passwd_unreadable");
+            assertThat(snapshot.environments().getFirst().ownership().dispute()).isNull();
+            Files.write(machine.etc.resolve("passwd"), new byte[3 << 20]);
+            assertThat(codes(agent.look(machine.shell, Set.of()).snapshot())).containsExactly("passwd_unreadable");
+        }
+    }
+
+    private @Nullable String dispute(ShellAgent agent) throws Exception {
+        var snapshot = agent.look(machine.shell, Set.of()).snapshot();
+        return snapshot.environments().getFirst().ownership().dispute();
+    }
+
+    @Test
+    void whoIsExemptIsSeenWithTheReason() throws Exception {
+        try (var child = Child.withEnvironment(Map.of())) {
+            machine.smi.process(0, child.pid(), "1");
+            var snapshot = machine.exempts(Myself.name(), "nosuchuser").look().snapshot();
+            assertThat(process(snapshot, child).immunity())
+                    .isEqualTo(new Immunity(
+                            Immunity.Kind.EXEMPT,
+                            "it belongs to uid %d, of whom nothing is ended".formatted(Myself.uid())));
+            assertThat(codes(snapshot)).containsExactly("user_unknown_here");
+        }
+    }
+
+    /** The kernel tells which file is run: neither its name nor a copy under the protected path's name matters. */
+    @Test
+    void aProtectedProgramOfRootIsSparedAndNothingElse() throws Exception {
+        assumeThat(Myself.isRoot()).isTrue();
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        var program = program("server");
+        Files.createSymbolicLink(folder.resolve("link"), Path.of("server"));
+        try (var spared = Child.running(List.of(program.toString(), "600"), Map.of());
+                var copy = Child.running(List.of(program("other/server").toString(), "600"), Map.of());
+                var renamed = Child.running(
+                        List.of("bash", "-c", "exec -a %s sleep 600".formatted(program)),
+                        Map.of("PATH", "/usr/bin:/bin"));
+                var users = Child.ofUser(65534, program, Map.of())) {
+            for (var child : List.of(spared, copy, renamed, users)) {
+                machine.smi.process(0, child.pid(), "1");
+            }
+            for (var path : List.of("server", "link")) {
+                var snapshot =
+                        machine.protects(folder.resolve(path).toString()).look().snapshot();
+                assertThat(process(snapshot, spared).immunity())
+                        .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs " + folder.resolve(path)));
+                for (var child : List.of(copy, renamed, users)) {
+                    assertThat(process(snapshot, child).immunity()).isNull();
+                }
+                assertThat(codes(snapshot)).isEmpty();
+            }
+            var snapshot = machine.protects(program + "@nobody").look().snapshot();
+            assertThat(process(snapshot, users).immunity()).isNotNull();
+            Files.createLink(folder.resolve("another"), program);
+            snapshot = machine.protects(folder.resolve("another").toString())
+                    .look()
+                    .snapshot();
+            assertThat(process(snapshot, spared).immunity()).isNotNull();
+            assertThat(process(snapshot, copy).immunity()).isNull();
+        }
+    }
+
+    /** As a container does with a program of its host. */
+    @Test
+    void aProtectedProgramIsSparedUnderWhateverNameItIsMounted() throws Exception {
+        assumeThat(Myself.isRoot()).isTrue();
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        var program = program("server");
+        var other = Files.createFile(folder.resolve("mps"));
+        var mounted = "mount --bind '%s' '%s' && exec '%s' 600".formatted(program, other, other);
+        try (var spared = Child.running(
+                List.of("unshare", "--mount", "--propagation", "private", "sh", "-c", mounted),
+                Map.of("PATH", "/usr/bin:/bin"))) {
+            await().until(() -> Files.readString(Path.of("/proc/%d/comm".formatted(spared.pid())))
+                    .equals("mps\n"));
+            machine.smi.process(0, spared.pid(), "1");
+            var agent = machine.protects(program.toString()).agent();
+            var process = process(agent.look(machine.shell, Set.of()).snapshot(), spared);
+            assertThat(process.immunity()).isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs " + program));
+        }
+    }
+
+    @Test
+    void aProgramThatOthersCanReplaceProtectsNobody() throws Exception {
+        assumeThat(Myself.isRoot()).isTrue();
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        var program = program("server");
+        var users = program("users");
+        Files.setAttribute(users, "unix:uid", 65534);
+        var open = program("open/server");
+        Files.setPosixFilePermissions(open.getParent(), PosixFilePermissions.fromString("rwxrwxrwx"));
+        Files.createSymbolicLink(open.resolveSibling("link"), program);
+        Files.createSymbolicLink(folder.resolve("loop"), Path.of("loop"));
+        var snapshot = machine.protects(
+                        users.toString(),
+                        open.toString(),
+                        open.resolveSibling("link").toString(),
+                        folder.resolve("nothing").toString(),
+                        machine.etc.toString(),
+                        folder.resolve("loop").toString())
+                .look()
+                .snapshot();
+        assertThat(snapshot.problems())
+                .extracting(Problem::detail)
+                .satisfiesExactly(
+                        detail -> assertThat(detail).contains(users + " belongs to user 65534"),
+                        detail -> assertThat(detail).contains("others can write " + open.getParent()),
+                        detail -> assertThat(detail).contains("others can write " + open.getParent()),
+                        detail -> assertThat(detail).contains("there is no such file on this host"),
+                        detail -> assertThat(detail).contains("it is not a file"),
+                        detail -> assertThat(detail).contains("there is no such file on this host"));
+        assertThat(codes(snapshot)).containsOnly("protected_unusable");
+    }
+
+    @Test
+    void aJupyterKernelKeepsAnEnvironmentAlive() throws Exception {
+        machine.files()
+                .env("1", Myself.uid(), null, null, List.of(), List.of("one"))
+                .env("2", Myself.uid(), null, null, List.of(), List.of("two", "other\nx"))
+                .env("3", Myself.uid(), null, null, List.of(), List.of("three"))
+                .device(0)
+                .device(1)
+                .write();
+        try (var one = Child.running(List.of("sh", "-c", "sleep 600; :", "/run/kernel-one.json"), Map.of());
+                var two = Child.running(List.of("sh", "-c", "sleep 600; :", "-f=kernel-two.json"), Map.of());
+                var none = Child.running(
+                        List.of(
+                                "sh",
+                                "-c",
+                                "sleep 600; :",
+                                "/run/kernel-three.json.bak",
+                                "/run/xkernel-three.json",
+                                "kernel-three.json\nx"),
+                        Map.of())) {
+            assertThat(List.of(one, two, none))
+                    .allSatisfy(child -> assertThat(child.isAlive()).isTrue());
+            var snapshot = machine.look().snapshot();
+            assertThat(snapshot.environments()).extracting(Environment::eid).containsExactly("1", "2");
+            assertComplete(snapshot);
+        }
+        assertThat(machine.look().snapshot().environments()).isEmpty();
+    }
+
+    /** Whoever hides the word from the shell is taken for alive, and that is told: it can only spare. */
+    @Test
+    void kernelsThatAreWrittenInAnOddWayAreTakenForAlive() throws Exception {
+        machine.files()
+                .env("1", Myself.uid(), null, null, List.of(), List.of("one"))
+                .device(0)
+                .device(1)
+                .write();
+        var envs = machine.state.resolve("envs.json");
+        Files.writeString(envs, Files.readString(envs).replace("kernel_ids", "kernel\\u005fids"));
+        var snapshot = machine.look().snapshot();
+        assertThat(snapshot.environments()).hasSize(1);
+        assertThat(codes(snapshot)).containsExactly("kernels_unknown");
+    }
+
+    private Path program(String name) throws IOException {
+        var program = folder.resolve(name);
+        Files.createDirectories(program.getParent());
+        Files.setPosixFilePermissions(program.getParent(), PosixFilePermissions.fromString("rwxr-xr-x"));
+        return Files.copy(Path.of("/bin/sleep"), program);
+    }
+
+    private static GpuProcess process(Snapshot snapshot, Child child) {
+        return snapshot.processes().stream()
+                .filter(process -> process.pid() == child.pid())
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static void assertComplete(Snapshot snapshot) {
+        assertThat(codes(snapshot)).isEmpty();
+        assertThat(snapshot.missing()).isEmpty();
+    }
+
+    /** What an ordinary user may not do is not what a test of the rest is about. */
+    private static List<String> codes(Snapshot snapshot) {
+        return snapshot.problems().stream()
+                .map(Problem::code)
+                .filter(code -> !code.equals("missing_right"))
+                .toList();
+    }
+}

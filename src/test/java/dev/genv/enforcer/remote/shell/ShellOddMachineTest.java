@@ -1,0 +1,87 @@
+package dev.genv.enforcer.remote.shell;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.remote.Exchange;
+import dev.genv.enforcer.remote.Request;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Machines as there are few. */
+@Timeout(120)
+class ShellOddMachineTest {
+    @TempDir
+    private Path folder;
+
+    static Stream<String> shells() {
+        return OneShell.installed();
+    }
+
+    @ParameterizedTest
+    @MethodSource("shells")
+    void oneThatHasJustBeenStarted(String shell) throws Exception {
+        var machine = new Machine(folder, shell);
+        var proc = folder.resolve("proc");
+        machine.fakeProc(proc);
+        for (var ticks : List.of(0, 8, 9, 80, 908, 1009)) {
+            Files.writeString(proc.resolve("uptime"), "%d.%02d 0.00\n".formatted(ticks / 100, ticks % 100));
+            assertThat(machine.look().ticks()).isEqualTo((long) ticks);
+        }
+    }
+
+    /** More than one command can be told of. */
+    @ParameterizedTest
+    @MethodSource("shells")
+    void oneWithManyProcesses(String shell) throws Exception {
+        var machine = new Machine(folder, shell);
+        var proc = folder.resolve("proc");
+        machine.fakeProc(proc);
+        var pids = IntStream.rangeClosed(100_001, 104_500).boxed().toList();
+        for (var pid : pids) {
+            status(proc, pid, pid == 104_500 ? 2000 : 1000);
+        }
+        machine.files()
+                .env("1", 1000, null, null, pids, List.of())
+                .device(0)
+                .device(1)
+                .write();
+        var environments = machine.look().snapshot().environments();
+        assertThat(environments).hasSize(1);
+        assertThat(environments.getFirst().pids()).hasSize(4500);
+        assertThat(environments.getFirst().ownership().uids()).containsExactlyInAnyOrder(1000L, 2000L);
+    }
+
+    private static void status(Path proc, int pid, int uid) throws IOException {
+        var process = Files.createDirectory(proc.resolve(Integer.toString(pid)));
+        Files.writeString(process.resolve("status"), "Name:\tx\nUid:\t%1$d\t%1$d\t%1$d\t%1$d\n".formatted(uid));
+    }
+
+    /** What is said by a program of its own can be read by everybody while it runs, in its arguments. */
+    @Test
+    void oneWhoseShellCannotSpeakByItself() throws Exception {
+        var machine = new Machine(folder, "bash");
+        var bash = new OneShell("bash");
+        Exchange poor = request -> bash.run(new Request(
+                request.command(), "enable -n printf\n" + request.input(), request.timeout(), request.mostOutput()));
+        assertThat(machine.look().snapshot().problems())
+                .extracting(Problem::code)
+                .isSubsetOf("missing_right");
+        assertThatThrownBy(() -> machine.agent().look(poor, Set.of()))
+                .isInstanceOfSatisfying(
+                        UnreachableException.class, e -> assertThat(e.code()).isEqualTo("agent_missing"))
+                .hasMessage("there is no printf of its own");
+    }
+}

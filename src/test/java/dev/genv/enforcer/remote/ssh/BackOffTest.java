@@ -1,0 +1,93 @@
+package dev.genv.enforcer.remote.ssh;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.genv.enforcer.enforcement.UnreachableException;
+import java.time.Duration;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class BackOffTest {
+    private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5);
+    private final BackOff backOff = new BackOff(nanos::get, new Random(7));
+
+    @Test
+    void atFirstThereIsNone() {
+        assertThatCode(backOff::check).doesNotThrowAnyException();
+    }
+
+    @Test
+    void itTellsTheLastFailure() {
+        backOff.failed(new UnreachableException("host_unreachable", "nobody there"));
+        backOff.failed(new UnreachableException("timeout", "too slow"));
+
+        var thrown = catchThrowableOfType(UnreachableException.class, backOff::check);
+        assertThat(thrown.code()).isEqualTo("timeout");
+        assertThat(thrown).hasMessageMatching("too slow; next try in [12] s");
+    }
+
+    @Test
+    void itGrowsToAMinuteAtMost() {
+        var pauses = IntStream.range(0, 1_000).mapToLong(_ -> pause()).toArray();
+
+        for (var i = 0; i < pauses.length; i++) {
+            var longest = i < 6 ? 1_000L << i : 60_000;
+            assertThat(pauses[i]).as("the pause %d", i).isBetween(longest / 2, longest + 1);
+        }
+    }
+
+    @Test
+    void hostsDoNotComeBackTogether() {
+        IntStream.range(0, 10).forEach(_ -> pause());
+
+        assertThat(IntStream.range(0, 50).mapToLong(_ -> pause()).distinct().count())
+                .isGreaterThan(40);
+    }
+
+    @Test
+    void itBeginsAnewAfterASuccess() {
+        IntStream.range(0, 10).forEach(_ -> pause());
+        backOff.reset();
+
+        assertThatCode(backOff::check).doesNotThrowAnyException();
+        assertThat(pause()).isLessThanOrEqualTo(1_001);
+    }
+
+    @Test
+    void onlyTheSecondStumbleInARowCounts() {
+        var stumble = new UnreachableException("connection_lost", "lost");
+        backOff.stumbled(stumble);
+        assertThatCode(backOff::check).doesNotThrowAnyException();
+        backOff.reset();
+        backOff.stumbled(stumble);
+        assertThatCode(backOff::check).doesNotThrowAnyException();
+
+        backOff.stumbled(stumble);
+
+        assertThat(catchThrowableOfType(UnreachableException.class, backOff::check))
+                .isNotNull();
+    }
+
+    /** In milliseconds; it has passed after that. */
+    private long pause() {
+        backOff.failed(new UnreachableException("x", "x"));
+        var least = 0L;
+        var most = 120_000L;
+        var begin = nanos.get();
+        while (least < most) {
+            var middle = (least + most) / 2;
+            nanos.set(begin + Duration.ofMillis(middle).toNanos());
+            if (catchThrowableOfType(UnreachableException.class, backOff::check) == null) {
+                most = middle;
+            } else {
+                least = middle + 1;
+            }
+        }
+        nanos.set(begin + Duration.ofMillis(most).toNanos());
+        return most;
+    }
+}

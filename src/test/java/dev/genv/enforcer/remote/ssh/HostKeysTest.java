@@ -1,0 +1,199 @@
+package dev.genv.enforcer.remote.ssh;
+
+import static dev.genv.enforcer.remote.ssh.Refusal.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.remote.KeptExchange;
+import dev.genv.enforcer.testsupport.FakeSshd;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.List;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Whose keys are trusted. */
+class HostKeysTest {
+    private static final String ED25519 =
+            "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl";
+
+    @TempDir
+    Path directory;
+
+    private Fleet fleet;
+    private FakeSshd server;
+    private String otherKey;
+
+    @BeforeEach
+    void start() throws IOException {
+        fleet = new Fleet(directory);
+        server = fleet.server("127.0.0.2");
+        otherKey = fleet.server("127.0.0.3").hostKey();
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        fleet.close();
+    }
+
+    @Test
+    void anUnknownKeyIsRefusedWithWhatToDo() throws Exception {
+        assertRefused(knowing("# nobody\n"), "host_key_unknown")
+                .matches("its key \\(ecdsa-sha2-nistp256 SHA256:\\S+\\) is not in \\S+/known_hosts: .*")
+                .endsWith("add the line of ssh-keyscan -p %d 127.0.0.2".formatted(server.port()));
+        assertThat(server.commands()).isZero();
+        assertThat(Files.readString(directory.resolve("known_hosts"))).isEqualTo("# nobody\n");
+    }
+
+    @Test
+    void aKeyOfAnotherHostIsNotThisOnes() throws Exception {
+        assertRefused(knowing("[127.0.0.3]:%d %s\n".formatted(server.port(), server.hostKey())), "host_key_unknown");
+        assertRefused(
+                knowing("[127.0.0.2]:%d %s\n".formatted(server.port() + 1, server.hostKey())), "host_key_unknown");
+    }
+
+    @Test
+    void aChangedKeyIsRefused() throws Exception {
+        assertRefused(knowing(server.keyName() + " " + otherKey + "\n"), "host_key_changed")
+                .contains("is not the one in ", "for " + server.keyName(), "SHA256:", "somebody may stand in between");
+    }
+
+    @Test
+    void aKeyOfAnotherKindIsAChangedOneToo() throws Exception {
+        assertRefused(knowing(server.keyName() + " " + ED25519 + "\n"), "host_key_changed");
+    }
+
+    @Test
+    void aHostMayHaveSeveralKeys() throws Exception {
+        assertReached(knowing(
+                server.keyName() + " " + ED25519 + "\n" + server.keyName() + " " + otherKey + "\n" + server.known()));
+    }
+
+    @Test
+    void aNameWithoutAPortStandsForAllOfThem() throws Exception {
+        assertReached(knowing("127.0.0.9,127.0.0.2 " + server.hostKey() + " somebody's comment\n"));
+    }
+
+    @Test
+    void theKeyOfThePortCountsMoreThanThatOfTheHost() throws Exception {
+        assertRefused(
+                knowing("127.0.0.2 " + server.hostKey() + "\n" + server.keyName() + " " + otherKey + "\n"),
+                "host_key_changed");
+    }
+
+    @Test
+    void hashedNamesAreUnderstood() throws Exception {
+        assertReached(knowing(hashed("elsewhere") + " " + otherKey + "\n" + hashed(server.keyName()) + " "
+                + server.hostKey() + "\n"));
+        assertRefused(knowing(hashed(server.keyName()) + " " + otherKey + "\n"), "host_key_changed");
+        assertRefused(knowing(hashed("elsewhere") + " " + server.hostKey() + "\n"), "host_key_unknown");
+    }
+
+    @Test
+    void aRevokedKeyIsRefusedEvenWhereItIsKnown() throws Exception {
+        var revoked = "@revoked " + server.keyName() + " " + server.hostKey() + "\n";
+
+        assertRefused(knowing(revoked), "host_key_changed").contains("is revoked in ");
+        assertRefused(knowing(revoked + server.known()), "host_key_changed").contains("is revoked in ");
+        assertRefused(knowing(server.known() + revoked), "host_key_changed").contains("is revoked in ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"*", "[127.0.0.*]:*", "*,!127.0.0.2", "elsewhere", "|1|AAAA|BBBB"})
+    void aKeyThatIsRevokedForWhateverHostIsRefused(String hosts) throws Exception {
+        var revoked = "@revoked " + hosts + " " + server.hostKey() + "\n";
+
+        assertRefused(knowing(revoked + server.known()), "host_key_changed").contains("is revoked in ");
+        assertRefused(knowing(server.known() + revoked), "host_key_changed").contains("is revoked in ");
+    }
+
+    @Test
+    void aKeyThatIsRevokedLeavesTheOthersAsTheyAre() throws Exception {
+        var revoked = "@revoked * " + otherKey + "\n";
+
+        assertReached(knowing(revoked + server.known()));
+        assertRefused(knowing(revoked), "host_key_unknown");
+        assertThat(new KeyFiles(null).knownHosts(List.of(fleet.known(revoked))).getHostKey(server.keyName(), null))
+                .as("what it is asked to show")
+                .isEmpty();
+    }
+
+    @Test
+    void aKeyThatIsAddedHoldsAtTheNextTry() throws Exception {
+        var connection = knowing("");
+        assertRefused(connection, "host_key_unknown");
+
+        fleet.known(server.known());
+        fleet.pass(Duration.ofSeconds(1));
+
+        assertReached(connection);
+    }
+
+    @Test
+    void aKeyThatIsTakenAwayIsMissedAtTheNextConnection() throws Exception {
+        var connection = knowing(server.known());
+        assertReached(connection);
+
+        Files.move(
+                fleet.file("other", otherKey), directory.resolve("known_hosts"), StandardCopyOption.REPLACE_EXISTING);
+        assertReached(connection);
+        server.cut();
+
+        assertRefused(connection, "host_key_unknown");
+    }
+
+    @Test
+    void aServerThatIsStartedAnewWithAnotherKeyIsRefused() throws Exception {
+        var connection = knowing(server.known());
+        assertReached(connection);
+        server.stop();
+        server.newHostKey();
+        server.start();
+
+        assertRefused(connection, "host_key_changed");
+        fleet.pass(Duration.ofMinutes(1));
+        assertRefused(connection, "host_key_changed").doesNotContain("next try");
+    }
+
+    @Test
+    void aFileThatIsGoneOrSpoiltKnowsNobody() throws Exception {
+        var connection = knowing(server.known());
+        Files.delete(directory.resolve("known_hosts"));
+        assertRefused(connection, "host_key_unknown");
+
+        fleet.pass(Duration.ofMinutes(1));
+        fleet.known(server.keyName() + " ecdsa-sha2-nistp256 %%%\n");
+        assertRefused(connection, "host_key_unknown").contains("known_hosts cannot be understood");
+
+        fleet.pass(Duration.ofMinutes(1));
+        fleet.known(server.known());
+        assertReached(connection);
+    }
+
+    private KeptExchange knowing(String known) throws IOException {
+        return fleet.connect(fleet.access(known), server.target());
+    }
+
+    private static void assertReached(KeptExchange connection) throws Exception {
+        assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
+    }
+
+    private static String hashed(String name) throws Exception {
+        var salt = "12345678901234567890".getBytes(StandardCharsets.US_ASCII);
+        var mac = Mac.getInstance("HmacSHA1");
+        mac.init(new SecretKeySpec(salt, "HmacSHA1"));
+        var hash = mac.doFinal(name.getBytes(StandardCharsets.US_ASCII));
+        var base64 = Base64.getEncoder();
+        return "|1|" + base64.encodeToString(salt) + "|" + base64.encodeToString(hash);
+    }
+}

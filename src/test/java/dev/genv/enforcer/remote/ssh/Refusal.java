@@ -1,0 +1,26 @@
+package dev.genv.enforcer.remote.ssh;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.remote.KeptExchange;
+import java.time.Duration;
+import org.assertj.core.api.AbstractStringAssert;
+
+/** Looks at why a host cannot be reached. */
+final class Refusal {
+    private Refusal() {}
+
+    static AbstractStringAssert<?> assertRefused(KeptExchange connection, String code) {
+        return assertRefused(connection, code, Duration.ofSeconds(20));
+    }
+
+    static AbstractStringAssert<?> assertRefused(KeptExchange connection, String code, Duration timeout) {
+        var thrown =
+                catchThrowableOfType(UnreachableException.class, () -> connection.run(Fleet.request("true", timeout)));
+        assertThat(thrown).as("somebody who cannot be reached").isNotNull();
+        assertThat(thrown.code()).as(thrown.getMessage()).isEqualTo(code);
+        return assertThat(thrown.getMessage());
+    }
+}

@@ -1,0 +1,144 @@
+package dev.genv.enforcer.remote.ssh;
+
+import static dev.genv.enforcer.remote.ssh.Refusal.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.remote.KeptExchange;
+import dev.genv.enforcer.remote.Request;
+import dev.genv.enforcer.testsupport.FakeSshd;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.apache.sshd.common.SshConstants;
+import org.apache.sshd.common.session.Session;
+import org.apache.sshd.common.util.buffer.Buffer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a host may do of its own accord, while nobody asks it for anything. */
+class UninvitedTest {
+    @TempDir
+    Path directory;
+
+    private Fleet fleet;
+    private FakeSshd server;
+    private KeptExchange connection;
+
+    @BeforeEach
+    void start() throws Exception {
+        fleet = new Fleet(directory);
+        server = fleet.server("127.0.0.2");
+        connection = fleet.connect(fleet.access(server.known()), server.target());
+        assertReached();
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        fleet.close();
+    }
+
+    @Test
+    void aChannelThatItOpensEndsTheConnection() throws Exception {
+        server.say(session -> open(session, "forwarded-tcpip"));
+
+        await().until(() -> server.connected() == 0);
+        assertReached();
+        assertThat(server.connections()).isEqualTo(2);
+    }
+
+    @Test
+    void aChannelOfAnotherKindIsRefusedAndThatIsAll() throws Exception {
+        server.say(session -> open(session, "session"));
+        server.say(session -> open(session, "x11"));
+
+        assertReached();
+        assertThat(server.connections()).isEqualTo(1);
+    }
+
+    @Test
+    void talkingWithoutEndEndsTheConnectionAndTheHostIsLeftAloneForAWhile() throws Exception {
+        sayUntilItEnds(() -> server.say(UninvitedTest::ignored));
+
+        assertRefused(connection, "ssh_failed").isEqualTo("it says too much that nobody asked for");
+        assertRefused(connection, "ssh_failed").endsWith("; next try in 1 s");
+        fleet.pass(Duration.ofSeconds(1));
+        assertReached();
+        assertThat(server.connections()).isEqualTo(2);
+    }
+
+    @Test
+    void newKeysWithoutEndEndTheConnection() {
+        sayUntilItEnds(server::rekey);
+
+        assertRefused(connection, "ssh_failed").isEqualTo("it says too much that nobody asked for");
+    }
+
+    @Test
+    void eachCommandGivesTheMeasureAnew() throws Exception {
+        for (var i = 0; i < 20; i++) {
+            server.say(UninvitedTest::ignored);
+            assertReached();
+        }
+        assertThat(server.connections()).isEqualTo(1);
+    }
+
+    @Test
+    void whatACommandSaysIsNoTalk() throws Exception {
+        var much = "x".repeat(5 << 20);
+        server.program("slowly", (_, out, _) -> {
+            for (var i = 0; i < 3_000; i++) {
+                out.write('y');
+                out.flush();
+            }
+            return 0;
+        });
+
+        assertThat(connection
+                        .run(new Request("cat", much, Fleet.PATIENCE, 8 << 20))
+                        .output())
+                .isEqualTo(much);
+        assertThat(connection.run(Fleet.request("slowly")).output()).isEqualTo("y".repeat(3_000));
+        assertThat(server.connections()).isEqualTo(1);
+    }
+
+    private interface Talk {
+        void once() throws IOException;
+    }
+
+    private void sayUntilItEnds(Talk talk) {
+        await().pollInterval(Duration.ofMillis(1)).until(() -> {
+            try {
+                talk.once();
+            } catch (IOException _) {
+                // nobody listens any longer
+            }
+            return server.connected() == 0;
+        });
+    }
+
+    private static Buffer ignored(Session session) {
+        var buffer = session.createBuffer(SshConstants.SSH_MSG_IGNORE, Chatter.MEASURE);
+        buffer.putBytes(new byte[Chatter.MEASURE / 8]);
+        return buffer;
+    }
+
+    private static Buffer open(Session session, String kind) {
+        var buffer = session.createBuffer(SshConstants.SSH_MSG_CHANNEL_OPEN, 100);
+        buffer.putString(kind);
+        buffer.putUInt(7);
+        buffer.putUInt(1 << 20);
+        buffer.putUInt(1 << 15);
+        buffer.putString("here");
+        buffer.putUInt(1);
+        buffer.putString("there");
+        buffer.putUInt(1);
+        return buffer;
+    }
+
+    private void assertReached() throws Exception {
+        assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
+    }
+}
