@@ -9,13 +9,13 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -24,7 +24,7 @@ import java.util.stream.Stream;
 
 /**
  * Cycles over 1, 10, 100 and 1,000 machines that answer over SSH what a real look at a node with 8 devices and 4 processes
- * said, beside the opening of two connections a host, which is what genv does in every cycle. The servers run in this JVM
+ * said, beside two runs of {@code ssh} a host, which is what genv makes in every cycle. The servers run in this JVM
  * and the client in another, so that each one's time and memory are its own. Then a fleet of which a fifth hangs.
  */
 public final class FleetBenchmark {
@@ -44,14 +44,27 @@ public final class FleetBenchmark {
     public static void main(String... arguments) throws Exception {
         var folder = Files.createTempDirectory("genv-fleet");
         try {
-            Files.writeString(folder.resolve("id"), FleetClient.newIdentity());
+            var identity = Files.createFile(
+                    folder.resolve("id"),
+                    PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+            Files.writeString(identity, FleetClient.newIdentity());
             var look = recordedLook(folder);
-            System.out.println(
-                    "| hosts | a cycle | client CPU for a host | of two connections | heap for a host | threads |");
-            System.out.println("| --- | --- | --- | --- | --- | --- |");
+            System.out.println("| hosts | a cycle | client CPU for a host | of two runs of `ssh`, as genv makes them"
+                    + " | of two connections of our own | heap for each further host | threads |");
+            System.out.println("| --- | --- | --- | --- | --- | --- | --- |");
+            var ofOneHost = 0L;
             for (var hosts : SIZES) {
                 try (var fleet = new MinaFleet(hosts, look)) {
-                    print(client(folder, fleet, "cycles"));
+                    var result = client(folder, fleet, "cycles");
+                    var heap = Long.parseLong(result.getOrDefault(FleetClient.HEAP, "0"));
+                    if (hosts == 1) {
+                        ofOneHost = heap;
+                    }
+                    var more = ofOneHost == 0 || hosts == 1
+                            ? "–"
+                            : "%d KiB".formatted((heap - ofOneHost) / (hosts - 1) >> 10);
+                    result.put(FleetClient.HEAP, more);
+                    print(result);
                 }
             }
             System.out.println();
@@ -86,6 +99,7 @@ public final class FleetBenchmark {
                         "-XX:+UseSerialGC",
                         "-Xmx512m",
                         "--enable-native-access=ALL-UNNAMED",
+                        "-Djava.util.logging.manager=org.jboss.logmanager.LogManager",
                         "-cp",
                         System.getProperty("java.class.path"),
                         FleetClient.class.getName(),
@@ -123,53 +137,39 @@ public final class FleetBenchmark {
                 state.device(device);
             }
             state.write();
-            var recorded = new String[2];
             var agent = FleetClient.agent(
                     folder.resolve("genv").toString(), gpus.path().toString());
-            agent.look(
-                    request -> {
-                        try {
-                            var answer = local(request);
-                            recorded[0] = nonce(request.input());
-                            recorded[1] = answer;
-                            return new Answer(answer, "", 0, null);
-                        } catch (IOException e) {
-                            throw new UncheckedIOException(e);
-                        }
-                    },
-                    Set.of());
-            var machine = Files.readString(Path.of("/etc/machine-id")).strip();
-            var lines = recorded[1].replace(machine, MACHINE).lines().toList();
-            return (host, input) -> input.contains("NONCE=")
-                    ? answer(lines, recorded[0], nonce(input)).replace(MACHINE, "%032x".formatted(host + 1))
-                    : "ok\n";
+            var first = recorded(agent);
+            var later = recorded(agent);
+            return (host, input) -> {
+                if (!input.contains("NONCE=")) {
+                    return "ok\n";
+                }
+                // Which accounts there are is told once.
+                var answer = input.contains("\nPASSWD=''\n") ? first : later;
+                return answer.of("%032x".formatted(host + 1), nonce(input));
+            };
         } finally {
             children.forEach(Child::close);
         }
     }
 
-    /** The same for another nonce, which also stands in what is in Base64. */
-    private static String answer(List<String> lines, String before, String now) {
-        var answer = new StringBuilder();
-        for (var line : lines) {
-            var start = line.lastIndexOf(' ') + 1;
-            answer.append(line.substring(0, start).replace(before, now))
-                    .append(inside(line.substring(start), before, now))
-                    .append('\n');
-        }
-        return answer.toString();
-    }
-
-    private static String inside(String word, String before, String now) {
-        try {
-            var text = new String(Base64.getDecoder().decode(word), StandardCharsets.ISO_8859_1);
-            return text.contains(before)
-                    ? Base64.getEncoder()
-                            .encodeToString(text.replace(before, now).getBytes(StandardCharsets.ISO_8859_1))
-                    : word;
-        } catch (IllegalArgumentException e) {
-            return word;
-        }
+    private static RecordedAnswer recorded(Agent agent) throws Exception {
+        var machine = Files.readString(Path.of("/etc/machine-id")).strip();
+        var recorded = new AtomicReference<RecordedAnswer>();
+        agent.look(
+                request -> {
+                    try {
+                        var answer = local(request);
+                        recorded.set(
+                                new RecordedAnswer(answer.replace(machine, MACHINE), nonce(request.input()), MACHINE));
+                        return new Answer(answer, "", 0, null);
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                },
+                Set.of());
+        return recorded.get();
     }
 
     private static String nonce(String input) {

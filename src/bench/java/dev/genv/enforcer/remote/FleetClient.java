@@ -3,7 +3,6 @@ package dev.genv.enforcer.remote;
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.KeyPair;
-import com.sun.management.OperatingSystemMXBean;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.HostReport;
@@ -18,6 +17,7 @@ import dev.genv.enforcer.remote.ssh.SshAccess;
 import dev.genv.enforcer.remote.ssh.SshSettings;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -29,17 +29,24 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The client of the {@link FleetBenchmark}, in a JVM of its own. */
 public final class FleetClient {
-    private static final int LOOKS_TO_WARM_UP = 4000;
-    private static final int LOOKS_TO_MEASURE = 4000;
+    /** In bytes, of the whole client. */
+    static final String HEAP = "heap";
+
+    private static final int LOOKS_TO_WARM_UP = 20_000;
+    private static final int LOOKS_TO_MEASURE = 5000;
     private static final int CONNECTIONS_TO_MEASURE = 1000;
+    private static final int RUNS_OF_SSH_TO_MEASURE = 200;
+    private static final int AT_ONCE = 20;
     private static final int CYCLES_OF_THE_HANGING_FLEET = 200;
-    private static final OperatingSystemMXBean SYSTEM =
-            (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+
+    private static final Logger LOG = Logger.getLogger("");
 
     private final List<HostAddress> hosts;
     private final Path folder;
@@ -50,6 +57,7 @@ public final class FleetClient {
     }
 
     public static void main(String... arguments) throws Exception {
+        LOG.setLevel(Level.WARNING); // as a service has it; nobody has read any settings here
         var client = new FleetClient(Path.of(arguments[0]));
         if (arguments[1].equals("cycles")) {
             client.cycles();
@@ -114,29 +122,30 @@ public final class FleetClient {
 
     private void cycles() throws Exception {
         var timeout = Duration.ofMinutes(2);
-        var empty = heap();
         try (var fleet = fleet(timeout)) {
             var enforcer = enforcer(fleet, timeout);
             for (var looks = 0; looks < LOOKS_TO_WARM_UP; looks += hosts.size()) {
                 cycle(enforcer);
             }
             var walls = new ArrayList<Long>();
-            var cpu = SYSTEM.getProcessCpuTime();
+            var cpu = ClientCpu.nanos();
             for (var looks = 0; looks < LOOKS_TO_MEASURE; looks += hosts.size()) {
                 var start = System.nanoTime();
                 cycle(enforcer);
                 walls.add(System.nanoTime() - start);
             }
-            var perLook = (double) (SYSTEM.getProcessCpuTime() - cpu) / walls.size() / hosts.size();
+            var perLook = (double) (ClientCpu.nanos() - cpu) / walls.size() / hosts.size();
             var threads = ManagementFactory.getThreadMXBean().getThreadCount();
-            var perHost = (heap() - empty) / hosts.size();
-            var connecting = twoConnections(timeout);
+            var heap = heap();
+            var connections = twoConnections(timeout);
+            var runs = twoRunsOfSsh();
             walls.sort(null);
             result("hosts", "%,d".formatted(hosts.size()));
             result("wall", "%.1f ms".formatted(walls.get(walls.size() / 2) / 1e6));
             result("cpu", "%.2f ms".formatted(perLook / 1e6));
-            result("ratio", "1/%.0f".formatted(connecting / perLook));
-            result("heap", hosts.size() < 100 ? "–" : "%d KiB".formatted(perHost >> 10));
+            result("ssh", "1/%.0f".formatted(runs / perLook));
+            result("connections", "1/%.0f".formatted(connections / perLook));
+            result(HEAP, Long.toString(heap));
             result("threads", String.valueOf(threads));
         }
     }
@@ -144,7 +153,8 @@ public final class FleetClient {
     private void cycle(Enforcer enforcer) {
         var report = enforcer.runCycle().orElseThrow();
         if (report.result() != CycleResult.SUCCESS
-                || !report.plan().violations().isEmpty()) {
+                || !report.plan().violations().isEmpty()
+                || report.hosts().stream().anyMatch(host -> !host.problems().isEmpty())) {
             throw new IllegalStateException("the fleet of the benchmark is not what it should be: " + report.result()
                     + " "
                     + report.hosts().stream()
@@ -155,25 +165,71 @@ public final class FleetClient {
         }
     }
 
-    /** The CPU time, in nanoseconds, of opening two connections to a host and asking one thing each. */
+    /** The CPU time, in nanoseconds, of opening two connections of our own to a host and asking one thing on each. */
     private double twoConnections(Duration timeout) throws Exception {
         var access = new SshAccess(ssh(timeout));
         connect(access, timeout, CONNECTIONS_TO_MEASURE / 2);
-        var cpu = SYSTEM.getProcessCpuTime();
+        var cpu = ClientCpu.nanos();
         connect(access, timeout, CONNECTIONS_TO_MEASURE);
-        return 2.0 * (SYSTEM.getProcessCpuTime() - cpu) / CONNECTIONS_TO_MEASURE;
+        return 2.0 * (ClientCpu.nanos() - cpu) / CONNECTIONS_TO_MEASURE;
     }
 
     private void connect(SshAccess access, Duration timeout, int times) throws Exception {
-        var together = Math.min(20, times);
-        for (var done = 0; done < times; done += together) {
+        together(times, host -> {
+            try (var connection = access.connection(host)) {
+                connection.run(new Request("true", "", timeout, 1 << 20));
+            }
+        });
+    }
+
+    /**
+     * The CPU time, in nanoseconds, of two runs of OpenSSH's client, which is what genv makes for a host in a cycle
+     * (genv/utils/runners/ssh.py).
+     */
+    private double twoRunsOfSsh() throws Exception {
+        var cpu = ClientCpu.nanosOfChildren();
+        together(RUNS_OF_SSH_TO_MEASURE, this::runSsh);
+        return 2.0 * (ClientCpu.nanosOfChildren() - cpu) / RUNS_OF_SSH_TO_MEASURE;
+    }
+
+    private void runSsh(HostAddress host) throws IOException, InterruptedException {
+        var ssh = new ProcessBuilder(
+                        "ssh",
+                        "-F",
+                        "none",
+                        "-o",
+                        "BatchMode=yes",
+                        "-o",
+                        "UserKnownHostsFile=" + folder.resolve("known_hosts"),
+                        "-i",
+                        folder.resolve("id").toString(),
+                        "-p",
+                        String.valueOf(host.port()),
+                        "root@" + host.host(),
+                        "true")
+                .redirectInput(Path.of("/dev/null").toFile())
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        if (ssh.waitFor() != 0) {
+            throw new IOException("ssh failed with exit code " + ssh.exitValue());
+        }
+    }
+
+    /** What is done for a host. */
+    private interface Work {
+        void on(HostAddress host) throws Exception;
+    }
+
+    private void together(int times, Work work) throws Exception {
+        for (var done = 0; done < times; done += AT_ONCE) {
             var failure = new AtomicReference<@Nullable Exception>();
-            var latch = new CountDownLatch(together);
-            for (var i = 0; i < together; i++) {
+            var latch = new CountDownLatch(AT_ONCE);
+            for (var i = 0; i < AT_ONCE; i++) {
                 var host = hosts.get((done + i) % hosts.size());
                 Thread.ofVirtual().start(() -> {
-                    try (var connection = access.connection(host)) {
-                        connection.run(new Request("true", "", timeout, 1 << 20));
+                    try {
+                        work.on(host);
                     } catch (Exception e) {
                         failure.set(e);
                     } finally {

@@ -2,43 +2,26 @@ package dev.genv.enforcer.testsupport;
 
 import java.io.Closeable;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
 import java.security.GeneralSecurityException;
 import java.security.KeyPair;
-import java.security.KeyPairGenerator;
 import java.security.PublicKey;
-import java.security.spec.ECGenParameterSpec;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.logging.Level;
-import java.util.logging.Logger;
 import org.apache.sshd.common.config.keys.AuthorizedKeyEntry;
 import org.apache.sshd.common.config.keys.KeyUtils;
 import org.apache.sshd.common.config.keys.PublicKeyEntry;
 import org.apache.sshd.common.config.keys.PublicKeyEntryResolver;
-import org.apache.sshd.common.keyprovider.KeyPairProvider;
 import org.apache.sshd.common.session.Session;
 import org.apache.sshd.common.session.SessionListener;
 import org.apache.sshd.common.util.buffer.Buffer;
 import org.apache.sshd.core.CoreModuleProperties;
-import org.apache.sshd.server.Environment;
-import org.apache.sshd.server.ExitCallback;
 import org.apache.sshd.server.SshServer;
-import org.apache.sshd.server.channel.ChannelSession;
-import org.apache.sshd.server.command.Command;
 import org.apache.sshd.server.forward.AcceptAllForwardingFilter;
 
 /** An SSH server within the test, whose commands do what the test says. */
 public final class FakeSshd implements Closeable {
-    private static final Logger LOG = Logger.getLogger("org.apache.sshd"); // held, or its level would be forgotten
-
-    static {
-        LOG.setLevel(Level.SEVERE);
-    }
-
     private final Map<String, Program> programs = new ConcurrentHashMap<>();
     private final AtomicInteger connections = new AtomicInteger();
     private final AtomicInteger commands = new AtomicInteger();
@@ -46,14 +29,12 @@ public final class FakeSshd implements Closeable {
     private final PublicKey clientKey;
     private volatile boolean refuses;
     private volatile String user = "root";
-    private KeyPair hostKey = newKey();
+    private KeyPair hostKey = MinaServer.newKey();
     private int port;
     private SshServer server;
 
     /** What a command does, with the streams of its channel; its value is the exit code. */
-    public interface Program {
-        int run(InputStream in, OutputStream out, OutputStream errors) throws Exception;
-    }
+    public interface Program extends MinaServer.Program {}
 
     /** A packet of the SSH protocol. */
     public interface Message {
@@ -126,20 +107,15 @@ public final class FakeSshd implements Closeable {
 
     /** From the next start on. */
     public void newHostKey() {
-        hostKey = newKey();
+        hostKey = MinaServer.newKey();
     }
 
     /** At the same port each time. */
     public void start() throws IOException {
-        server = SshServer.setUpDefaultServer();
-        server.setHost(address);
-        server.setPort(port);
+        server = MinaServer.at(address, port, hostKey, this::begun);
         server.setNioWorkers(1);
-        CoreModuleProperties.TCP_NODELAY.set(server, true);
-        server.setKeyPairProvider(KeyPairProvider.wrap(hostKey));
         server.setPublickeyAuthenticator(
                 (name, key, _) -> !refuses && name.equals(user) && KeyUtils.compareKeys(key, clientKey));
-        server.setCommandFactory((_, command) -> new Running(command));
         server.setForwardingFilter(AcceptAllForwardingFilter.INSTANCE);
         CoreModuleProperties.SOCKET_REUSEADDR.set(server, true);
         server.addSessionListener(new SessionListener() {
@@ -190,70 +166,8 @@ public final class FakeSshd implements Closeable {
         }
     }
 
-    private static KeyPair newKey() {
-        try {
-            var generator = KeyPairGenerator.getInstance("EC");
-            generator.initialize(new ECGenParameterSpec("secp256r1"));
-            return generator.generateKeyPair();
-        } catch (GeneralSecurityException e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
-    private final class Running implements Command {
-        private final String command;
-        private InputStream in;
-        private OutputStream out;
-        private OutputStream errors;
-        private ExitCallback exit;
-        private volatile Thread thread;
-
-        Running(String command) {
-            this.command = command;
-        }
-
-        @Override
-        public void start(ChannelSession channel, Environment environment) {
-            commands.incrementAndGet();
-            thread = Thread.ofVirtual().unstarted(this::run);
-            thread.start();
-        }
-
-        private void run() {
-            try {
-                var program = programs.getOrDefault(command, (_, _, _) -> 127);
-                var code = program.run(in, out, errors);
-                out.flush();
-                errors.flush();
-                exit.onExit(code);
-            } catch (Exception e) {
-                exit.onExit(126, String.valueOf(e));
-            }
-        }
-
-        @Override
-        public void destroy(ChannelSession channel) {
-            thread.interrupt();
-        }
-
-        @Override
-        public void setInputStream(InputStream stream) {
-            in = stream;
-        }
-
-        @Override
-        public void setOutputStream(OutputStream stream) {
-            out = stream;
-        }
-
-        @Override
-        public void setErrorStream(OutputStream stream) {
-            errors = stream;
-        }
-
-        @Override
-        public void setExitCallback(ExitCallback callback) {
-            exit = callback;
-        }
+    private Program begun(String command) {
+        commands.incrementAndGet();
+        return programs.getOrDefault(command, (_, _, _) -> 127);
     }
 }

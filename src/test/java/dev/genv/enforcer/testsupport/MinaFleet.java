@@ -1,36 +1,27 @@
 package dev.genv.enforcer.testsupport;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.GeneralSecurityException;
 import java.security.KeyPair;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.stream.Collectors;
-import org.apache.sshd.common.config.keys.KeyUtils;
 import org.apache.sshd.common.config.keys.PublicKeyEntry;
 import org.apache.sshd.common.io.nio2.Nio2ServiceFactoryFactory;
-import org.apache.sshd.common.keyprovider.KeyPairProvider;
 import org.apache.sshd.common.session.Session;
 import org.apache.sshd.common.session.SessionListener;
 import org.apache.sshd.common.util.threads.NoCloseExecutor;
-import org.apache.sshd.server.Environment;
-import org.apache.sshd.server.ExitCallback;
 import org.apache.sshd.server.SshServer;
-import org.apache.sshd.server.channel.ChannelSession;
-import org.apache.sshd.server.command.Command;
 
 /**
  * Any number of make-believe machines with an SSH server each, on addresses of their own in 127.0.0.0/8 and on one port, in
@@ -53,22 +44,13 @@ public final class MinaFleet implements AutoCloseable {
      * @param answer what a machine prints, by its number, from what it is handed on standard input
      */
     public MinaFleet(int hosts, BiFunction<Integer, String, String> answer) throws IOException {
-        hostKey = newKey();
+        hostKey = MinaServer.newKey();
         var any = 0;
         for (var i = 0; i < hosts; i++) {
             servers.add(server(i, any, answer));
             any = servers.getFirst().getPort();
         }
         port = any;
-    }
-
-    /** A key pair for whoever wants to be let in. */
-    public static KeyPair newKey() throws IOException {
-        try {
-            return KeyUtils.generateKeyPair(KeyPairProvider.ECDSA_SHA2_NISTP256, 256);
-        } catch (GeneralSecurityException e) {
-            throw new IOException(e);
-        }
     }
 
     /** The address of a machine. */
@@ -112,14 +94,10 @@ public final class MinaFleet implements AutoCloseable {
     }
 
     private SshServer server(int host, int atPort, BiFunction<Integer, String, String> answer) throws IOException {
-        var server = SshServer.setUpDefaultServer();
-        server.setHost(address(host));
-        server.setPort(atPort);
-        server.setKeyPairProvider(KeyPairProvider.wrap(hostKey));
+        var server = MinaServer.at(address(host), atPort, hostKey, _ -> begun(host, answer));
         server.setPublickeyAuthenticator((_, _, _) -> true);
         server.setScheduledExecutorService(timers);
         server.setIoServiceFactoryFactory(new Nio2ServiceFactoryFactory(() -> io));
-        server.setCommandFactory((_, _) -> new Answering(host, answer));
         server.addSessionListener(new SessionListener() {
             @Override
             public void sessionCreated(Session session) {
@@ -143,61 +121,16 @@ public final class MinaFleet implements AutoCloseable {
         return Thread.ofPlatform().daemon().name("mina-", 0).factory();
     }
 
-    /** Reads all it is handed, and answers. */
-    private final class Answering implements Command {
-        private final int host;
-        private final BiFunction<Integer, String, String> answer;
-        private InputStream in;
-        private OutputStream out;
-        private ExitCallback exit;
-
-        Answering(int host, BiFunction<Integer, String, String> answer) {
-            this.host = host;
-            this.answer = answer;
-        }
-
-        @Override
-        public void start(ChannelSession channel, Environment environment) {
-            commands.incrementAndGet();
-            Thread.ofVirtual().start(this::answer);
-        }
-
-        private void answer() {
-            try {
-                var input = new String(in.readAllBytes(), StandardCharsets.UTF_8);
-                if (!hanging.contains(host)) {
-                    out.write(answer.apply(host, input).getBytes(StandardCharsets.UTF_8));
-                    out.flush();
-                    exit.onExit(0);
-                }
-            } catch (IOException | UncheckedIOException e) {
-                exit.onExit(1);
+    /** It reads all that it is handed before it answers. */
+    private MinaServer.Program begun(int host, BiFunction<Integer, String, String> answer) {
+        commands.incrementAndGet();
+        return (in, out, _) -> {
+            var input = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+            if (hanging.contains(host)) {
+                new CountDownLatch(1).await();
             }
-        }
-
-        @Override
-        public void setInputStream(InputStream stream) {
-            in = stream;
-        }
-
-        @Override
-        public void setOutputStream(OutputStream stream) {
-            out = stream;
-        }
-
-        @Override
-        public void setErrorStream(OutputStream stream) {
-            // Nothing is said on it.
-        }
-
-        @Override
-        public void setExitCallback(ExitCallback callback) {
-            exit = callback;
-        }
-
-        @Override
-        public void destroy(ChannelSession channel) {
-            // What hangs, hangs.
-        }
+            out.write(answer.apply(host, input).getBytes(StandardCharsets.UTF_8));
+            return 0;
+        };
     }
 }

@@ -2,15 +2,19 @@ package dev.genv.enforcer.remote.shell;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
  * The lines that a script of ours said, told from all else that a login may say by a word that it alone knew.
  *
+ * @param byWord those that begin with the same word, in their order
  * @param complete whether they are all that it had to say
  */
-record Frames(List<Frame> all, boolean complete) {
+record Frames(Map<String, List<Frame>> byWord, boolean complete) {
     private static final String END = "end";
     /** More than any script of ours says. */
     private static final int MOST = 20_000;
@@ -18,23 +22,26 @@ record Frames(List<Frame> all, boolean complete) {
     /** Finds them; a last line that does not end is not there yet. */
     static Frames parse(String output, String nonce) throws UnreachableException {
         var mark = "@" + nonce + " ";
-        var frames = new ArrayList<Frame>();
+        var byWord = new HashMap<String, List<Frame>>();
+        var count = 0;
         for (int start = 0, end; (end = output.indexOf('\n', start)) >= 0; start = end + 1) {
             if (output.startsWith(mark, start)) {
-                frames.add(new Frame(output.substring(start + mark.length(), end)));
+                if (byWord.containsKey(END)) {
+                    throw Frame.unreadable("it is not whole");
+                }
+                var frame = new Frame(output.substring(start + mark.length(), end));
+                byWord.computeIfAbsent(frame.word(), _ -> new ArrayList<>()).add(frame);
+                count++;
             }
-            if (frames.size() > MOST) {
+            if (count > MOST) {
                 throw Frame.unreadable("it has too many lines");
             }
         }
-        for (var frame : frames) {
-            if (frame.word().equals(END) && (!frame.equals(frames.getLast()) || frame.number(0) != frames.size())) {
-                throw Frame.unreadable("it is not whole");
-            }
+        var end = byWord.get(END);
+        if (end != null && end.getFirst().number(0) != count) {
+            throw Frame.unreadable("it is not whole");
         }
-        return new Frames(
-                List.copyOf(frames),
-                !frames.isEmpty() && frames.getLast().word().equals(END));
+        return new Frames(byWord, end != null);
     }
 
     /** The only one that begins with this word. */
@@ -56,6 +63,6 @@ record Frames(List<Frame> all, boolean complete) {
     }
 
     List<Frame> every(String word) {
-        return all.stream().filter(frame -> frame.word().equals(word)).toList();
+        return Collections.unmodifiableList(byWord.getOrDefault(word, List.of()));
     }
 }

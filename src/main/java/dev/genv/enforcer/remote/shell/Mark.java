@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.shell;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /**
  * A line of ours within a text that is not, and what follows it there up to the next one.
@@ -12,6 +13,8 @@ import java.util.List;
 record Mark(String word, List<String> words, String content) {
     /** More than any has; what is more stays in the last one. */
     private static final int MOST_WORDS = 8;
+
+    private static final Pattern PID = Pattern.compile("[0-9]{1,9}");
 
     /** Those of a text; a last one that does not end is not there yet. */
     static List<Mark> in(String text, String nonce) {
@@ -36,7 +39,7 @@ record Mark(String word, List<String> words, String content) {
 
     /** The pid that it is about; -1, which nobody has, where it is about none. */
     int pid() {
-        return !words.isEmpty() && words.getFirst().matches("[0-9]{1,9}") ? Integer.parseInt(words.getFirst()) : -1;
+        return !words.isEmpty() && PID.matcher(words.getFirst()).matches() ? Integer.parseInt(words.getFirst()) : -1;
     }
 
     /** The word behind the pid, or nothing. */

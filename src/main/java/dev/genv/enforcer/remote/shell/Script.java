@@ -10,6 +10,8 @@ import java.util.stream.Collectors;
 
 /** A script for the shells of hosts, made of parts that lie beside this class. Until its last line has come, it does nothing. */
 final class Script {
+    private static final int ROOM_FOR_VALUES = 4 << 10;
+
     private final String text;
 
     /** Takes these parts, one behind the other. */
@@ -25,7 +27,7 @@ final class Script {
      * @param deeds what it does when it comes to that, each a function and what to call it with
      */
     String with(Map<String, String> values, String function, List<List<String>> deeds) {
-        var whole = new StringBuilder();
+        var whole = new StringBuilder(text.length() + ROOM_FOR_VALUES);
         values.forEach((name, value) ->
                 whole.append(name).append('=').append(ShellWords.quote(value)).append('\n'));
         whole.append(text).append("\ndeeds() {\n  :\n");

@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +21,8 @@ import org.jspecify.annotations.Nullable;
  * @param gone those that were not there
  */
 record Stats(Map<Integer, ProcStat> stats, Map<Integer, Long> uids, Set<Integer> gone) {
+    private static final Pattern UID = Pattern.compile("[0-9]{1,10}");
+
     static final Stats NONE = new Stats(Map.of(), Map.of(), Set.of());
 
     static Stats of(Frame frame, String nonce) throws UnreachableException {
@@ -30,7 +33,7 @@ record Stats(Map<Integer, ProcStat> stats, Map<Integer, Long> uids, Set<Integer>
             switch (mark.word()) {
                 case "stat" -> parse(mark.content()).ifPresent(stat -> stats.put(mark.pid(), stat));
                 case "uid" -> {
-                    if (mark.word(1).matches("[0-9]{1,10}")) {
+                    if (UID.matcher(mark.word(1)).matches()) {
                         uids.put(mark.pid(), Long.valueOf(mark.word(1)));
                     }
                 }

@@ -15,8 +15,6 @@ import java.util.concurrent.TimeoutException;
 
 /** Logs in on hosts. One for the fleet, used by many threads. */
 final class Dialer {
-    private static final int KEEP_ALIVE_MILLIS = 15_000;
-    private static final int MOST_UNANSWERED = 2;
     private static final Duration LONGEST_TURN = Duration.ofSeconds(1);
     private static final int MOST_AT_ONCE =
             Math.max(64, 32 * Runtime.getRuntime().availableProcessors());
@@ -108,8 +106,6 @@ final class Dialer {
             session.setHostKeyAlias(hop.keyAlias());
             session.setIdentityRepository(keyFiles.identities(hop.identities()));
             session.setThreadFactory(new OneThread(lifeline));
-            session.setServerAliveInterval(KEEP_ALIVE_MILLIS);
-            session.setServerAliveCountMax(MOST_UNANSWERED);
             session.setSocketFactory(sockets);
             if (!before.isEmpty()) {
                 session.setProxy(new JumpProxy(before.getLast(), lifeline));

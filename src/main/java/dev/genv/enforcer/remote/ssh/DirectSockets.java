@@ -1,6 +1,7 @@
 package dev.genv.enforcer.remote.ssh;
 
 import com.jcraft.jsch.SocketFactory;
+import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
@@ -10,9 +11,14 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.util.List;
+import jdk.net.ExtendedSocketOptions;
 
 /** Connects by TCP, in time and without threads of its own, to the first address of a host that can be reached. */
 record DirectSockets(Lookup lookup, Lifeline lifeline, Chatter chatter, Deadline deadline) implements SocketFactory {
+    private static final int KEEP_ALIVE_SECONDS = 15;
+    private static final int MOST_UNANSWERED = 2;
+    /** Each connection has one, as long as it lasts. */
+    private static final int BUFFER = 4 << 10;
 
     @Override
     public Socket createSocket(String host, int port) throws IOException {
@@ -23,6 +29,7 @@ record DirectSockets(Lookup lookup, Lifeline lifeline, Chatter chatter, Deadline
         for (var i = 0; i < addresses.size(); i++) {
             var socket = lifeline.hold(new Socket());
             try {
+                keepAlive(socket);
                 var fairShare = Math.max(1, deadline.millis() / (addresses.size() - i));
                 socket.connect(new InetSocketAddress(addresses.get(i), port), fairShare);
                 lifeline.at("it did not finish the key exchange and the login");
@@ -35,6 +42,17 @@ record DirectSockets(Lookup lookup, Lifeline lifeline, Chatter chatter, Deadline
         throw failure;
     }
 
+    /**
+     * Left to the kernel: JSch would do it by reading with a time limit, and a timer for every packet costs more than the
+     * packet. Whether a server that is there answers, the next command finds out.
+     */
+    private static void keepAlive(Socket socket) throws IOException {
+        socket.setKeepAlive(true);
+        socket.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, KEEP_ALIVE_SECONDS);
+        socket.setOption(ExtendedSocketOptions.TCP_KEEPINTERVAL, KEEP_ALIVE_SECONDS);
+        socket.setOption(ExtendedSocketOptions.TCP_KEEPCOUNT, MOST_UNANSWERED);
+    }
+
     private List<InetAddress> addresses(String host) throws IOException {
         try {
             return lookup.addresses(host, deadline);
@@ -43,9 +61,10 @@ record DirectSockets(Lookup lookup, Lifeline lifeline, Chatter chatter, Deadline
         }
     }
 
+    /** JSch reads the length of every packet by itself, and a read that has to wait costs more than all its contents. */
     @Override
     public InputStream getInputStream(Socket socket) throws IOException {
-        return chatter.all(socket.getInputStream());
+        return new BufferedInputStream(chatter.all(socket.getInputStream()), BUFFER);
     }
 
     @Override

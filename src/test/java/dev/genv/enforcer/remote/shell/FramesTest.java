@@ -44,7 +44,7 @@ class FramesTest {
 
     @Test
     void whatAnotherRequestSaidDoesNotCount() throws Exception {
-        assertThat(Frames.parse(WHOLE, "5f0d").all()).isEmpty();
+        assertThat(Frames.parse(WHOLE, "5f0d").byWord()).isEmpty();
     }
 
     @Test

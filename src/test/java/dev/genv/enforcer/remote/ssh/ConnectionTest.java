@@ -1,5 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
+import static dev.genv.enforcer.remote.ssh.Refusal.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -10,6 +11,7 @@ import dev.genv.enforcer.remote.Answer;
 import dev.genv.enforcer.remote.KeptExchange;
 import dev.genv.enforcer.remote.Request;
 import dev.genv.enforcer.testsupport.FakeSshd;
+import dev.genv.enforcer.testsupport.Relay;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -76,6 +78,24 @@ class ConnectionTest {
             assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
             assertThat(server.connections()).isEqualTo(i);
             server.cut();
+        }
+    }
+
+    /** As when a machine loses its power, or a firewall forgets the connection: nobody ever tells. */
+    @Test
+    void itIsMadeAnewWhereNothingComesThroughAnyLonger() throws Exception {
+        try (var relay = new Relay("127.0.0.2", server.address(), server.port())) {
+            var target = "127.0.0.2:" + relay.port();
+            var relayed = fleet.connect(
+                    fleet.access("[127.0.0.2]:%d %s\n".formatted(relay.port(), server.hostKey())), target);
+            assertThat(relayed.run(Fleet.request("true")).exitCode()).isZero();
+            relay.loseConnections();
+
+            assertRefused(relayed, "timeout", Duration.ofSeconds(1));
+            fleet.pass(Duration.ofSeconds(1));
+
+            assertThat(relayed.run(Fleet.request("true")).exitCode()).isZero();
+            assertThat(server.connections()).isEqualTo(2);
         }
     }
 

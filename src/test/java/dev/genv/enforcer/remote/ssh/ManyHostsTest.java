@@ -1,0 +1,135 @@
+package dev.genv.enforcer.remote.ssh;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.Host;
+import dev.genv.enforcer.enforcement.HostReport;
+import dev.genv.enforcer.enforcement.Journal;
+import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.enforcement.Ticker;
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.remote.Agent;
+import dev.genv.enforcer.remote.Exchange;
+import dev.genv.enforcer.remote.HostAddress;
+import dev.genv.enforcer.remote.RemoteFleet;
+import dev.genv.enforcer.remote.Request;
+import dev.genv.enforcer.testsupport.FakeHost;
+import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.MinaFleet;
+import dev.genv.enforcer.testsupport.SetupBuilder;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Cycles over many machines at once, of which some may hang. */
+class ManyHostsTest {
+    private static final int HOSTS = 40;
+    private static final int HANGING = 8;
+    private static final Duration TIMEOUT = Duration.ofSeconds(3);
+
+    private final MinaFleet machines = new MinaFleet(HOSTS, (host, input) -> "host " + host + " " + input);
+    private final AtomicLong nanos = new AtomicLong();
+    private final RemoteFleet fleet;
+    private final Enforcer enforcer;
+
+    ManyHostsTest(@TempDir Path folder) throws IOException {
+        var key = ClientKey.in(folder);
+        var settings = new SshSettings(
+                null, key.file(), null, null, machines.knownHosts(folder.resolve("known_hosts")), TIMEOUT);
+        var access = new SshAccess(settings, new Lookup(), nanos::get, () -> 0);
+        var addresses = machines.hosts().stream().map(HostAddress::parse).toList();
+        fleet = new RemoteFleet(addresses, null, access::connection, Echo::new);
+        enforcer = new Enforcer(
+                SetupBuilder.setup(fleet)
+                        .remote(true)
+                        .lookTimeout(TIMEOUT.multipliedBy(2))
+                        .build(),
+                new Journal(10),
+                Ticker.ofSystem(),
+                List.of());
+    }
+
+    @AfterEach
+    void close() {
+        enforcer.stop();
+        fleet.close();
+        machines.close();
+    }
+
+    @Test
+    void eachHasOneConnectionForAllItsCommands() {
+        for (var cycle = 1; cycle <= 5; cycle++) {
+            assertThat(reached(enforcer.runCycle().orElseThrow())).hasSize(HOSTS);
+        }
+
+        assertThat(machines.connections()).isEqualTo(HOSTS);
+        assertThat(machines.commands()).isEqualTo(5 * HOSTS);
+    }
+
+    @Test
+    void thoseThatHangCostTheOthersNothingAndLeaveNothingBehind() {
+        var hanging =
+                IntStream.range(0, HANGING).map(each -> each * HOSTS / HANGING).boxed();
+        enforcer.runCycle();
+        var threads = ManagementFactory.getThreadMXBean().getThreadCount();
+        machines.hang(hanging.collect(Collectors.toSet()));
+
+        for (var cycle = 1; cycle <= 8; cycle++) {
+            nanos.addAndGet(Duration.ofMinutes(2).toNanos()); // no host is left alone any longer
+            assertThat(reached(enforcer.runCycle().orElseThrow())).hasSize(HOSTS - HANGING);
+        }
+
+        assertThat(ManagementFactory.getThreadMXBean().getThreadCount())
+                .as("a host has no thread of the platform, be it as it may")
+                .isLessThan(threads + HANGING);
+
+        machines.hang(Set.of());
+        await().atMost(Duration.ofSeconds(60)).until(() -> {
+            nanos.addAndGet(Duration.ofMinutes(2).toNanos());
+            return reached(enforcer.runCycle().orElseThrow()).size() == HOSTS;
+        });
+    }
+
+    private static List<String> reached(CycleReport report) {
+        return report.hosts().stream()
+                .filter(HostReport::reached)
+                .map(HostReport::host)
+                .toList();
+    }
+
+    /** Asks for an echo, and knows of nothing else. */
+    private record Echo(String name) implements Agent {
+        @Override
+        public Host.Look look(Exchange host, Set<ProcessId> asked) throws UnreachableException, InterruptedException {
+            var answer = host.run(new Request("cat", name, TIMEOUT, 1 << 10));
+            if (answer.broken() != null) {
+                throw new UnreachableException(
+                        answer.broken().code(), answer.broken().detail());
+            }
+            if (!answer.output().endsWith(" " + name)) {
+                throw new UnreachableException("garbage", answer.output());
+            }
+            return new FakeHost(HostBuilder.host(name)).look(asked);
+        }
+
+        @Override
+        public void perform(Exchange host, List<Action> actions, BiConsumer<Action, Result> done) {
+            throw new UnsupportedOperationException();
+        }
+    }
+}

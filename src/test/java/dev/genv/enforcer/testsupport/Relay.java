@@ -1,0 +1,78 @@
+package dev.genv.enforcer.testsupport;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** Passes on what two sides of a connection say, until it goes dead without telling either of them, as a network may. */
+public final class Relay implements Closeable {
+    private final ServerSocket server;
+    private final InetSocketAddress target;
+    private final List<Socket> sockets = new CopyOnWriteArrayList<>();
+    private volatile int alive;
+    private volatile int begun;
+
+    /** From an address to another one, at a port that is free. */
+    public Relay(String address, String targetAddress, int targetPort) throws IOException {
+        target = new InetSocketAddress(targetAddress, targetPort);
+        server = new ServerSocket(0, 50, InetAddress.getByName(address));
+        Thread.ofVirtual().start(this::accept);
+    }
+
+    public int port() {
+        return server.getLocalPort();
+    }
+
+    /** Nothing more comes through what has been connected so far. */
+    public void loseConnections() {
+        alive = begun;
+    }
+
+    private void accept() {
+        try {
+            while (true) {
+                var near = server.accept();
+                var far = new Socket();
+                sockets.addAll(List.of(near, far));
+                far.connect(target);
+                var number = begun++;
+                Thread.ofVirtual().start(() -> pass(number, near, far));
+                Thread.ofVirtual().start(() -> pass(number, far, near));
+            }
+        } catch (IOException e) {
+            // it is closed
+        }
+    }
+
+    private void pass(int number, Socket from, Socket to) {
+        try {
+            pass(number, from.getInputStream(), to.getOutputStream());
+        } catch (IOException e) {
+            // one of them is closed
+        }
+    }
+
+    private void pass(int number, InputStream from, OutputStream to) throws IOException {
+        var bytes = new byte[1 << 10];
+        for (int count; (count = from.read(bytes)) >= 0; ) {
+            if (number >= alive) {
+                to.write(bytes, 0, count);
+            }
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        server.close();
+        for (var socket : sockets) {
+            socket.close();
+        }
+    }
+}
