@@ -10,6 +10,7 @@ import dev.genv.enforcer.remote.shell.ShellAgent;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import java.time.Duration;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** Puts together what enforces on other machines. */
 final class FleetWiring {
@@ -22,10 +23,19 @@ final class FleetWiring {
     private final RemoteSettings remote;
     private final Duration timeout;
 
-    FleetWiring(Settings settings, RemoteSettings remote) {
+    private FleetWiring(Settings settings, RemoteSettings remote) {
         this.settings = settings;
         this.remote = remote;
         timeout = remote.ssh().timeout();
+    }
+
+    /** Null where it is this machine that is enforced on. */
+    static @Nullable FleetWiring of(Settings settings) {
+        return settings.remote() == null ? null : new FleetWiring(settings, settings.remote());
+    }
+
+    RemoteSettings remote() {
+        return remote;
     }
 
     /** The machines; nothing is connected yet. */
@@ -34,13 +44,11 @@ final class FleetWiring {
         return new RemoteFleet(remote.hosts(), file, new SshAccess(remote.ssh())::connection, agents(terms()));
     }
 
-    /** How long a look takes at most: to connect, and to look. */
-    Duration lookTimeout() {
-        return timeout.multipliedBy(2).plus(MARGIN);
-    }
-
-    /** How long acting takes at most: the state may change between look and act, so it may take two goes. */
-    Duration actTimeout() {
+    /**
+     * How long a look, or acting, takes at most: to connect, and to look; or to act twice, for the state may change between
+     * look and act.
+     */
+    Duration mostTime() {
         return timeout.multipliedBy(2).plus(MARGIN);
     }
 

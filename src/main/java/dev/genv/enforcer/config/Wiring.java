@@ -12,8 +12,10 @@ import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.node.NodeHost;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.remote.RemoteFleet;
+import dev.genv.enforcer.telemetry.ActionMetrics;
 import dev.genv.enforcer.telemetry.CycleMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
+import dev.genv.enforcer.telemetry.ViolationMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.config.MeterFilter;
 import io.quarkus.runtime.Quarkus;
@@ -52,7 +54,7 @@ class Wiring {
 
     Wiring() throws BadSettingsException {
         settings = Settings.read(Variables.ofProcess());
-        others = settings.remote() == null ? null : new FleetWiring(settings, settings.remote());
+        others = FleetWiring.of(settings);
     }
 
     @Produces
@@ -82,17 +84,16 @@ class Wiring {
     @Produces
     @Singleton
     Enforcer enforcer(Journal journal, LostGpus gpus, MeterRegistry registry) throws InterruptedException {
-        var remote = settings.remote();
         var setup = new Enforcer.Setup(
-                remote == null || others == null ? node() : fleet(remote, others),
-                remote != null,
+                others == null ? node() : fleet(others),
+                others != null,
                 new Policy(settings.rules(), settings.limits()),
                 settings.mode(),
                 settings.signals(),
                 settings.restraint(),
                 lookTimeout(),
                 actTimeout(),
-                remote != null && remote.quiet());
+                others != null && others.remote().quiet());
         return new Enforcer(
                 setup,
                 journal,
@@ -101,6 +102,8 @@ class Wiring {
                         gpus::record,
                         new CycleMetrics(registry)::record,
                         new HostMetrics(registry)::record,
+                        new ViolationMetrics(registry, journal)::record,
+                        new ActionMetrics(registry)::record,
                         this::endOnError));
     }
 
@@ -111,11 +114,13 @@ class Wiring {
         return MeterFilter.replaceTagValues("method", method -> METHODS.contains(method) ? method : "OTHER");
     }
 
-    private Supplier<List<Host>> fleet(RemoteSettings remote, FleetWiring wiring) {
+    private Supplier<List<Host>> fleet(FleetWiring wiring) {
         fleet = wiring.fleet();
         LOG.infof(
                 "Enforcing on %d host(s) over SSH, state in %s, mode %s",
-                fleet.get().size(), remote.stateDir(), settings.mode().name().toLowerCase(Locale.ROOT));
+                fleet.get().size(),
+                wiring.remote().stateDir(),
+                settings.mode().name().toLowerCase(Locale.ROOT));
         return fleet;
     }
 
@@ -165,7 +170,7 @@ class Wiring {
 
     private Duration lookTimeout() {
         if (others != null) {
-            return others.lookTimeout();
+            return others.mostTime();
         }
         return settings.gpuTimeout()
                 .multipliedBy(2)
@@ -175,7 +180,7 @@ class Wiring {
 
     private Duration actTimeout() {
         if (others != null) {
-            return others.actTimeout();
+            return others.mostTime();
         }
         return settings.lockTimeout().multipliedBy(2).plus(SLACK); // the lock may be replaced while it is waited for
     }

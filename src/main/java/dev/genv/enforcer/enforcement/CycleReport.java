@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * What a cycle saw, decided and did.
  *
  * @param actions a record of each action of the plan but those to processes that were asked before
+ * @param appeared the violations that nobody had seen before
  * @param error why it broke off; null where it did not
  */
 public record CycleReport(
@@ -21,6 +22,7 @@ public record CycleReport(
         List<HostReport> hosts,
         Plan plan,
         List<ActionRecord> actions,
+        List<JournalEntry> appeared,
         @Nullable String error) {
 
     /** Whether every host was seen completely. */

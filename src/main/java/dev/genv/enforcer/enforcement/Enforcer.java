@@ -118,7 +118,7 @@ public final class Enforcer {
         var done = executor.execute(plan, hosts, gone -> setup.policy().check(fleet, gone));
         var reports = Judgement.of(done.problems(), plan.problems()).addedTo(hosts);
         problems.tell(reports);
-        remember(fleet, plan, new Journal.News(done.records(), changes, seenAt));
+        var update = remember(fleet, plan, new Journal.News(done.records(), changes, seenAt));
         return new CycleReport(
                 startedAt,
                 ticker.since(start),
@@ -127,6 +127,7 @@ public final class Enforcer {
                 reports,
                 plan,
                 done.records(),
+                update.appeared(),
                 null);
     }
 
@@ -158,10 +159,11 @@ public final class Enforcer {
         return setup.remote();
     }
 
-    private void remember(Fleet fleet, Plan plan, Journal.News news) {
+    private Journal.Update remember(Fleet fleet, Plan plan, Journal.News news) {
         var update = journal.update(plan, news, this::effectiveMode, fleet);
         grace.keepOnly(journal.active());
         ActionLog.tell(fleet, update);
+        return update;
     }
 
     private RuleMode effectiveMode(RuleName rule) {
@@ -188,6 +190,7 @@ public final class Enforcer {
                 fleet,
                 List.of(),
                 Plan.EMPTY,
+                List.of(),
                 List.of(),
                 Judgement.harmless(why));
     }

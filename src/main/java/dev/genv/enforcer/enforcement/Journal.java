@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
@@ -123,17 +123,18 @@ public final class Journal {
         return fleet.snapshots().stream()
                 .filter(snapshot -> violation.hosts().contains(snapshot.host()))
                 .allMatch(snapshot -> Collections.disjoint(snapshot.missing(), violation.shownBy())
-                        && violation.processes().stream().noneMatch(process -> isDoubtful(process.id(), snapshot)));
+                        && !isDoubtful(violation, snapshot));
     }
 
-    /** Whether a process still runs of which nobody could tell at this moment where it belongs. */
-    private static boolean isDoubtful(ProcessId process, Snapshot snapshot) {
+    /** Whether a process of it still runs of which nobody could see at this moment where it belongs. */
+    private static boolean isDoubtful(Violation violation, Snapshot snapshot) {
+        if (violation.rule() == RuleName.MAX_DEVICES_PER_USER) {
+            return false; // what is attached tells it, whoever runs there
+        }
+        var processes = violation.processes().stream().map(GpuProcess::id).collect(Collectors.toUnmodifiableSet());
         return snapshot.processes().stream()
-                .filter(now -> now.id().equals(process))
-                .filter(now -> now.membership() instanceof Membership.Unknown)
-                // One that an environment lists may well have been taken into it: that is over.
-                .anyMatch(now -> snapshot.environments().stream()
-                        .noneMatch(environment -> environment.pids().contains(process.pid())));
+                .filter(now -> processes.contains(now.id()))
+                .anyMatch(now -> now.membership() instanceof Membership.Unknown unknown && !unknown.listed());
     }
 
     /** Those that had a part in it and may still have: nobody could look. */

@@ -11,8 +11,17 @@ public sealed interface Membership {
     /** The process names no environment, or an empty one. */
     record Outside() implements Membership {}
 
-    /** Nobody could tell, for this reason. */
-    record Unknown(String reason) implements Membership {}
+    /**
+     * Nobody can tell, for this reason.
+     *
+     * @param listed whether all was seen that there is to see, and speaks for two answers; otherwise something was not seen
+     */
+    record Unknown(String reason, boolean listed) implements Membership {
+        /** What would tell was not seen. */
+        public Unknown(String reason) {
+            this(reason, false);
+        }
+    }
 
     /** Unknown for want of a right: of SYS_PTRACE, of DAC_READ_SEARCH, or of both. */
     Unknown NOT_PERMITTED = new Unknown("not permitted to read its environment");
@@ -26,7 +35,8 @@ public sealed interface Membership {
         if (own instanceof Outside) {
             for (var environment : environments) {
                 if (environment.pids().contains(pid)) {
-                    return new Unknown("names no environment, but environment " + environment.eid() + " lists its pid");
+                    return new Unknown(
+                            "names no environment, but environment " + environment.eid() + " lists its pid", true);
                 }
             }
         }

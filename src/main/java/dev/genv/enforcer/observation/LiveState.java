@@ -83,7 +83,7 @@ public final class LiveState {
     /** The process with what is to be thought of its membership, now that the environments are known. */
     public GpuProcess settle(GpuProcess process) {
         var membership = settle(process.membership(), process);
-        if (membership instanceof Membership.Unknown(var reason)) {
+        if (membership instanceof Membership.Unknown(var reason, var _)) {
             problems.add(
                     new Problem("membership_unknown", "process %d is not judged: %s".formatted(process.pid(), reason)));
         }

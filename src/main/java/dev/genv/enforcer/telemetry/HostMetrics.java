@@ -6,7 +6,9 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MultiGauge;
 import io.micrometer.core.instrument.Tags;
 import java.time.Duration;
+import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
 
 /** How each host was in the last cycle. A host that is no longer in the list is no longer among them. */
 public final class HostMetrics {
@@ -18,17 +20,21 @@ public final class HostMetrics {
     private final MultiGauge processes;
     private final MultiGauge devices;
     private final MultiGauge environments;
+    private final MultiGauge missingRights;
 
     public HostMetrics(MeterRegistry registry) {
         up = gauge(registry, "up", "Whether the host answered in the last cycle");
         complete = gauge(registry, "complete", "Whether all of the host could be seen in the last cycle");
-        look = MultiGauge.builder("genv.enforcer.host.look.duration")
+        look = MultiGauge.builder("genv.enforcer.host.look")
                 .description("How long the last look at the host took, or was waited for")
                 .baseUnit("seconds")
                 .register(registry);
         processes = gauge(registry, "gpu.processes", "Processes on the host's devices, as the last look saw them");
         devices = gauge(registry, "devices", "Devices that the host's GPU tool lists");
         environments = gauge(registry, "environments", "Environments that are active on the host");
+        missingRights = MultiGauge.builder("genv.enforcer.missing.right")
+                .description("On how many hosts a right is missing that the service needs")
+                .register(registry);
     }
 
     private static MultiGauge gauge(MeterRegistry registry, String name, String description) {
@@ -47,6 +53,14 @@ public final class HostMetrics {
         show(processes, report, host -> host.snapshot().processes().size());
         show(devices, report, host -> host.snapshot().listedDevices().size());
         show(environments, report, host -> host.snapshot().environments().size());
+        var missing = report.hosts().stream()
+                .flatMap(host -> host.missingRights().stream())
+                .collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
+        missingRights.register(
+                missing.entrySet().stream()
+                        .map(right -> MultiGauge.Row.of(Tags.of("right", right.getKey()), right.getValue()))
+                        .toList(),
+                true);
     }
 
     private static void show(MultiGauge gauge, CycleReport report, ToDoubleFunction<HostReport> value) {

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.e2e;
 
-import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.genv.enforcer.testsupport.Myself;
@@ -54,13 +53,7 @@ class FaultsIT {
     void theReadmeTellsWhatCameOfThem() throws Exception {
         assumeTrue(Myself.isRoot(), "only root can make all of the faults");
         var table = new Table("faults", "what goes wrong", "a process that breaks a rule", "told", "health");
-        var outcomes = faults.outcomes();
-        for (var outcome : outcomes) {
-            table.row(cells(outcome));
-        }
-        table.write();
-        assertThat(outcomes).hasSizeGreaterThanOrEqualTo(40);
-        table.assertThatTheReadmeHasIt();
+        table.tells(faults.outcomes(), FaultsIT::cells, 40);
     }
 
     @AfterAll

@@ -1,7 +1,5 @@
 package dev.genv.enforcer.e2e;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.genv.enforcer.testsupport.RealHosts;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,13 +45,7 @@ class RemoteFaultsIT {
     @Order(2)
     void theReadmeTellsWhatCameOfThem() throws Exception {
         var table = new Table("remote-faults", "a machine that", "is", "a process that breaks a rule there", "told");
-        var outcomes = faults.outcomes();
-        for (var outcome : outcomes) {
-            table.row(cells(outcome));
-        }
-        table.write();
-        assertThat(outcomes).hasSizeGreaterThanOrEqualTo(25);
-        table.assertThatTheReadmeHasIt();
+        table.tells(faults.outcomes(), RemoteFaultsIT::cells, 25);
     }
 
     @AfterAll

@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 
 /** A table of what a suite has measured. It is written under {@code target}, and the README must show the same. */
 final class Table {
@@ -21,6 +22,14 @@ final class Table {
 
     void row(String... cells) {
         lines.add("| " + String.join(" | ", cells) + " |");
+    }
+
+    /** A row for each outcome, of which there are at least so many; written, and compared with the README. */
+    <T> void tells(List<T> outcomes, Function<T, String[]> cells, int least) throws IOException {
+        outcomes.forEach(outcome -> row(cells.apply(outcome)));
+        write();
+        assertThat(outcomes).hasSizeGreaterThanOrEqualTo(least);
+        assertThatTheReadmeHasIt();
     }
 
     void write() throws IOException {

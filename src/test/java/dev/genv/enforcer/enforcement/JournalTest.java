@@ -274,6 +274,28 @@ class JournalTest {
                 .hasSize(1);
     }
 
+    /** Whoever can write the pid into the state could make it begin anew. */
+    @Test
+    void norWhereAnEnvironmentListsAProcessThatCannotBeRead() {
+        see(strayOn("gpu-1", 1));
+
+        var update = look(remote(host("gpu-1")
+                .with(env("a").pids(1))
+                .with(process(1).membershipUnknown().uses(0))));
+
+        assertThat(update.resolved()).isEmpty();
+    }
+
+    /** What is attached is known, whoever runs there. */
+    @Test
+    void aQuotaThatIsKeptAgainIsOverWhoeverCannotBeRead() {
+        see(broken(RuleName.MAX_DEVICES_PER_USER, process(1).uses(0).build()));
+
+        assertThat(look(remote(host("gpu-1").with(process(1).membershipUnknown().uses(0))))
+                        .resolved())
+                .hasSize(1);
+    }
+
     /** The pid may have come to be used for another one, or the process been taken into an environment. */
     @Test
     void itIsOverOnceItsProcessIsAnotherOneOrAnEnvironmentListsIt() {
@@ -283,7 +305,7 @@ class JournalTest {
                 .with(env("a").pids(2))
                 .with(
                         process(1).later(1).membershipUnknown().uses(0),
-                        process(2).membershipUnknown().uses(0),
+                        process(2).listed().uses(0),
                         process(3).in("a").uses(0))));
 
         assertThat(update.resolved()).hasSize(3);

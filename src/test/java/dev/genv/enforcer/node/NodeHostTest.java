@@ -1,21 +1,16 @@
 package dev.genv.enforcer.node;
 
+import static dev.genv.enforcer.testsupport.ExpectedLook.assertThatOneEnvironmentIsSeen;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.model.Device;
-import dev.genv.enforcer.model.DeviceUsage;
-import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.Action;
@@ -70,19 +65,7 @@ class NodeHostTest {
             assertThat(look.gpuSource()).isEqualTo("nvidia-smi");
             var snapshot = look.snapshot();
             assertThat(snapshot.host()).isEqualTo("gpu-1").isEqualTo(host.name());
-            assertThat(snapshot.processes())
-                    .containsExactly(new GpuProcess(
-                            new ProcessId(child.pid(), child.startTime()),
-                            Libc.effectiveUid(),
-                            "sleep",
-                            new Membership.InEnvironment("15971"),
-                            List.of(new DeviceUsage(0, Memory.ofMebibytes(1542)), new DeviceUsage(1, null))));
-            assertThat(snapshot.environments()).extracting(Environment::eid).containsExactly("15971");
-            assertThat(snapshot.devices())
-                    .containsExactly(
-                            new Device(0, "15258mi", List.of(new Attachment("15971", null, StateFiles.TIME))),
-                            new Device(1, "15258mi", List.of()));
-            assertThat(snapshot.listedDevices()).containsExactlyInAnyOrder(0, 1);
+            assertThatOneEnvironmentIsSeen(snapshot, child);
             assertComplete(snapshot);
         }
     }

@@ -12,9 +12,11 @@ import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.SetupBuilder;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 
 class HostMetricsTest {
@@ -41,7 +43,7 @@ class HostMetricsTest {
         assertThat(value("gpu.processes", "gpu-1")).isEqualTo(1);
         assertThat(value("devices", "gpu-1")).isEqualTo(2);
         assertThat(value("environments", "gpu-1")).isEqualTo(1);
-        assertThat(value("look.duration", "gpu-1")).isPositive();
+        assertThat(value("look", "gpu-1")).isPositive();
         assertThat(value("up", "gpu-2")).isZero();
         assertThat(value("complete", "gpu-2")).isZero();
 
@@ -60,6 +62,25 @@ class HostMetricsTest {
         assertThat(registry.find("genv.enforcer.host.up").gauges())
                 .singleElement()
                 .satisfies(gauge -> assertThat(gauge.getId().getTag("host")).isEqualTo("gpu-1"));
+    }
+
+    @Test
+    void aRightThatIsNoLongerMissingIsGone() {
+        hosts.addAll(List.of(one.lacks("KILL", "SYS_PTRACE"), other.lacks("KILL")));
+        enforcer.runCycle();
+        assertThat(missing("KILL")).hasValue(2);
+        assertThat(missing("SYS_PTRACE")).hasValue(1);
+
+        one.lacks();
+        enforcer.runCycle();
+        assertThat(missing("KILL")).hasValue(1);
+        assertThat(missing("SYS_PTRACE")).isEmpty();
+    }
+
+    private OptionalDouble missing(String right) {
+        return registry.find("genv.enforcer.missing.right").tag("right", right).gauges().stream()
+                .mapToDouble(Gauge::value)
+                .findFirst();
     }
 
     private double value(String name, String host) {

@@ -38,7 +38,7 @@ public final class FakeSshd implements Closeable {
 
     /** A packet of the SSH protocol. */
     public interface Message {
-        Buffer in(Session session);
+        Buffer in(Session session) throws IOException;
     }
 
     /** Started, at a free port; only {@code root} can log in, with that key. */

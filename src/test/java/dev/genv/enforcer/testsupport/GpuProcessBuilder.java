@@ -65,6 +65,12 @@ public final class GpuProcessBuilder {
         return this;
     }
 
+    /** It names no environment, and one lists it. */
+    public GpuProcessBuilder listed() {
+        membership = new Membership.Unknown("listed", true);
+        return this;
+    }
+
     public GpuProcessBuilder uses(int... devices) {
         for (var device : devices) {
             uses(device, "100mi");

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -36,6 +37,7 @@ public final class MinaFleet implements AutoCloseable {
     private final Set<Integer> hanging = ConcurrentHashMap.newKeySet();
     private final AtomicInteger connections = new AtomicInteger();
     private final AtomicInteger commands = new AtomicInteger();
+    private final AtomicInteger hung = new AtomicInteger();
     private final int port;
 
     /**
@@ -93,6 +95,11 @@ public final class MinaFleet implements AutoCloseable {
         return commands.get();
     }
 
+    /** How many of them were never answered. */
+    public int hung() {
+        return hung.get();
+    }
+
     private SshServer server(int host, int atPort, BiFunction<Integer, String, String> answer) throws IOException {
         var server = MinaServer.at(address(host), atPort, hostKey, _ -> begun(host, answer));
         server.setPublickeyAuthenticator((_, _, _) -> true);
@@ -110,9 +117,9 @@ public final class MinaFleet implements AutoCloseable {
 
     @Override
     public void close() {
-        for (var server : servers) {
-            server.close(true); // and nobody waits for what hangs
-        }
+        // Whatever hangs: what still comes in afterwards would find nobody to take it.
+        var closing = servers.stream().map(server -> server.close(true)).toList();
+        closing.forEach(each -> each.awaitUninterruptibly(Duration.ofSeconds(1)));
         timers.shutdownNow();
         io.shutdownNow();
     }
@@ -127,6 +134,7 @@ public final class MinaFleet implements AutoCloseable {
         return (in, out, _) -> {
             var input = new String(in.readAllBytes(), StandardCharsets.UTF_8);
             if (hanging.contains(host)) {
+                hung.incrementAndGet();
                 new CountDownLatch(1).await();
             }
             out.write(answer.apply(host, input).getBytes(StandardCharsets.UTF_8));

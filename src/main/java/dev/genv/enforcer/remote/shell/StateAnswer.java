@@ -3,6 +3,10 @@ package dev.genv.enforcer.remote.shell;
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.observation.State;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -11,7 +15,7 @@ final class StateAnswer {
     /** In bytes; the script takes no more. */
     static final int LARGEST = 3 << 20;
 
-    /** In chars, of each host. */
+    /** In chars: what longer files came to is not kept. */
     private static final int MOST_KEPT = 16 << 10;
 
     private static final String CODE = "state_unreadable";
@@ -24,8 +28,16 @@ final class StateAnswer {
         this.path = path;
     }
 
-    /** What these files came to. */
-    private record Parsed(Frame envs, Frame devices, State state) {}
+    /** What the files of that digest came to. */
+    private static final class Parsed {
+        final byte[] digest;
+        final State state;
+
+        Parsed(byte[] digest, State state) {
+            this.digest = digest;
+            this.state = state;
+        }
+    }
 
     /** Both files as they stood at one moment. What could not be read is a problem in it. */
     State state(Frames frames, String nonce) throws UnreachableException {
@@ -56,14 +68,26 @@ final class StateAnswer {
 
     /** Most often both files say what they said the last time. */
     private State parsed(Frame envs, Frame devices) throws UnreachableException {
+        var digest = digest(envs, devices);
         var before = last;
-        if (before != null && before.envs.equals(envs) && before.devices.equals(devices)) {
+        if (before != null && Arrays.equals(before.digest, digest)) {
             return before.state;
         }
         var state = State.parse(file(envs, "envs.json"), file(devices, "devices.json"));
         var isSmall = envs.line().length() + devices.line().length() <= MOST_KEPT;
-        last = isSmall ? new Parsed(envs, devices, state) : null;
+        last = isSmall ? new Parsed(digest, state) : null;
         return state;
+    }
+
+    private static byte[] digest(Frame envs, Frame devices) {
+        try {
+            var digest = MessageDigest.getInstance("SHA-256"); // which every JDK has
+            digest.update(envs.line().getBytes(StandardCharsets.ISO_8859_1));
+            digest.update((byte) '\n');
+            return digest.digest(devices.line().getBytes(StandardCharsets.ISO_8859_1));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     /** Genv's users may still be in the directory of the look before. */

@@ -101,7 +101,7 @@ final class Command {
             return broken("answer_too_long", "it said more than " + request.mostOutput() + " bytes");
         }
         if (!inTime) {
-            closeChannel();
+            link.close(); // which may be dead, and nobody told
             return broken(
                     "timeout", "it did not end within " + request.timeout().toMillis() + " ms");
         }

@@ -111,6 +111,9 @@ final class Dialer {
                 session.setProxy(new JumpProxy(before.getLast(), lifeline));
             }
             session.connect(sockets.deadline().millis());
+            // Whoever has something to send waits for new keys that long: without a limit for ever, whatever is closed.
+            session.setTimeout(Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE));
+            sockets.readWithoutLimit();
             HandshakeBuffer.shrink(session);
             return session;
         } catch (JSchException | RuntimeException e) {

@@ -9,16 +9,42 @@ import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.util.List;
 import jdk.net.ExtendedSocketOptions;
+import org.jspecify.annotations.Nullable;
 
 /** Connects by TCP, in time and without threads of its own, to the first address of a host that can be reached. */
-record DirectSockets(Lookup lookup, Lifeline lifeline, Chatter chatter, Deadline deadline) implements SocketFactory {
+final class DirectSockets implements SocketFactory {
     private static final int KEEP_ALIVE_SECONDS = 15;
     private static final int MOST_UNANSWERED = 2;
     /** Each connection has one, as long as it lasts. */
-    private static final int BUFFER = 4 << 10;
+    private static final int BUFFER = 1 << 10;
+
+    private final Lookup lookup;
+    private final Lifeline lifeline;
+    private final Chatter chatter;
+    private final Deadline deadline;
+    private @Nullable Socket connected;
+
+    DirectSockets(Lookup lookup, Lifeline lifeline, Chatter chatter, Deadline deadline) {
+        this.lookup = lookup;
+        this.lifeline = lifeline;
+        this.chatter = chatter;
+        this.deadline = deadline;
+    }
+
+    Deadline deadline() {
+        return deadline;
+    }
+
+    /** From now on whoever reads waits as long as it takes: a timer for every packet costs more than the packet. */
+    void readWithoutLimit() throws SocketException {
+        if (connected != null) {
+            connected.setSoTimeout(0);
+        }
+    }
 
     @Override
     public Socket createSocket(String host, int port) throws IOException {
@@ -32,6 +58,7 @@ record DirectSockets(Lookup lookup, Lifeline lifeline, Chatter chatter, Deadline
                 keepAlive(socket);
                 var fairShare = Math.max(1, deadline.millis() / (addresses.size() - i));
                 socket.connect(new InetSocketAddress(addresses.get(i), port), fairShare);
+                connected = socket;
                 lifeline.at("it did not finish the key exchange and the login");
                 return socket;
             } catch (IOException e) {
@@ -43,8 +70,8 @@ record DirectSockets(Lookup lookup, Lifeline lifeline, Chatter chatter, Deadline
     }
 
     /**
-     * Left to the kernel: JSch would do it by reading with a time limit, and a timer for every packet costs more than the
-     * packet. Whether a server that is there answers, the next command finds out.
+     * Left to the kernel: JSch would do it by reading with a time limit. Whether a server that is there answers, the next
+     * command finds out.
      */
     private static void keepAlive(Socket socket) throws IOException {
         socket.setKeepAlive(true);

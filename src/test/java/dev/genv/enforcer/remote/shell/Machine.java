@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.Terms;
+import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Myself;
@@ -86,6 +87,12 @@ final class Machine {
                 .mapToObj(pid -> "%s, %d, 1\n".formatted(FakeNvidiaSmi.uuid(0), pid))
                 .collect(Collectors.joining());
         smi.fault("case $1 in *compute*) printf '%%s' '%s'; exit 0 ;; esac".formatted(lines));
+    }
+
+    /** A process in an environment that is attached to the first of two devices, and genv's lock. */
+    void hasOneEnvironment(Child child) throws IOException {
+        files().own("15971", null, child.pid()).device(0, "15971").device(1).write();
+        Files.createFile(state.resolve("genv.lock"));
     }
 
     Machine timeout(Duration other) {

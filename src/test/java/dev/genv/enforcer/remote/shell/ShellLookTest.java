@@ -1,24 +1,20 @@
 package dev.genv.enforcer.remote.shell;
 
+import static dev.genv.enforcer.testsupport.ExpectedLook.assertThatOneEnvironmentIsSeen;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.model.Device;
-import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.Myself;
-import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -66,20 +62,8 @@ class ShellLookTest {
             assertThat(look.ended()).isEmpty();
             var snapshot = look.snapshot();
             assertThat(snapshot.host()).isEqualTo("gpu-1");
-            assertThat(snapshot.processes())
-                    .containsExactly(new GpuProcess(
-                            new ProcessId(child.pid(), child.startTime()),
-                            Myself.uid(),
-                            "sleep",
-                            new Membership.InEnvironment("15971"),
-                            List.of(new DeviceUsage(0, Memory.ofMebibytes(1542)), new DeviceUsage(1, null))));
-            assertThat(snapshot.environments()).extracting(Environment::eid).containsExactly("15971");
+            assertThatOneEnvironmentIsSeen(snapshot, child);
             assertThat(snapshot.environments().getFirst().ownership().uids()).containsExactly(Myself.uid());
-            assertThat(snapshot.devices())
-                    .containsExactly(
-                            new Device(0, "15258mi", List.of(new Attachment("15971", null, StateFiles.TIME))),
-                            new Device(1, "15258mi", List.of()));
-            assertThat(snapshot.listedDevices()).containsExactlyInAnyOrder(0, 1);
             assertComplete(snapshot);
         }
     }

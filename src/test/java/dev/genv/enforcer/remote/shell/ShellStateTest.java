@@ -63,12 +63,7 @@ class ShellStateTest {
 
     @BeforeEach
     void write() throws IOException {
-        machine.files()
-                .own("15971", null, child.pid())
-                .device(0, "15971")
-                .device(1)
-                .write();
-        Files.createFile(lock);
+        machine.hasOneEnvironment(child);
     }
 
     @AfterEach

@@ -121,7 +121,9 @@ class CommandTest {
         assertBroken(answer, "timeout");
         assertThat(answer.output()).isEqualTo("half");
         assertThatTheHostGoesOn();
-        assertThat(server.connections()).isEqualTo(1);
+        assertThat(server.connections())
+                .as("it may be the connection that is dead")
+                .isEqualTo(2);
     }
 
     @Test

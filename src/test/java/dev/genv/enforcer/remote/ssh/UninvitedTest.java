@@ -4,12 +4,16 @@ import static dev.genv.enforcer.remote.ssh.Refusal.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.sun.management.HotSpotDiagnosticMXBean;
 import dev.genv.enforcer.remote.KeptExchange;
 import dev.genv.enforcer.remote.Request;
 import dev.genv.enforcer.testsupport.FakeSshd;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.apache.sshd.common.SshConstants;
 import org.apache.sshd.common.session.Session;
 import org.apache.sshd.common.util.buffer.Buffer;
@@ -74,6 +78,58 @@ class UninvitedTest {
         sayUntilItEnds(server::rekey);
 
         assertRefused(connection, "ssh_failed").isEqualTo("it says too much that nobody asked for");
+    }
+
+    /** The thread that reads would wait for the keys that it alone could make. */
+    @Test
+    void newKeysThatNeverComeKeepNoThreadForEver() throws Exception {
+        var hasty = fleet.connect(fleet.access(Duration.ofSeconds(1), server.known()), server.target());
+        assertThat(hasty.run(Fleet.request("true")).exitCode()).isZero();
+        server.say(session -> {
+            session.writePacket(offerOfNewKeys(session));
+            return somethingToAnswer(session);
+        });
+        await().until(() -> threads().contains("com.jcraft.jsch.Session.write"));
+
+        await().atMost(Duration.ofSeconds(30)).until(() -> !threads().contains("com.jcraft.jsch.Session.write"));
+
+        assertReached();
+    }
+
+    private String threads() throws IOException {
+        var file = directory.resolve("threads");
+        Files.deleteIfExists(file);
+        ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class)
+                .dumpThreads(file.toString(), HotSpotDiagnosticMXBean.ThreadDumpFormat.TEXT_PLAIN);
+        return Files.readString(file);
+    }
+
+    private static Buffer offerOfNewKeys(Session session) {
+        var buffer = session.createBuffer(SshConstants.SSH_MSG_KEXINIT);
+        buffer.putRawBytes(new byte[16]);
+        for (var list : List.of(
+                "curve25519-sha256",
+                "ecdsa-sha2-nistp256",
+                "aes128-ctr",
+                "aes128-ctr",
+                "hmac-sha2-256",
+                "hmac-sha2-256",
+                "none",
+                "none",
+                "",
+                "")) {
+            buffer.putString(list);
+        }
+        buffer.putBoolean(false);
+        buffer.putUInt(0);
+        return buffer;
+    }
+
+    private static Buffer somethingToAnswer(Session session) {
+        var buffer = session.createBuffer(SshConstants.SSH_MSG_GLOBAL_REQUEST);
+        buffer.putString("keepalive@openssh.com");
+        buffer.putBoolean(true);
+        return buffer;
     }
 
     @Test

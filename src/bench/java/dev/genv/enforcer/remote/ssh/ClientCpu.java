@@ -1,9 +1,8 @@
-package dev.genv.enforcer.remote;
+package dev.genv.enforcer.remote.ssh;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /**
@@ -38,14 +37,14 @@ final class ClientCpu {
         }
     }
 
-    private static long ticks(Path stat) throws IOException {
+    private static long ticks(Path stat) {
         try {
             var text = Files.readString(stat);
             var fields = fields(text);
             var isCompiler = text.matches("(?s)\\d+ \\(C[12] Compiler.*");
             return isCompiler ? 0 : Long.parseLong(fields[11]) + Long.parseLong(fields[12]);
-        } catch (NoSuchFileException _) {
-            return 0; // it has ended
+        } catch (IOException _) {
+            return 0; // it has ended, which Java has more than one exception for
         }
     }
 

@@ -1,5 +1,8 @@
-package dev.genv.enforcer.remote;
+package dev.genv.enforcer.remote.ssh;
 
+import dev.genv.enforcer.remote.Agent;
+import dev.genv.enforcer.remote.Answer;
+import dev.genv.enforcer.remote.Request;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.MinaFleet;
@@ -68,15 +71,18 @@ public final class FleetBenchmark {
                 }
             }
             System.out.println();
-            System.out.println("| of 50 hosts, 10 hang | longest cycle | heap | threads |");
-            System.out.println("| --- | --- | --- | --- |");
+            System.out.println(
+                    "| cycles with 10 of 50 hosts hanging | median, in deadlines | longest | heap | threads |");
+            System.out.println("| --- | --- | --- | --- | --- |");
             try (var fleet = new MinaFleet(OF_THE_HANGING_FLEET, look)) {
                 fleet.hang(IntStream.range(0, OF_THE_HANGING_FLEET)
                         .filter(host -> host % 5 == 0)
                         .boxed()
                         .collect(Collectors.toSet()));
                 client(folder, fleet, "hanging")
-                        .forEach((when, what) -> System.out.println("| " + when + " | " + what));
+                        .forEach((when, what) -> System.out.println("| " + when + " | " + what + " |"));
+                System.out.println();
+                System.out.println(fleet.hung() + " looks hung");
             }
         } finally {
             try (var files = Files.walk(folder)) {
@@ -91,7 +97,8 @@ public final class FleetBenchmark {
         System.out.println(result.values().stream().collect(Collectors.joining(" | ", "| ", " |")));
     }
 
-    private static Map<String, String> client(Path folder, MinaFleet fleet, String what) throws IOException {
+    private static Map<String, String> client(Path folder, MinaFleet fleet, String what)
+            throws IOException, InterruptedException {
         Files.write(folder.resolve("hosts"), fleet.hosts());
         fleet.knownHosts(folder.resolve("known_hosts"));
         var process = new ProcessBuilder(
@@ -114,8 +121,8 @@ public final class FleetBenchmark {
                 result.put(parts[0], parts[1]);
             });
         }
-        if (result.isEmpty()) {
-            throw new IllegalStateException("the client said nothing");
+        if (process.waitFor() != 0 || result.isEmpty()) {
+            throw new IllegalStateException("the client failed");
         }
         return result;
     }

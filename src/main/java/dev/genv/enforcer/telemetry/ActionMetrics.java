@@ -1,0 +1,56 @@
+package dev.genv.enforcer.telemetry;
+
+import dev.genv.enforcer.enforcement.ActionRecord;
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.Outcome;
+import dev.genv.enforcer.policy.Action;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.Locale;
+
+/** What was done, what could not be, and what was left undone on purpose. */
+public final class ActionMetrics {
+    private static final String SKIPPED = "skipped_";
+
+    private final MeterRegistry registry;
+
+    public ActionMetrics(MeterRegistry registry) {
+        this.registry = registry;
+    }
+
+    public void record(CycleReport report) {
+        report.actions().forEach(this::record);
+    }
+
+    private void record(ActionRecord done) {
+        var outcome = done.result().outcome();
+        if (outcome.isSkipped()) {
+            Counter.builder("genv.enforcer.skipped")
+                    .description("Actions that were left undone, each in every cycle")
+                    .tag("reason", reason(outcome))
+                    .register(registry)
+                    .increment();
+            return;
+        }
+        switch (done.planned().action()) {
+            case Action.Terminate terminate ->
+                Counter.builder("genv.enforcer.terminations")
+                        .description("What came of ending processes, by the first of the rules that wanted it")
+                        .tag("rule", done.planned().rules().getFirst().label())
+                        .tag("signal", terminate.signal().name())
+                        .tag("outcome", outcome.label())
+                        .register(registry)
+                        .increment();
+            case Action.Detach _ ->
+                Counter.builder("genv.enforcer.detachments")
+                        .description("What came of detaching environments from devices")
+                        .tag("outcome", outcome.label())
+                        .register(registry)
+                        .increment();
+        }
+    }
+
+    private static String reason(Outcome skipped) {
+        return skipped.name().toLowerCase(Locale.ROOT).substring(SKIPPED.length());
+    }
+}

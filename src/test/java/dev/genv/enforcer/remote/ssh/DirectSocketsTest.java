@@ -1,0 +1,29 @@
+package dev.genv.enforcer.remote.ssh;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.StandardSocketOptions;
+import java.time.Duration;
+import jdk.net.ExtendedSocketOptions;
+import org.junit.jupiter.api.Test;
+
+class DirectSocketsTest {
+    @Test
+    void theKernelFindsOutWhetherAnybodyIsStillThere() throws Exception {
+        var lifeline = new Lifeline();
+        var sockets = new DirectSockets(
+                new Lookup(), lifeline, new Chatter(lifeline, 1), Deadline.in(Duration.ofSeconds(20)));
+        try (var server = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.9"));
+                var socket = sockets.createSocket("127.0.0.9", server.getLocalPort())) {
+            assertThat(socket.getOption(StandardSocketOptions.SO_KEEPALIVE)).isTrue();
+            assertThat(socket.getOption(ExtendedSocketOptions.TCP_KEEPIDLE)).isEqualTo(15);
+            assertThat(socket.getOption(ExtendedSocketOptions.TCP_KEEPINTERVAL)).isEqualTo(15);
+            assertThat(socket.getOption(ExtendedSocketOptions.TCP_KEEPCOUNT)).isEqualTo(2);
+            socket.setSoTimeout(5_000);
+            sockets.readWithoutLimit();
+            assertThat(socket.getSoTimeout()).isZero();
+        }
+    }
+}

@@ -1,0 +1,147 @@
+package dev.genv.enforcer.telemetry;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.Journal;
+import dev.genv.enforcer.enforcement.Outcome;
+import dev.genv.enforcer.enforcement.Restraint;
+import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.testsupport.FakeHost;
+import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.SetupBuilder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** What the counters and gauges of violations and of what is done about them say after whole cycles. */
+class ActionMetricsTest {
+    private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+    private final FakeTime time = new FakeTime();
+    private final FakeHost node = new FakeHost(stray());
+    private final Journal journal = new Journal(10);
+    private final Enforcer enforcer = new Enforcer(
+            SetupBuilder.setup(node)
+                    .rules(
+                            Map.of(
+                                    RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                    RuleName.ENV_DEVICES, RuleMode.AUDIT,
+                                    RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                            new DeviceLimits(1, Map.of()))
+                    .restraint(new Restraint(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0))
+                    .build(),
+            journal,
+            time.ticker(),
+            List.of(new ViolationMetrics(registry, journal)::record, new ActionMetrics(registry)::record));
+
+    @Test
+    void aTerminationIsCountedWithItsRuleItsSignalAndWhatCameOfIt() {
+        cycle(0);
+        cycle(10);
+        assertThat(terminations("TERM", "signalled")).as("it is asked once").isEqualTo(1);
+        cycle(30);
+        assertThat(terminations("KILL", "signalled")).isEqualTo(1);
+        assertThat(violations("non-env-processes", "enforce")).isEqualTo(1);
+        node.shows(host().devices(2)).ends(process(1).build().id());
+        cycle(31);
+
+        assertThat(terminations("KILL", "exited")).isEqualTo(1);
+        assertThat(violations("non-env-processes", "enforce")).isZero();
+        assertThat(appeared("non-env-processes", "enforce")).isEqualTo(1);
+    }
+
+    @Test
+    void whatIsDeniedIsCountedAsOftenAsItIsTried() {
+        node.answers(_ -> Result.of(Outcome.DENIED));
+        cycle(0);
+        cycle(10);
+
+        assertThat(terminations("TERM", "denied")).isEqualTo(2);
+        assertThat(appeared("non-env-processes", "enforce")).isEqualTo(1);
+    }
+
+    @Test
+    void whatIsSkippedIsCountedByTheReason() {
+        node.shows(host().devices(2)
+                .with(env("a").attached(0))
+                .with(
+                        process(1).in("a").uses(1),
+                        process(2).uses(0).immune(Immunity.Kind.PROTECTED, "it runs the screen")));
+        cycle(0);
+        cycle(10);
+
+        assertThat(registry.get("genv.enforcer.skipped")
+                        .tag("reason", "audit")
+                        .counter()
+                        .count())
+                .isEqualTo(2);
+        assertThat(registry.get("genv.enforcer.skipped")
+                        .tag("reason", "protected")
+                        .counter()
+                        .count())
+                .isEqualTo(2);
+        assertThat(violations("env-devices", "audit")).isEqualTo(1);
+    }
+
+    @Test
+    void aDetachmentIsCounted() {
+        node.shows(host().devices(2).with(env("a").attached(0, 1)));
+        cycle(0);
+
+        assertThat(registry.get("genv.enforcer.detachments")
+                        .tag("outcome", "detached")
+                        .counter()
+                        .count())
+                .isEqualTo(1);
+    }
+
+    @Test
+    void aRuleThatWasNeverBrokenIsThereAsAZero() {
+        assertThat(violations("env-owner", "audit")).isZero();
+        assertThat(appeared("env-owner", "enforce")).isZero();
+    }
+
+    private void cycle(long atSecond) {
+        time.passTo(Duration.ofSeconds(atSecond));
+        enforcer.runCycle();
+    }
+
+    private double terminations(String signal, String outcome) {
+        return registry.get("genv.enforcer.terminations")
+                .tag("rule", "non-env-processes")
+                .tag("signal", signal)
+                .tag("outcome", outcome)
+                .counter()
+                .count();
+    }
+
+    private double violations(String rule, String mode) {
+        return registry.get("genv.enforcer.violations")
+                .tag("rule", rule)
+                .tag("mode", mode)
+                .gauge()
+                .value();
+    }
+
+    private double appeared(String rule, String mode) {
+        return registry.get("genv.enforcer.violations.total")
+                .tag("rule", rule)
+                .tag("mode", mode)
+                .counter()
+                .count();
+    }
+
+    private static HostBuilder stray() {
+        return host().devices(2).with(process(1).uses(0));
+    }
+}
