@@ -10,14 +10,15 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Passes on what two sides of a connection say, until it goes dead without telling either of them, as a network may. */
 public final class Relay implements Closeable {
     private final ServerSocket server;
     private final InetSocketAddress target;
     private final List<Socket> sockets = new CopyOnWriteArrayList<>();
+    private final AtomicInteger begun = new AtomicInteger();
     private volatile int alive;
-    private volatile int begun;
 
     /** From an address to another one, at a port that is free. */
     public Relay(String address, String targetAddress, int targetPort) throws IOException {
@@ -32,7 +33,7 @@ public final class Relay implements Closeable {
 
     /** Nothing more comes through what has been connected so far. */
     public void loseConnections() {
-        alive = begun;
+        alive = begun.get();
     }
 
     private void accept() {
@@ -42,7 +43,7 @@ public final class Relay implements Closeable {
                 var far = new Socket();
                 sockets.addAll(List.of(near, far));
                 far.connect(target);
-                var number = begun++;
+                var number = begun.getAndIncrement();
                 Thread.ofVirtual().start(() -> pass(number, near, far));
                 Thread.ofVirtual().start(() -> pass(number, far, near));
             }
