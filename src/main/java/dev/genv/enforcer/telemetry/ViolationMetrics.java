@@ -6,20 +6,19 @@ import dev.genv.enforcer.enforcement.JournalEntry;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.MultiGauge;
 import io.micrometer.core.instrument.Tags;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 
 /** How many violations there are and have been, by rule and by what is done about them. */
 public final class ViolationMetrics {
     private final Journal journal;
-    private final Map<Kind, AtomicLong> active = new HashMap<>();
+    private final MultiGauge active;
     private final Map<Kind, Counter> appeared = new HashMap<>();
 
     private record Kind(RuleName rule, RuleMode mode) {
@@ -38,32 +37,37 @@ public final class ViolationMetrics {
         for (var rule : RuleName.values()) {
             for (var mode : List.of(RuleMode.AUDIT, RuleMode.ENFORCE)) {
                 var kind = new Kind(rule, mode);
-                var now = new AtomicLong();
-                active.put(kind, now);
-                Gauge.builder("genv.enforcer.violations", now, AtomicLong::get)
-                        .description("Violations that there are now")
-                        .tags(kind.tags())
-                        .register(registry);
-                // A gauge and a counter cannot share a name before Prometheus' ending is put behind it.
                 appeared.put(
                         kind,
-                        Counter.builder("genv.enforcer.violations.total")
+                        Counter.builder("genv.enforcer.violations")
                                 .description("Violations that have appeared")
                                 .tags(kind.tags())
                                 .register(registry));
             }
         }
+        // Prometheus takes genv_enforcer_violations for the name of the counter: the gauge must have another one.
+        active = MultiGauge.builder("genv.enforcer.active.violations")
+                .description("Violations that there are now")
+                .register(registry);
+        show(Map.of());
     }
 
     public void record(CycleReport report) {
-        var now = journal.find(JournalEntry::active, Integer.MAX_VALUE).stream()
-                .collect(Collectors.groupingBy(Kind::of, Collectors.counting()));
-        active.forEach((kind, count) -> count.set(now.getOrDefault(kind, 0L)));
+        show(journal.find(JournalEntry::active, Integer.MAX_VALUE).stream()
+                .collect(Collectors.groupingBy(Kind::of, Collectors.counting())));
         for (var entry : report.appeared()) {
             var counter = appeared.get(Kind.of(entry));
             if (counter != null) {
                 counter.increment();
             }
         }
+    }
+
+    private void show(Map<Kind, Long> now) {
+        active.register(
+                appeared.keySet().stream()
+                        .map(kind -> MultiGauge.Row.of(kind.tags(), now.getOrDefault(kind, 0L)))
+                        .toList(),
+                true);
     }
 }

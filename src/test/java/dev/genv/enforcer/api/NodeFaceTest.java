@@ -115,7 +115,7 @@ class NodeFaceTest {
                 .then()
                 .body(containsString("genv_enforcer_cycles_total{result=\"success\"} 1.0"))
                 .body(containsString("genv_enforcer_cycle_duration_seconds_count 2"))
-                .body(containsString("genv_enforcer_violations{mode=\"audit\",rule=\"env-owner\"} 0.0"))
+                .body(containsString("genv_enforcer_active_violations{mode=\"audit\",rule=\"env-owner\"} 0.0"))
                 .body(containsString("genv_enforcer_violations_total{mode=\"audit\",rule=\"env-owner\"} 0.0"))
                 .body(containsString("genv_enforcer_host_look_seconds{host="))
                 .body(containsString("jvm_memory_used_bytes"));

@@ -22,7 +22,7 @@ class MembershipTest {
     @Test
     void whoNamesNoneButIsListedByOneIsUnknown() {
         assertThat(Membership.resolve(new Outside(), 812, ENVIRONMENTS))
-                .isEqualTo(new Unknown("names no environment, but environment b lists its pid"));
+                .isEqualTo(new Unknown("names no environment, but environment b lists its pid", true));
     }
 
     @Test

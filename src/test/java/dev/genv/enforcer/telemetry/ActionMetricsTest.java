@@ -126,7 +126,7 @@ class ActionMetricsTest {
     }
 
     private double violations(String rule, String mode) {
-        return registry.get("genv.enforcer.violations")
+        return registry.get("genv.enforcer.active.violations")
                 .tag("rule", rule)
                 .tag("mode", mode)
                 .gauge()
@@ -134,7 +134,7 @@ class ActionMetricsTest {
     }
 
     private double appeared(String rule, String mode) {
-        return registry.get("genv.enforcer.violations.total")
+        return registry.get("genv.enforcer.violations")
                 .tag("rule", rule)
                 .tag("mode", mode)
                 .counter()
