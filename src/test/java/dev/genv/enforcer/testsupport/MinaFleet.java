@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -30,6 +31,7 @@ import org.apache.sshd.server.SshServer;
  */
 public final class MinaFleet implements AutoCloseable {
     private static final int HOSTS_PER_NET = 250;
+    private static final Duration TIME_TO_CLOSE = Duration.ofSeconds(1);
     private final ScheduledExecutorService timers = Executors.newScheduledThreadPool(1, daemon());
     private final NoCloseExecutor io = new NoCloseExecutor(Executors.newFixedThreadPool(4, daemon()));
     private final KeyPair hostKey;
@@ -119,9 +121,15 @@ public final class MinaFleet implements AutoCloseable {
     public void close() {
         // Whatever hangs: what still comes in afterwards would find nobody to take it.
         var closing = servers.stream().map(server -> server.close(true)).toList();
-        closing.forEach(each -> each.awaitUninterruptibly(Duration.ofSeconds(1)));
+        var deadline = Instant.now().plus(TIME_TO_CLOSE);
+        closing.forEach(each -> each.awaitUninterruptibly(left(deadline)));
         timers.shutdownNow();
         io.shutdownNow();
+    }
+
+    private static Duration left(Instant deadline) {
+        var left = Duration.between(Instant.now(), deadline);
+        return left.isPositive() ? left : Duration.ofMillis(1);
     }
 
     private static ThreadFactory daemon() {
