@@ -12,7 +12,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -102,9 +101,12 @@ final class ActionExecutor {
         hosts.forEach(host -> watched.put(host.host(), host));
         var results = new HashMap<PlannedAction, Result>();
         for (var planned : due) {
-            veto.reason(planned, watched.get(planned.action().host()))
-                    .or(() -> stopped ? Optional.of(Result.failed("the service is being stopped")) : Optional.empty())
-                    .ifPresent(reason -> results.put(planned, reason));
+            var reason = veto.reason(planned, watched.get(planned.action().host()));
+            if (reason != null) {
+                results.put(planned, reason);
+            } else if (stopped) {
+                results.put(planned, Result.failed("the service is being stopped"));
+            }
         }
         return results;
     }

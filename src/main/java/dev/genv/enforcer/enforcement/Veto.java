@@ -19,15 +19,12 @@ final class Veto {
     }
 
     /**
-     * Why it is not done in this cycle; nothing where it may be.
+     * Why it is not done in this cycle; null where it may be.
      *
      * @param host what was seen there; null where nobody knows the host any longer
      */
-    Optional<Result> reason(PlannedAction planned, @Nullable HostReport host) {
-        return Optional.ofNullable(reasonToSkip(planned, host));
-    }
-
-    private @Nullable Result reasonToSkip(PlannedAction planned, @Nullable HostReport host) {
+    @Nullable
+    Result reason(PlannedAction planned, @Nullable HostReport host) {
         var immune = immunity(planned.action());
         if (immune != null) {
             return immune;
@@ -49,10 +46,7 @@ final class Veto {
             return new Result(Outcome.SKIPPED_PROTECTED, captured.get());
         }
         var waiting = reasonToWait(planned);
-        if (waiting != null) {
-            return new Result(Outcome.SKIPPED_GRACE, waiting);
-        }
-        return null;
+        return waiting == null ? null : new Result(Outcome.SKIPPED_GRACE, waiting);
     }
 
     /** One violation whose time has come is enough. */

@@ -14,7 +14,7 @@ public sealed interface Membership {
     /**
      * Nobody can tell, for this reason.
      *
-     * @param listed whether all was seen that there is to see, and speaks for two answers; otherwise something was not seen
+     * @param listed whether an environment lists the pid of a process that names none, and all was seen that there is to see
      */
     record Unknown(String reason, boolean listed) implements Membership {
         /** What would tell was not seen. */

@@ -126,19 +126,22 @@ class ActionMetricsTest {
     }
 
     private double violations(String rule, String mode) {
-        return registry.get("genv.enforcer.active.violations")
-                .tag("rule", rule)
-                .tag("mode", mode)
-                .gauge()
-                .value();
+        return value("genv.enforcer.active.violations", rule, mode);
     }
 
     private double appeared(String rule, String mode) {
-        return registry.get("genv.enforcer.violations")
+        return value("genv.enforcer.violations", rule, mode);
+    }
+
+    private double value(String name, String rule, String mode) {
+        return registry.get(name)
                 .tag("rule", rule)
                 .tag("mode", mode)
-                .counter()
-                .count();
+                .meter()
+                .measure()
+                .iterator()
+                .next()
+                .getValue();
     }
 
     private static HostBuilder stray() {

@@ -159,13 +159,18 @@ public final class GenvAgent implements Agent {
             // The next cycle's look says why; genv wrote the file before it said that all was well.
         } finally {
             for (var detach : detachments) {
-                done.accept(
-                        detach,
-                        after != null && isAttached(detach, after)
-                                ? Result.failed("genv says that it was done, but it is still attached")
-                                : Result.of(Outcome.DETACHED));
+                done.accept(detach, detached(detach, after));
             }
         }
+    }
+
+    private static Result detached(Action.Detach detach, @Nullable GenvSnapshot after) {
+        if (after == null) {
+            return new Result(Outcome.DETACHED, "as genv says; the host could not be looked at again");
+        }
+        return isAttached(detach, after)
+                ? Result.failed("genv says that it was done, but it is still attached")
+                : Result.of(Outcome.DETACHED);
     }
 
     private static boolean isAttached(Action.Detach detach, GenvSnapshot now) {

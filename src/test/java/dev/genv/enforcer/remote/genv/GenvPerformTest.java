@@ -211,6 +211,10 @@ class GenvPerformTest {
         host.answers(SNAPSHOT).answers("").breaks("connection_lost", "the connection was lost");
         perform(detach("67609", 1), end(63600));
         assertOutcomes(Outcome.DETACHED, Outcome.SIGNALLED);
+        assertThat(results.values())
+                .extracting(Result::detail)
+                .as("it is told that nobody has seen it")
+                .contains("as genv says; the host could not be looked at again");
         host.answers(SNAPSHOT).answers("").does(() -> {
             throw new UnreachableException("connect_timeout", "no answer");
         });

@@ -3,42 +3,17 @@ package dev.genv.enforcer.remote.ssh;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.remote.Answer;
-import dev.genv.enforcer.remote.KeptExchange;
 import dev.genv.enforcer.remote.Request;
-import dev.genv.enforcer.testsupport.FakeSshd;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What commands may come to, whatever they do. */
-class CommandTest {
+class CommandTest extends OnAServer {
     private static final Duration SHORT = Duration.ofMillis(500);
-
-    @TempDir
-    Path directory;
-
-    private Fleet fleet;
-    private FakeSshd server;
-    private KeptExchange connection;
-
-    @BeforeEach
-    void start() throws IOException {
-        fleet = new Fleet(directory);
-        server = fleet.server("127.0.0.2");
-        connection = fleet.connect(fleet.access(server.known()), server.target());
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        fleet.close();
-    }
 
     @Test
     void outputErrorsAndExitCodeComeBack() throws Exception {

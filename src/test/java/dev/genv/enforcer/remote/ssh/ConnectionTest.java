@@ -8,43 +8,17 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.remote.Answer;
-import dev.genv.enforcer.remote.KeptExchange;
 import dev.genv.enforcer.remote.Request;
-import dev.genv.enforcer.testsupport.FakeSshd;
 import dev.genv.enforcer.testsupport.Relay;
-import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.stream.IntStream;
 import org.assertj.core.api.AbstractStringAssert;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** How a connection is kept, lost and made anew. */
-class ConnectionTest {
-    @TempDir
-    Path directory;
-
-    private Fleet fleet;
-    private FakeSshd server;
-    private KeptExchange connection;
-
-    @BeforeEach
-    void start() throws IOException {
-        fleet = new Fleet(directory);
-        server = fleet.server("127.0.0.2");
-        connection = fleet.connect(fleet.access(server.known()), server.target());
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        fleet.close();
-    }
-
+class ConnectionTest extends OnAServer {
     @Test
     void nobodyIsConnectedToBeforeThereIsACommand() {
         assertThat(server.connections()).isZero();

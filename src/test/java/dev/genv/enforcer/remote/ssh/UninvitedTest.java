@@ -5,43 +5,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.sun.management.HotSpotDiagnosticMXBean;
-import dev.genv.enforcer.remote.KeptExchange;
 import dev.genv.enforcer.remote.Request;
 import dev.genv.enforcer.testsupport.FakeSshd;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.apache.sshd.common.SshConstants;
 import org.apache.sshd.common.session.Session;
 import org.apache.sshd.common.util.buffer.Buffer;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What a host may do of its own accord, while nobody asks it for anything. */
-class UninvitedTest {
-    @TempDir
-    Path directory;
-
-    private Fleet fleet;
-    private FakeSshd server;
-    private KeptExchange connection;
-
+class UninvitedTest extends OnAServer {
     @BeforeEach
-    void start() throws Exception {
-        fleet = new Fleet(directory);
-        server = fleet.server("127.0.0.2");
-        connection = fleet.connect(fleet.access(server.known()), server.target());
+    void connect() throws Exception {
         assertReached();
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        fleet.close();
     }
 
     @Test
