@@ -10,6 +10,7 @@ import dev.genv.enforcer.enforcement.Pace;
 import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.node.NodeHost;
+import dev.genv.enforcer.node.NodeName;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.telemetry.ActionMetrics;
@@ -23,9 +24,6 @@ import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.Dependent;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -41,7 +39,6 @@ import org.jspecify.annotations.Nullable;
 class Wiring {
     private static final Logger LOG = Logger.getLogger(Wiring.class);
     private static final Path PROC = Path.of("/proc");
-    private static final Path HOST_NAME = PROC.resolve("sys/kernel/hostname");
     private static final int RESOLVED_VIOLATIONS_KEPT = 10_000;
     /** What a look needs beyond the lock and the two calls of nvidia-smi that it may make. */
     private static final Duration SLACK = Duration.ofSeconds(10);
@@ -145,7 +142,7 @@ class Wiring {
     private Supplier<List<Host>> node() throws InterruptedException {
         var acts = settings.mode() == ServiceMode.ENFORCE;
         var host = new NodeHost(
-                settings.nodeName() == null ? hostName() : settings.nodeName(),
+                settings.nodeName() == null ? NodeName.of(PROC) : settings.nodeName(),
                 new NodeHost.Places(
                         PROC,
                         settings.stateDir(),
@@ -183,13 +180,5 @@ class Wiring {
             return others.mostTime();
         }
         return settings.lockTimeout().multipliedBy(2).plus(SLACK); // the lock may be replaced while it is waited for
-    }
-
-    private static String hostName() {
-        try {
-            return Files.readString(HOST_NAME).strip();
-        } catch (IOException e) {
-            return InetAddress.getLoopbackAddress().getHostName();
-        }
     }
 }
