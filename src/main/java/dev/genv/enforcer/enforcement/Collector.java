@@ -113,7 +113,8 @@ final class Collector {
                 look.ended(),
                 look.missingRights(),
                 look.watchesOnly(),
-                look.machine());
+                look.machine(),
+                look.lockWait());
     }
 
     private record Answer(Host.Look look, Instant at, Duration duration) {}

@@ -3,6 +3,7 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BiConsumer;
@@ -44,6 +45,7 @@ public interface Host {
      *     tells how to grant it
      * @param watchesOnly why nothing may be done on this host; null where it may
      * @param machine what tells this machine from every other one, whatever it is called; null where that is not known
+     * @param lockWait how long the look waited for genv's lock; null where it did not, or that is not known
      */
     record Look(
             Snapshot snapshot,
@@ -53,5 +55,6 @@ public interface Host {
             Set<ProcessId> ended,
             List<String> missingRights,
             @Nullable String watchesOnly,
-            @Nullable String machine) {}
+            @Nullable String machine,
+            @Nullable Duration lockWait) {}
 }

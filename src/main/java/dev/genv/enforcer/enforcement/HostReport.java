@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param missingRights what the service lacks on it, such as {@code SYS_PTRACE}
  * @param watchesOnly why nothing may be done on it; null where it may
  * @param machine what tells the machine from every other one; null where that is not known
+ * @param lockWait how long the look waited for genv's lock; null where it did not, or that is not known
  */
 public record HostReport(
         Snapshot snapshot,
@@ -34,12 +35,25 @@ public record HostReport(
         Set<ProcessId> ended,
         List<String> missingRights,
         @Nullable String watchesOnly,
-        @Nullable String machine) {
+        @Nullable String machine,
+        @Nullable Duration lockWait) {
 
     /** Of a host that gave no answer. */
     static HostReport unreachable(Snapshot unseen, @Nullable Instant lastLook, Duration duration) {
         return new HostReport(
-                unseen, false, lastLook, duration, null, null, unseen.problems(), 0, Set.of(), List.of(), null, null);
+                unseen,
+                false,
+                lastLook,
+                duration,
+                null,
+                null,
+                unseen.problems(),
+                0,
+                Set.of(),
+                List.of(),
+                null,
+                null,
+                null);
     }
 
     public String host() {
@@ -72,6 +86,7 @@ public record HostReport(
                 ended,
                 missingRights,
                 watchesOnly,
-                machine);
+                machine,
+                lockWait);
     }
 }

@@ -145,8 +145,9 @@ public final class NodeHost implements Host {
         // The processes first and the state after: so a process that has just been started in a new environment is
         // never taken for one whose environment is not there.
         var seen = processes(spared, problems, missing);
-        var environments = new LiveState(
-                state.read(), new ProcLiving(proc), spared.accounts(), spared.exempt(), problems, missing);
+        var read = state.read();
+        var environments =
+                new LiveState(read, new ProcLiving(proc), spared.accounts(), spared.exempt(), problems, missing);
         var snapshot = new Snapshot(
                 name,
                 seen.processes().stream().map(environments::settle).toList(),
@@ -165,7 +166,8 @@ public final class NodeHost implements Host {
                 ended,
                 lacking.stream().map(MissingRight::name).toList(),
                 standing.other() == null ? watchesOnly() : standing.other(),
-                null);
+                null,
+                read.lockWait());
     }
 
     private static long ticks() {

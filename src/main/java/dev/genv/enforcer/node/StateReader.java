@@ -38,25 +38,36 @@ final class StateReader {
         if (moved.isPresent()) {
             return State.unreadable(moved.get());
         }
+        var start = System.nanoTime();
         try {
-            return locked(directory).parsed();
+            return locked(directory, start);
         } catch (LockException e) {
+            var waited = since(start);
             var why = holders.explain(e) + ". The state is read without it; nothing can be detached";
-            return UnlockedReading.of(directory).with(new Problem(e.code(), why));
+            return UnlockedReading.of(directory)
+                    .with(new Problem(e.code(), why))
+                    .waited(waited);
         }
     }
 
-    private RawState locked(StateDirectory directory) throws IOException, InterruptedException {
-        var start = System.nanoTime();
+    private State locked(StateDirectory directory, long start) throws IOException, InterruptedException {
         do {
+            RawState raw;
+            Duration waited;
             try (var lock = directory.lock(lockTimeout, false)) {
-                var raw = RawState.of(directory);
+                waited = since(start);
+                raw = RawState.of(directory);
                 // Where there is no lock file nobody holds it; if one came meanwhile, somebody may have been writing.
-                if (lock != null || !directory.hasLock()) {
-                    return raw;
+                if (lock == null && directory.hasLock()) {
+                    continue;
                 }
             }
-        } while (System.nanoTime() - start < lockTimeout.toNanos());
+            return raw.parsed().waited(waited); // no longer under the lock
+        } while (since(start).compareTo(lockTimeout) < 0);
         throw LockException.unusable("comes and goes", null);
+    }
+
+    private static Duration since(long start) {
+        return Duration.ofNanos(System.nanoTime() - start);
     }
 }

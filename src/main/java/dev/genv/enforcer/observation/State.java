@@ -5,27 +5,39 @@ import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.format.GenvJson;
 import dev.genv.enforcer.format.UnreadableException;
 import dev.genv.enforcer.model.Problem;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The two state files as they stood at one moment.
  *
  * @param problems what was wrong besides the files themselves
+ * @param lockWait how long genv's lock was waited for; null where nobody did, or nobody told
  */
-public record State(File<EnvsFile> envs, File<DevicesFile> devices, List<Problem> problems) {
+public record State(
+        File<EnvsFile> envs,
+        File<DevicesFile> devices,
+        List<Problem> problems,
+        @Nullable Duration lockWait) {
     /** A machine on which nobody has used genv yet. */
     public static final State ABSENT = new State(new File.Absent<>(), new File.Absent<>());
 
     public State(File<EnvsFile> envs, File<DevicesFile> devices) {
-        this(envs, devices, List.of());
+        this(envs, devices, List.of(), null);
     }
 
     /** The same with a problem more. */
     public State with(Problem problem) {
         var all = new ArrayList<>(problems);
         all.add(problem);
-        return new State(envs, devices, List.copyOf(all));
+        return new State(envs, devices, List.copyOf(all), lockWait);
+    }
+
+    /** The same after so long a wait. */
+    public State waited(@Nullable Duration wait) {
+        return new State(envs, devices, problems, wait);
     }
 
     public boolean isReadable() {

@@ -2,13 +2,18 @@ package dev.genv.enforcer.telemetry;
 
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.HostReport;
+import dev.genv.enforcer.model.Problem;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MultiGauge;
 import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
+import java.util.Map;
+import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** How each host was in the last cycle. A host that is no longer in the list is no longer among them. */
 public final class HostMetrics {
@@ -21,6 +26,8 @@ public final class HostMetrics {
     private final MultiGauge devices;
     private final MultiGauge environments;
     private final MultiGauge missingRights;
+    private final MultiGauge problems;
+    private final Timer lockWait;
 
     public HostMetrics(MeterRegistry registry) {
         up = gauge(registry, "up", "Whether the host answered in the last cycle");
@@ -34,6 +41,10 @@ public final class HostMetrics {
         environments = gauge(registry, "environments", "Environments that are active on the host");
         missingRights = MultiGauge.builder("genv.enforcer.missing.right")
                 .description("On how many hosts a right is missing that the service needs")
+                .register(registry);
+        problems = gauge(registry, "problems", "Problems that the last look at the host told of, by their code");
+        lockWait = Timer.builder("genv.enforcer.lock.wait")
+                .description("How long looks waited for genv's lock")
                 .register(registry);
     }
 
@@ -53,14 +64,25 @@ public final class HostMetrics {
         show(processes, report, host -> host.snapshot().processes().size());
         show(devices, report, host -> host.snapshot().listedDevices().size());
         show(environments, report, host -> host.snapshot().environments().size());
-        var missing = report.hosts().stream()
-                .flatMap(host -> host.missingRights().stream())
-                .collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
         missingRights.register(
-                missing.entrySet().stream()
+                counted(report.hosts().stream().flatMap(host -> host.missingRights().stream()))
                         .map(right -> MultiGauge.Row.of(Tags.of("right", right.getKey()), right.getValue()))
                         .toList(),
                 true);
+        problems.register(report.hosts().stream().flatMap(HostMetrics::problems).toList(), true);
+        report.hosts().stream()
+                .map(HostReport::lockWait)
+                .filter(Objects::nonNull)
+                .forEach(lockWait::record);
+    }
+
+    private static Stream<MultiGauge.Row<?>> problems(HostReport host) {
+        return counted(host.problems().stream().map(Problem::code))
+                .map(code -> MultiGauge.Row.of(Tags.of("host", host.host(), "code", code.getKey()), code.getValue()));
+    }
+
+    private static Stream<Map.Entry<String, Long>> counted(Stream<String> names) {
+        return names.collect(Collectors.groupingBy(Function.identity(), Collectors.counting())).entrySet().stream();
     }
 
     private static void show(MultiGauge gauge, CycleReport report, ToDoubleFunction<HostReport> value) {

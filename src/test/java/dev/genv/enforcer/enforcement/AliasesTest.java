@@ -105,7 +105,8 @@ class AliasesTest {
                 Set.of(),
                 List.of(),
                 null,
-                machine);
+                machine,
+                null);
     }
 
     private static HostReport unreachable(String name) {

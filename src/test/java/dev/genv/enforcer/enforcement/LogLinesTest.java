@@ -199,6 +199,7 @@ class LogLinesTest {
                 Set.of(),
                 List.of(),
                 null,
+                null,
                 null);
     }
 }

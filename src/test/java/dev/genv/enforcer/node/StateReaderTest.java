@@ -64,7 +64,8 @@ class StateReaderTest {
 
     @Test
     void anEmptyDirectoryIsAFreshMachineAndStaysEmpty() throws Exception {
-        assertThat(reader.read()).isEqualTo(State.ABSENT);
+        var state = reader.read();
+        assertThat(state).isEqualTo(State.ABSENT.waited(state.lockWait()));
         assertThat(path).isEmptyDirectory();
     }
 
@@ -166,6 +167,7 @@ class StateReaderTest {
             var state = reader.read();
             assertThat(envs(state).environments()).hasSize(1);
             assertThat(devices(state).devices()).hasSize(1);
+            assertThat(state.lockWait()).isGreaterThanOrEqualTo(Duration.ofMillis(200));
             assertThat(state.problems()).singleElement().satisfies(problem -> {
                 assertThat(problem.code()).isEqualTo("lock_timeout");
                 assertThat(problem.detail())

@@ -14,9 +14,11 @@ import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalDouble;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class HostMetricsTest {
@@ -75,6 +77,37 @@ class HostMetricsTest {
         enforcer.runCycle();
         assertThat(missing("KILL")).hasValue(1);
         assertThat(missing("SYS_PTRACE")).isEmpty();
+    }
+
+    @Test
+    void aProblemIsThereAsLongAsItLasts() {
+        hosts.addAll(List.of(one, other));
+        other.looksLike(() -> {
+            throw new UnreachableException("host_unreachable", "refused");
+        });
+        enforcer.runCycle();
+        assertThat(problems("gpu-2", "host_unreachable")).hasValue(1);
+        assertThat(problems("gpu-1", "host_unreachable")).isEmpty();
+
+        other.shows(host("gpu-2"));
+        enforcer.runCycle();
+        enforcer.runCycle();
+        assertThat(problems("gpu-2", "host_unreachable")).isEmpty();
+    }
+
+    @Test
+    void tellsHowLongTheLockWasWaitedForWhereItWas() {
+        hosts.addAll(List.of(one.waitsForTheLock(Duration.ofMillis(1500)), other));
+        enforcer.runCycle();
+        var wait = registry.get("genv.enforcer.lock.wait").timer();
+        assertThat(wait.count()).isEqualTo(1);
+        assertThat(wait.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(1500);
+    }
+
+    private OptionalDouble problems(String host, String code) {
+        return registry.find("genv.enforcer.host.problems").tag("host", host).tag("code", code).gauges().stream()
+                .mapToDouble(Gauge::value)
+                .findAny();
     }
 
     private OptionalDouble missing(String right) {

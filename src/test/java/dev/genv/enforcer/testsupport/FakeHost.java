@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -25,6 +26,7 @@ public final class FakeHost implements Host {
     private volatile long ticks = 1_000_000;
     private volatile String watchesOnly;
     private volatile String machine;
+    private volatile Duration lockWait;
     private volatile List<String> missingRights = List.of();
     public final List<Action> performed = new ArrayList<>();
 
@@ -73,6 +75,12 @@ public final class FakeHost implements Host {
         return this;
     }
 
+    /** From now on genv's lock is waited for so long on it. */
+    public FakeHost waitsForTheLock(Duration wait) {
+        lockWait = wait;
+        return this;
+    }
+
     /** From now on it is this machine. */
     public FakeHost is(String identity) {
         machine = identity;
@@ -89,7 +97,7 @@ public final class FakeHost implements Host {
         try {
             var snapshot = view.call();
             var ended = asked.stream().filter(this.ended::contains).collect(Collectors.toSet());
-            return new Look(snapshot, "fake", null, ticks, ended, missingRights, watchesOnly, machine);
+            return new Look(snapshot, "fake", null, ticks, ended, missingRights, watchesOnly, machine, lockWait);
         } catch (UnreachableException | InterruptedException | RuntimeException e) {
             throw e;
         } catch (Exception e) {

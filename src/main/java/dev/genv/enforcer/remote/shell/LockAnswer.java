@@ -2,9 +2,11 @@ package dev.genv.enforcer.remote.shell;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Problem;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** What came of taking genv's lock on a host. */
 final class LockAnswer {
@@ -25,6 +27,12 @@ final class LockAnswer {
             case "unusable" -> Optional.of(new Problem("lock_unusable", NAME + " " + lock.from(1)));
             default -> Optional.empty();
         };
+    }
+
+    /** How long it was waited for, to a hundredth of a second; null where nobody wanted it. */
+    static @Nullable Duration waited(Frames frames) throws UnreachableException {
+        var waited = frames.find("waited");
+        return waited.isEmpty() ? null : Duration.ofMillis(waited.get().number(0) * 10);
     }
 
     private static String holders(Frames frames, String nonce) throws UnreachableException {

@@ -86,8 +86,8 @@ final class LookAnswer {
         var processes = processes(listing, left);
         var living = new LivingThere(frames, nonce);
         rememberKernels(living);
-        var state = new LiveState(
-                memory.states().state(frames, nonce), living, accounts, protection.exempt(), problems, missing);
+        var read = memory.states().state(frames, nonce);
+        var state = new LiveState(read, living, accounts, protection.exempt(), problems, missing);
         living.doubt().ifPresent(problems::add);
         var snapshot = new Snapshot(
                 name,
@@ -106,7 +106,8 @@ final class LookAnswer {
                 asked.stream().filter(now::hasEnded).collect(Collectors.toUnmodifiableSet()),
                 lacking.stream().map(MissingRight::name).toList(),
                 watchesOnly,
-                machine());
+                machine(),
+                read.lockWait());
     }
 
     private GpuListing listing() throws UnreachableException {

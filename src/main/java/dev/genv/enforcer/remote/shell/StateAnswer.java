@@ -58,6 +58,7 @@ final class StateAnswer {
                     "no folder of our own can be made in %s, and without it genv's lock cannot be taken safely. The state is read without it; nothing can be detached"
                             .formatted(path)));
         }
+        state = state.waited(LockAnswer.waited(frames));
         var trouble = LockAnswer.trouble(frames, nonce);
         return trouble.isEmpty()
                 ? state

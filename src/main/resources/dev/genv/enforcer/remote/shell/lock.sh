@@ -77,9 +77,9 @@ link_lock() { # in our folder, where nobody can exchange it: gives genv's lock a
 }
 
 under_lock() { # COMMAND: runs it with genv's lock held; sets $lock: held, none, timeout SECONDS, or unusable WHY
-  waited=$seconds
+  waited=$seconds spent=0
   clock
-  until=$((now + hundredths))
+  asked_at=$now until=$((now + hundredths))
   for _ in 1 2 3 4 5; do
     lock=none
     if ! link_lock; then
@@ -124,11 +124,14 @@ release() { # ends the one that went first, unless it may have ended by itself a
   [ "$now" -ge $((opened + 400)) ] || kill "$opener" 2>/dev/null
 }
 
-hold() { # COMMAND: the same, for the lock file at descriptor 9
+hold() { # COMMAND: the same, for the lock file at descriptor 9; sets $spent to the hundredths that it took to have it
   release
   left
   "$flock" -w "$seconds" 9 2>/dev/null
-  case $? in
+  had=$?
+  clock
+  spent=$((now - asked_at))
+  case $had in
     0) ;;
     1)
       lock="timeout $waited"

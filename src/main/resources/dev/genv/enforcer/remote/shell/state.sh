@@ -62,6 +62,7 @@ contents() { # in the directory, or in our folder in it
   if [ -n "$ours" ]; then
     allow "$LOCK_WAIT" 28
     under_lock sight
+    say waited "$spent"
     if [ "$lock" = none ]; then
       # Nobody holds what is not there; if it came meanwhile, somebody may have been writing.
       sight

@@ -92,10 +92,12 @@ class ShellLockTest {
     void locksThatReplaceEachOtherAreNotWaitedForLongerThanOne() throws Exception {
         var churn = Thread.ofPlatform().start(this::replaceAgainAndAgain);
         try {
-            assertThat(machine.look().snapshot().problems())
+            var look = machine.look();
+            assertThat(look.snapshot().problems())
                     .filteredOn(problem -> !problem.code().equals("missing_right"))
                     .extracting(Problem::code)
                     .containsExactly("lock_timeout");
+            assertThat(look.lockWait()).isPositive();
         } finally {
             churn.interrupt();
             churn.join();
