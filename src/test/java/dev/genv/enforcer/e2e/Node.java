@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -12,12 +13,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
 /** A make-believe node for the packaged program: a state directory, a fake nvidia-smi, and the settings for both. */
 final class Node implements AutoCloseable {
     private static final Path JAR = Path.of(System.getProperty("packaged.jar")).toAbsolutePath();
+    private static final Pattern FLAG = Pattern.compile("-X(?!X:AOT)\\S+");
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://127\\.0\\.0\\.1:([0-9]+)");
+
+    /** Those of the image on a node: what the suites show is shown with that little memory. */
+    private static final List<String> FLAGS = flags();
 
     final Path directory;
     final Path stateDirectory;
@@ -97,13 +103,9 @@ final class Node implements AutoCloseable {
         var out = directory.resolve("out-" + runs);
         var log = directory.resolve("log-" + runs);
         var command = new ArrayList<>(launcher);
-        command.addAll(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-Djava.io.tmpdir=" + directory,
-                "-jar",
-                JAR.toString()));
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(FLAGS);
+        command.addAll(List.of("-Djava.io.tmpdir=" + directory, "-jar", JAR.toString()));
         var builder = new ProcessBuilder(command);
         builder.directory(directory.toFile()).redirectOutput(out.toFile()).redirectError(log.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GENV_") || name.startsWith("QUARKUS_"));
@@ -111,6 +113,19 @@ final class Node implements AutoCloseable {
         var process = builder.start();
         started.add(process);
         return new Service(process, out, log);
+    }
+
+    private static List<String> flags() {
+        try {
+            var script = Files.readString(Path.of("docker/genv-enforcer"));
+            var ofFleets = script.substring(script.indexOf("if "), script.indexOf("else"));
+            return FLAG.matcher(script.replace(ofFleets, ""))
+                    .results()
+                    .map(MatchResult::group)
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     @Override
