@@ -6,6 +6,7 @@ import dev.genv.enforcer.enforcement.HostReport;
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.model.Membership;
 import java.time.Instant;
+import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +32,8 @@ public record HostView(
         int environments,
         List<ProblemView> problems,
         List<String> missingRights) {
+    /** What it takes to read the environments of others' processes. */
+    private static final List<String> TO_READ = List.of("SYS_PTRACE", "DAC_READ_SEARCH");
 
     /** Something that could not be read or judged. */
     public record ProblemView(String code, String detail) {}
@@ -66,15 +69,19 @@ public record HostView(
 
     private static List<String> missingRights(HostReport report, List<ActionRecord> actions) {
         var rights = new LinkedHashSet<>(report.missingRights());
-        if (report.snapshot().processes().stream()
-                .anyMatch(process -> process.membership() instanceof Membership.Unknown unknown
-                        && unknown.equals(Membership.NOT_PERMITTED))) {
-            rights.add("SYS_PTRACE");
-            rights.add("DAC_READ_SEARCH");
+        // Where one of the two is known to be missing, that is why; where neither is, nobody can tell which it was.
+        if (Collections.disjoint(rights, TO_READ) && isRefused(report)) {
+            rights.addAll(TO_READ);
         }
         if (actions.stream().anyMatch(action -> action.result().outcome() == Outcome.DENIED)) {
             rights.add("KILL");
         }
         return List.copyOf(rights);
+    }
+
+    private static boolean isRefused(HostReport report) {
+        return report.snapshot().processes().stream()
+                .anyMatch(process -> process.membership() instanceof Membership.Unknown unknown
+                        && unknown.equals(Membership.NOT_PERMITTED));
     }
 }

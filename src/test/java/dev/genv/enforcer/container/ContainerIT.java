@@ -1,0 +1,268 @@
+package dev.genv.enforcer.container;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.Myself;
+import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The image with the flags of the README: what it does with all of them, and what without each. */
+@Tag("container")
+@Timeout(120)
+class ContainerIT {
+    private static final Duration SOON = Duration.ofSeconds(30);
+    private static final long BOB = 2001;
+    private static final long MALLORY = 2002;
+
+    @TempDir
+    private Path directory;
+
+    private Path stateDirectory;
+    private StateFiles state;
+    private FakeNvidiaSmi gpus;
+
+    @BeforeEach
+    void aMachine() throws IOException {
+        assertThat(Myself.isRoot()).as("an engine's state is root's").isTrue();
+        stateDirectory = Files.createDirectory(directory.resolve("genv"));
+        Files.setPosixFilePermissions(stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
+        state = new StateFiles(stateDirectory);
+        gpus = new FakeNvidiaSmi(Docker.DRIVER).gpus(3).noFault().noProcesses();
+    }
+
+    private Flags flags() throws IOException {
+        return Flags.ofTheReadme(stateDirectory)
+                .set("INTERVAL", "1s")
+                .set("NON_ENV_PROCESSES", "enforce")
+                .set("DETACHED_GRACE", "0s");
+    }
+
+    @Test
+    void endsAndDetachesOnTheMachineOutside() throws IOException {
+        var lock = stateDirectory.resolve("genv.lock");
+        try (var shell = Child.ofUser(BOB);
+                var member = Child.ofUser(BOB, Map.of("GENV_ENVIRONMENT_ID", "a"));
+                var stray = Child.ofUser(MALLORY)) {
+            state.env("a", BOB, null, null, shell.pid())
+                    .device(0, "a")
+                    .device(1, "a")
+                    .device(2)
+                    .write();
+            gpus.process(0, member.pid(), "10").process(2, stray.pid(), "10");
+            var before = Files.readString(stateDirectory.resolve("devices.json"));
+            var held = RealFlock.take(lock);
+            try (var service = ServiceContainer.start(flags().set("MAX_DEVICES_PER_USER", 1))) {
+                try (held) {
+                    await().atMost(SOON).until(() -> hasOpen(service.pid(), lock));
+                    assertThat(stateDirectory.resolve("devices.json")).hasContent(before);
+                }
+                assertThat(stray.awaitEnd()).isEqualTo(143);
+                await().atMost(SOON).until(() -> detachments() == 1);
+                service.awaitReady(true);
+                assertThat(member.isAlive()).isTrue();
+                assertThat(shell.isAlive()).isTrue();
+
+                var violations = service.json("/violations");
+                assertThat(violations.getList("rule"))
+                        .containsExactlyInAnyOrder("non-env-processes", "max-devices-per-user");
+                assertThat(service.json("/hosts").getString("[0].host")).isEqualTo(nameOf(service));
+                assertThat(service.status("/q/health/live")).isEqualTo(200);
+                assertThat(service.log()).contains("outcome=signalled", "outcome=detached");
+
+                assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+                assertThat(service.inspect("{{.State.ExitCode}}")).isEqualTo("143");
+            }
+        }
+    }
+
+    /** Nothing is done that the missing right would have been needed for, and what must be added is said. */
+    @ParameterizedTest
+    @ValueSource(strings = {"KILL", "SYS_PTRACE", "DAC_READ_SEARCH"})
+    void withoutACapabilityItLeavesOthersProcessesAndSaysWhich(String capability) throws IOException {
+        try (var stray = Child.ofUser(MALLORY);
+                var member = Child.ofUser(BOB, Map.of("GENV_ENVIRONMENT_ID", "a"))) {
+            state.env("a", BOB, null, null, member.pid())
+                    .device(0, "a")
+                    .device(1)
+                    .device(2)
+                    .write();
+            gpus.process(0, member.pid(), "10").process(2, stray.pid(), "10");
+            try (var service = ServiceContainer.start(flags().without("--cap-add", capability))) {
+                service.awaitReady(false);
+                service.awaitCycles(2);
+                assertThat(service.json("/hosts").getList("[0].missing_rights")).containsExactly(capability);
+                assertThat(service.log()).contains("run as root with --cap-add " + capability);
+                assertThat(stray.isAlive()).isTrue();
+                assertThat(member.isAlive()).isTrue();
+                // What it can see of the stray decides what it knows of it.
+                assertThat(service.json("/violations").getList("rule")).hasSize(capability.equals("KILL") ? 1 : 0);
+            }
+        }
+    }
+
+    /** Docker gives another user than root none of the capabilities that are added. */
+    @Test
+    void asAnotherUserItLacksEverythingAndSaysSo() throws IOException {
+        try (var stray = Child.ofUser(MALLORY)) {
+            state.device(0).device(1).device(2).write();
+            gpus.process(2, stray.pid(), "10");
+            try (var service = ServiceContainer.start(flags().and("--user", "65532"))) {
+                service.awaitReady(false);
+                service.awaitCycles(2);
+                assertThat(service.json("/hosts").getList("[0].missing_rights"))
+                        .containsExactly("SYS_PTRACE", "DAC_READ_SEARCH", "KILL");
+                assertThat(stray.isAlive()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void withoutTheHostsPidsItOnlyWatches() throws IOException {
+        try (var stray = Child.ofUser(MALLORY)) {
+            state.device(0).device(1).device(2).write();
+            gpus.process(2, stray.pid(), "10");
+            try (var service = ServiceContainer.start(flags().without("--pid=host"))) {
+                service.awaitReady(false);
+                service.awaitCycles(2);
+                assertThat(service.json("/hosts").getList("[0].missing_rights")).containsExactly("HOST_PID");
+                assertThat(service.json("/q/health/ready").getString("checks[0].data.reason"))
+                        .isNotEmpty();
+                assertThat(service.log()).contains("run with --pid=host");
+                assertThat(service.json("/violations").getList("$")).isEmpty();
+                assertThat(service.status("/q/health/live")).isEqualTo(200);
+                assertThat(stray.isAlive()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void withoutTheGpusItIsNotReadyAndEndsNothing() throws IOException {
+        try (var stray = Child.ofUser(MALLORY)) {
+            gpus.process(2, stray.pid(), "10");
+            try (var service = ServiceContainer.start(flags().without("--gpus", "all"))) {
+                service.awaitReady(false);
+                service.awaitCycles(2);
+                assertThat(service.json("/hosts").getList("[0].problems.code")).contains("gpu_tool_failed");
+                assertThat(stray.isAlive()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void whereTheStateCannotBeWrittenItSaysSo() throws IOException {
+        state.device(0).write();
+        var mount = stateDirectory + ":/var/tmp/genv";
+        try (var service = ServiceContainer.start(flags().replace(mount, mount + ":ro"))) {
+            service.awaitReady(false);
+            assertThat(service.json("/hosts").getList("[0].missing_rights")).contains("STATE_WRITE");
+            assertThat(service.log()).contains("mount it writable, with mode 0777");
+        }
+    }
+
+    /** The engine makes a folder that is not there, for root alone; then genv would fail for everybody. */
+    @Test
+    void aStateDirectoryThatTheEngineMadeIsOpenedToEverybody() throws IOException {
+        Files.delete(stateDirectory);
+        try (var service = ServiceContainer.start(flags())) {
+            service.awaitReady(true);
+            assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(stateDirectory)))
+                    .isEqualTo("rwxrwxrwx");
+        }
+    }
+
+    @Test
+    void aSecondOneOnlyWatches() throws IOException {
+        try (var first = ServiceContainer.start(flags())) {
+            first.awaitReady(true);
+            try (var second = ServiceContainer.start(flags())) {
+                second.awaitReady(true);
+                assertThat(second.json("/hosts").getList("[0].problems.code")).contains("second_enforcer");
+                first.stop();
+                second.awaitCycles(2);
+                assertThat(second.json("/hosts").getList("[0].problems.code")).isEmpty();
+            }
+        }
+    }
+
+    @Test
+    void tellsItsHealthWithoutAnyOtherProgram() throws IOException {
+        try (var service = ServiceContainer.start(flags())) {
+            service.awaitReady(true);
+            assertThat(service.inspect("{{json .Config.Healthcheck.Test}}"))
+                    .isEqualTo("[\"CMD\",\"genv-enforcer-health\"]");
+            assertThat(service.execute("genv-enforcer-health").exitCode()).isZero();
+            assertThat(service.execute("genv-enforcer-health", "127.0.0.1", "8080", "/q/health/ready")
+                            .exitCode())
+                    .isZero();
+            assertThat(service.execute("genv-enforcer-health", "127.0.0.1", "8080", "/nowhere"))
+                    .isEqualTo(new Docker.Answer(1, "HTTP/1.0 404 Not Found"));
+            assertThat(service.execute("genv-enforcer-health", "127.0.0.1", "8081")
+                            .exitCode())
+                    .isEqualTo(1);
+        }
+    }
+
+    /** With AOTMode=on, a cache that does not fit ends the start. */
+    @Test
+    void usesTheCacheThatWasMadeForIt() throws IOException {
+        var cycle = ServiceContainer.once(
+                flags().set("INTERVAL", 0).set("MODE", "audit").and("-e", "JAVA_TOOL_OPTIONS=-XX:AOTMode=on"));
+        assertThat(cycle.exitCode()).as(cycle.text()).isZero();
+    }
+
+    @Test
+    void aBadSettingEndsTheStartWithOneLine() throws IOException {
+        assertThat(ServiceContainer.once(flags().set("MODE", "enforc")))
+                .satisfies(end -> assertThat(end.exitCode()).isEqualTo(2))
+                .satisfies(end -> assertThat(end.text()).startsWith("GENV_ENFORCER_MODE=enforc: "));
+    }
+
+    private long detachments() throws IOException {
+        var devices = Files.readString(stateDirectory.resolve("devices.json"));
+        return 2
+                - devices.lines()
+                        .filter(line -> line.contains("\"eid\": \"a\""))
+                        .count();
+    }
+
+    /** The machine's; the container's where even root may not look at the machine's first process, as in some sandboxes. */
+    private static String nameOf(ServiceContainer service) throws IOException {
+        var machines = Path.of("/proc/1/root/etc/hostname");
+        return Files.isReadable(machines)
+                ? Files.readString(machines).strip()
+                : service.inspect("{{.Config.Hostname}}");
+    }
+
+    private static boolean hasOpen(long pid, Path file) throws IOException {
+        if (!Files.exists(file)) {
+            return false;
+        }
+        try (var descriptors = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {
+            return descriptors.anyMatch(descriptor -> isSame(descriptor, file));
+        }
+    }
+
+    private static boolean isSame(Path descriptor, Path file) {
+        try {
+            return Files.isSameFile(descriptor, file);
+        } catch (IOException e) {
+            return false; // closed meanwhile, or not a file
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package dev.genv.enforcer.container;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+
+/** The container engine that the tests were given, by its own client; DOCKER_HOST says where it is. */
+final class Docker {
+    /** What is tested. */
+    static final String IMAGE = given("tests.image");
+    /** What the engine's make-believe of NVIDIA's runtime puts into containers. */
+    static final Path DRIVER = Path.of(given("tests.driver"));
+
+    private Docker() {}
+
+    /** How the client ended, and all that it said. */
+    record Answer(int exitCode, String text) {}
+
+    /** Must do what it is for. */
+    static String run(String... arguments) throws IOException {
+        return run(List.of(arguments));
+    }
+
+    static String run(List<String> arguments) throws IOException {
+        var answer = tryToRun(arguments);
+        if (answer.exitCode != 0) {
+            throw new IOException(
+                    "docker %s ended with %d: %s".formatted(String.join(" ", arguments), answer.exitCode, answer.text));
+        }
+        return answer.text;
+    }
+
+    static Answer tryToRun(List<String> arguments) throws IOException {
+        var command = new ArrayList<>(List.of("docker"));
+        command.addAll(arguments);
+        var process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        var text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        try {
+            return new Answer(process.waitFor(), text.strip());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted", e);
+        }
+    }
+
+    private static String given(String property) {
+        return Objects.requireNonNull(System.getProperty(property), () -> "these tests want -D" + property);
+    }
+}

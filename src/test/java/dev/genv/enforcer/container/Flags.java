@@ -1,0 +1,74 @@
+package dev.genv.enforcer.container;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/** The arguments of {@code docker run}, up to the image. */
+final class Flags {
+    private static final Path STATE = Path.of("/var/tmp/genv");
+    private static final Pattern COMMAND = Pattern.compile("(?m)^docker (run (?:.*\\\\\n)*.*)$");
+
+    private final List<String> arguments;
+
+    Flags(List<String> arguments) {
+        this.arguments = new ArrayList<>(arguments);
+    }
+
+    /** Exactly those of the README, but for what would be this machine's own: the folder, the port and the name. */
+    static Flags ofTheReadme(Path stateDirectory) throws IOException {
+        var readme = Files.readString(Path.of("README.md"));
+        var command = COMMAND.matcher(readme);
+        if (!command.find()) {
+            throw new IOException("README.md has no docker run");
+        }
+        var words = new ArrayList<>(
+                List.of(command.group(1).replace("\\\n", " ").strip().split(" +")));
+        if (!words.removeFirst().equals("run") || !words.removeLast().contains("/genv-enforcer:")) {
+            throw new IOException("README.md has another docker run than this test knows: " + command.group(1));
+        }
+        return new Flags(words)
+                .without("--name", "genv-enforcer")
+                .replace(STATE + ":" + STATE, stateDirectory + ":" + STATE)
+                .replace("127.0.0.1:8080:8080", "127.0.0.1::8080")
+                .without("-e", "GENV_ENFORCER_MODE=audit");
+    }
+
+    /** With others in front. */
+    Flags and(String... more) {
+        arguments.addAll(List.of(more));
+        return this;
+    }
+
+    /** A setting, without the prefix that all have. */
+    Flags set(String name, Object value) {
+        return and("-e", "GENV_ENFORCER_%s=%s".formatted(name, value));
+    }
+
+    /** Without these, which stand there one after the other. */
+    Flags without(String... words) {
+        arguments.subList(find(words), find(words) + words.length).clear();
+        return this;
+    }
+
+    Flags replace(String word, String other) {
+        arguments.set(find(word), other);
+        return this;
+    }
+
+    private int find(String... words) {
+        var at = Collections.indexOfSubList(arguments, List.of(words));
+        if (at < 0) {
+            throw new IllegalArgumentException(String.join(" ", words) + " is not among " + arguments);
+        }
+        return at;
+    }
+
+    List<String> arguments() {
+        return List.copyOf(arguments);
+    }
+}

@@ -1,0 +1,108 @@
+package dev.genv.enforcer.container;
+
+import static io.restassured.RestAssured.given;
+import static org.awaitility.Awaitility.await;
+
+import io.restassured.path.json.JsonPath;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The service as it runs in a container of its own. */
+final class ServiceContainer implements AutoCloseable {
+    private static final Duration SOON = Duration.ofSeconds(30);
+    private static final String HTTP = "8080/tcp";
+
+    private final String id;
+
+    private ServiceContainer(String id) {
+        this.id = id;
+    }
+
+    /** Starts it, in the background. */
+    static ServiceContainer start(Flags flags, String... arguments) throws IOException {
+        var command = new ArrayList<>(List.of("run"));
+        command.addAll(flags.arguments());
+        command.add(Docker.IMAGE);
+        command.addAll(List.of(arguments));
+        return new ServiceContainer(Docker.run(command));
+    }
+
+    /** Runs a single cycle, or whatever else ends by itself, to its end. */
+    static Docker.Answer once(Flags flags) throws IOException {
+        var command = new ArrayList<>(List.of("run", "--rm"));
+        command.addAll(
+                flags.without("-d").without("--restart", "unless-stopped").arguments());
+        command.add(Docker.IMAGE);
+        return Docker.tryToRun(command);
+    }
+
+    String log() throws IOException {
+        return Docker.run("logs", id);
+    }
+
+    /** Of the program itself, as the machine sees it. */
+    long pid() throws IOException {
+        return Long.parseLong(inspect("{{.State.Pid}}"));
+    }
+
+    String inspect(String format) throws IOException {
+        return Docker.run("inspect", "--format", format, id);
+    }
+
+    Docker.Answer execute(String... command) throws IOException {
+        var arguments = new ArrayList<>(List.of("exec", id));
+        arguments.addAll(List.of(command));
+        return Docker.tryToRun(arguments);
+    }
+
+    int status(String path) throws IOException {
+        return given().port(port()).get(path).statusCode();
+    }
+
+    JsonPath json(String path) throws IOException {
+        return given().port(port()).get(path).jsonPath();
+    }
+
+    /** Waits until the service has looked once and says whether it is ready. */
+    void awaitReady(boolean ready) {
+        await().atMost(SOON).ignoreExceptions().until(() -> {
+            var looked = status("/q/health/started") == 200;
+            return looked && status("/q/health/ready") == (ready ? 200 : 503);
+        });
+    }
+
+    /** Waits until that many more looks have been made. */
+    void awaitCycles(int more) throws IOException {
+        var enough = cycles() + more;
+        await().atMost(SOON).until(() -> cycles() >= enough);
+    }
+
+    private double cycles() throws IOException {
+        return given().port(port())
+                .get("/q/metrics")
+                .asString()
+                .lines()
+                .filter(line -> line.startsWith("genv_enforcer_cycle_duration_seconds_count"))
+                .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' '))))
+                .sum();
+    }
+
+    private int port() throws IOException {
+        var published = inspect("{{(index (index .NetworkSettings.Ports \"" + HTTP + "\") 0).HostPort}}");
+        return Integer.parseInt(published);
+    }
+
+    /** As an engine does it that is told to stop it; tells how long that took. */
+    Duration stop() throws IOException {
+        var start = System.nanoTime();
+        Docker.run("stop", "--time", "30", id);
+        return Duration.ofNanos(System.nanoTime() - start);
+    }
+
+    @Override
+    public void close() throws IOException {
+        Docker.run("rm", "--force", "--volumes", id);
+    }
+}
