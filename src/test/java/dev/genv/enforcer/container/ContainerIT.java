@@ -25,27 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The image with the flags of the README: what it does with all of them, and what without each. */
 @Tag("container")
 @Timeout(120)
-class ContainerIT {
-    private static final Duration SOON = Duration.ofSeconds(30);
-    private static final long BOB = 2001;
-    private static final long MALLORY = 2002;
-
-    @TempDir
-    private Path directory;
-
-    private Path stateDirectory;
-    private StateFiles state;
-    private FakeNvidiaSmi gpus;
-
-    @BeforeEach
-    void aMachine() throws IOException {
-        assertThat(Myself.isRoot()).as("an engine's state is root's").isTrue();
-        stateDirectory = Files.createDirectory(directory.resolve("genv"));
-        Files.setPosixFilePermissions(stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
-        state = new StateFiles(stateDirectory);
-        gpus = new FakeNvidiaSmi(Docker.DRIVER).gpus(3).noFault().noProcesses();
-    }
-
+class ContainerIT extends OnTheEngine {
     private Flags flags() throws IOException {
         return Flags.ofTheReadme(stateDirectory)
                 .set("INTERVAL", "1s")
@@ -55,40 +35,7 @@ class ContainerIT {
 
     @Test
     void endsAndDetachesOnTheMachineOutside() throws IOException {
-        var lock = stateDirectory.resolve("genv.lock");
-        try (var shell = Child.ofUser(BOB);
-                var member = Child.ofUser(BOB, Map.of("GENV_ENVIRONMENT_ID", "a"));
-                var stray = Child.ofUser(MALLORY)) {
-            state.env("a", BOB, null, null, shell.pid())
-                    .device(0, "a")
-                    .device(1, "a")
-                    .device(2)
-                    .write();
-            gpus.process(0, member.pid(), "10").process(2, stray.pid(), "10");
-            var before = Files.readString(stateDirectory.resolve("devices.json"));
-            var held = RealFlock.take(lock);
-            try (var service = ServiceContainer.start(flags().set("MAX_DEVICES_PER_USER", 1))) {
-                try (held) {
-                    await().atMost(SOON).until(() -> hasOpen(service.pid(), lock));
-                    assertThat(stateDirectory.resolve("devices.json")).hasContent(before);
-                }
-                assertThat(stray.awaitEnd()).isEqualTo(143);
-                await().atMost(SOON).until(() -> detachments() == 1);
-                service.awaitReady(true);
-                assertThat(member.isAlive()).isTrue();
-                assertThat(shell.isAlive()).isTrue();
-
-                var violations = service.json("/violations");
-                assertThat(violations.getList("rule"))
-                        .containsExactlyInAnyOrder("non-env-processes", "max-devices-per-user");
-                assertThat(service.json("/hosts").getString("[0].host")).isEqualTo(nameOf(service));
-                assertThat(service.status("/q/health/live")).isEqualTo(200);
-                assertThat(service.log()).contains("outcome=signalled", "outcome=detached");
-
-                assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
-                assertThat(service.inspect("{{.State.ExitCode}}")).isEqualTo("143");
-            }
-        }
+        enforces(flags().set("MAX_DEVICES_PER_USER", 1), null);
     }
 
     /** Nothing is done that the missing right would have been needed for, and what must be added is said. */
@@ -231,38 +178,5 @@ class ContainerIT {
         assertThat(ServiceContainer.once(flags().set("MODE", "enforc")))
                 .satisfies(end -> assertThat(end.exitCode()).isEqualTo(2))
                 .satisfies(end -> assertThat(end.text()).startsWith("GENV_ENFORCER_MODE=enforc: "));
-    }
-
-    private long detachments() throws IOException {
-        var devices = Files.readString(stateDirectory.resolve("devices.json"));
-        return 2
-                - devices.lines()
-                        .filter(line -> line.contains("\"eid\": \"a\""))
-                        .count();
-    }
-
-    /** The machine's; the container's where even root may not look at the machine's first process, as in some sandboxes. */
-    private static String nameOf(ServiceContainer service) throws IOException {
-        var machines = Path.of("/proc/1/root/etc/hostname");
-        return Files.isReadable(machines)
-                ? Files.readString(machines).strip()
-                : service.inspect("{{.Config.Hostname}}");
-    }
-
-    private static boolean hasOpen(long pid, Path file) throws IOException {
-        if (!Files.exists(file)) {
-            return false;
-        }
-        try (var descriptors = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {
-            return descriptors.anyMatch(descriptor -> isSame(descriptor, file));
-        }
-    }
-
-    private static boolean isSame(Path descriptor, Path file) {
-        try {
-            return Files.isSameFile(descriptor, file);
-        } catch (IOException e) {
-            return false; // closed meanwhile, or not a file
-        }
     }
 }

@@ -15,9 +15,16 @@ final class ServiceContainer implements AutoCloseable {
     private static final String HTTP = "8080/tcp";
 
     private final String id;
+    private int port;
 
     private ServiceContainer(String id) {
         this.id = id;
+    }
+
+    /** Where it answers, if that is not a port that the engine publishes. */
+    ServiceContainer at(int itsOwn) {
+        port = itsOwn;
+        return this;
     }
 
     /** Starts it, in the background. */
@@ -90,8 +97,10 @@ final class ServiceContainer implements AutoCloseable {
     }
 
     private int port() throws IOException {
-        var published = inspect("{{(index (index .NetworkSettings.Ports \"" + HTTP + "\") 0).HostPort}}");
-        return Integer.parseInt(published);
+        if (port == 0) {
+            port = Integer.parseInt(inspect("{{(index (index .NetworkSettings.Ports \"" + HTTP + "\") 0).HostPort}}"));
+        }
+        return port;
     }
 
     /** As an engine does it that is told to stop it; tells how long that took. */

@@ -1,0 +1,118 @@
+package dev.genv.enforcer.container;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.Myself;
+import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+import org.jspecify.annotations.Nullable;
+
+/** A machine with three GPUs and a container engine. */
+abstract class OnTheEngine {
+    static final long BOB = 2001;
+    static final long MALLORY = 2002;
+    private static final Duration SOON = Duration.ofSeconds(30);
+
+    @TempDir
+    Path directory;
+
+    Path stateDirectory;
+    StateFiles state;
+    FakeNvidiaSmi gpus;
+
+    @BeforeEach
+    void aMachine() throws IOException {
+        assertThat(Myself.isRoot()).as("an engine's state is root's").isTrue();
+        stateDirectory = Files.createDirectory(directory.resolve("genv"));
+        Files.setPosixFilePermissions(stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
+        state = new StateFiles(stateDirectory);
+        gpus = new FakeNvidiaSmi(Docker.DRIVER).gpus(3).noFault().noProcesses();
+    }
+
+    /**
+     * Shows that a container with these flags, under which a user may have one device, ends a process of another user on
+     * the machine outside, detaches under the lock that others hold there, answers, and stops in time.
+     *
+     * @param name what it is told to be called; null where it finds that out by itself
+     */
+    final void enforces(Flags flags, @Nullable String name) throws IOException {
+        var lock = stateDirectory.resolve("genv.lock");
+        try (var shell = Child.ofUser(BOB);
+                var member = Child.ofUser(BOB, Map.of("GENV_ENVIRONMENT_ID", "a"));
+                var stray = Child.ofUser(MALLORY)) {
+            state.env("a", BOB, null, null, shell.pid())
+                    .device(0, "a")
+                    .device(1, "a")
+                    .device(2)
+                    .write();
+            gpus.process(0, member.pid(), "10").process(2, stray.pid(), "10");
+            var before = Files.readString(stateDirectory.resolve("devices.json"));
+            var held = RealFlock.take(lock);
+            try (var service = ServiceContainer.start(flags)) {
+                try (held) {
+                    await().atMost(SOON).until(() -> hasOpen(service.pid(), lock));
+                    assertThat(stateDirectory.resolve("devices.json")).hasContent(before);
+                }
+                assertThat(stray.awaitEnd()).isEqualTo(143);
+                await().atMost(SOON).until(() -> detachments() == 1);
+                service.awaitReady(true);
+                assertThat(member.isAlive()).isTrue();
+                assertThat(shell.isAlive()).isTrue();
+
+                var violations = service.json("/violations");
+                assertThat(violations.getList("rule"))
+                        .containsExactlyInAnyOrder("non-env-processes", "max-devices-per-user");
+                assertThat(service.json("/hosts").getString("[0].host")).isEqualTo(name == null ? nameOf(service) : name);
+                assertThat(service.status("/q/health/live")).isEqualTo(200);
+                assertThat(service.log()).contains("outcome=signalled", "outcome=detached");
+
+                assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+                assertThat(service.inspect("{{.State.ExitCode}}")).isEqualTo("143");
+            }
+        }
+    }
+
+    private long detachments() throws IOException {
+        var devices = Files.readString(stateDirectory.resolve("devices.json"));
+        return 2
+                - devices.lines()
+                        .filter(line -> line.contains("\"eid\": \"a\""))
+                        .count();
+    }
+
+    /** The machine's; the container's where even root may not look at the machine's first process, as in some sandboxes. */
+    private static String nameOf(ServiceContainer service) throws IOException {
+        var machines = Path.of("/proc/1/root/etc/hostname");
+        return Files.isReadable(machines)
+                ? Files.readString(machines).strip()
+                : service.inspect("{{.Config.Hostname}}");
+    }
+
+    private static boolean hasOpen(long pid, Path file) throws IOException {
+        if (!Files.exists(file)) {
+            return false;
+        }
+        try (var descriptors = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {
+            return descriptors.anyMatch(descriptor -> isSame(descriptor, file));
+        }
+    }
+
+    private static boolean isSame(Path descriptor, Path file) {
+        try {
+            return Files.isSameFile(descriptor, file);
+        } catch (IOException e) {
+            return false; // closed meanwhile, or not a file
+        }
+    }
+}
