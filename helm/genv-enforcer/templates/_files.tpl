@@ -1,0 +1,61 @@
+{{- /* Where the container finds its files. */ -}}
+{{- define "genv-enforcer.folder" -}}
+/etc/genv-enforcer
+{{- end -}}
+
+{{- define "genv-enforcer.configMapName" -}}
+{{- printf "%s-remote" (include "genv-enforcer.fullname" . | trunc 56 | trimSuffix "-") -}}
+{{- end -}}
+
+{{- /* What of the values goes into a ConfigMap of our own: a map of keys to texts. */ -}}
+{{- define "genv-enforcer.content" -}}
+{{- $content := dict -}}
+{{- if eq .Values.mode "remote" -}}
+{{- $remote := .Values.remote -}}
+{{- if and $remote.hosts (not $remote.hostfile.existingConfigMap) -}}
+{{- $_ := set $content "hosts" (printf "%s\n" (join "\n" $remote.hosts)) -}}
+{{- end -}}
+{{- with $remote.knownHosts.content -}}
+{{- $_ := set $content "known_hosts" (printf "%s\n" (trimSuffix "\n" .)) -}}
+{{- end -}}
+{{- with $remote.sshConfig.content -}}
+{{- $_ := set $content "ssh_config" (printf "%s\n" (trimSuffix "\n" .)) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $content -}}
+{{- end -}}
+
+{{- /* The files of the container, each with what it comes from and the variable that names it. */ -}}
+{{- define "genv-enforcer.files" -}}
+{{- $own := include "genv-enforcer.configMapName" . -}}
+{{- $files := list -}}
+{{- with .Values.apiToken.existingSecret -}}
+{{- $files = append $files (dict "variable" "GENV_ENFORCER_API_TOKEN_FILE" "file" "api-token" "secret" . "key" $.Values.apiToken.key) -}}
+{{- end -}}
+{{- if eq .Values.mode "remote" -}}
+{{- $remote := .Values.remote -}}
+{{- if $remote.hostfile.existingConfigMap -}}
+{{- $files = append $files (dict "variable" "GENV_ENFORCER_REMOTE_HOSTFILE" "file" "hosts" "configMap" $remote.hostfile.existingConfigMap "key" $remote.hostfile.key) -}}
+{{- else -}}
+{{- $files = append $files (dict "variable" "GENV_ENFORCER_REMOTE_HOSTFILE" "file" "hosts" "configMap" $own "key" "hosts") -}}
+{{- end -}}
+{{- with $remote.identity.existingSecret -}}
+{{- $files = append $files (dict "variable" "GENV_ENFORCER_REMOTE_IDENTITY_FILE" "file" "identity" "secret" . "key" $remote.identity.key) -}}
+{{- end -}}
+{{- with $remote.identity.passphraseKey -}}
+{{- $files = append $files (dict "variable" "GENV_ENFORCER_REMOTE_PASSPHRASE_FILE" "file" "passphrase" "secret" $remote.identity.existingSecret "key" .) -}}
+{{- end -}}
+{{- range list (list "GENV_ENFORCER_REMOTE_KNOWN_HOSTS" "known_hosts" $remote.knownHosts) (list "GENV_ENFORCER_REMOTE_SSH_CONFIG" "ssh_config" $remote.sshConfig) -}}
+{{- $from := index . 2 -}}
+{{- $file := dict "variable" (index . 0) "file" (index . 1) -}}
+{{- if $from.existingSecret -}}
+{{- $files = append $files (merge $file (dict "secret" $from.existingSecret "key" $from.key)) -}}
+{{- else if $from.existingConfigMap -}}
+{{- $files = append $files (merge $file (dict "configMap" $from.existingConfigMap "key" $from.key)) -}}
+{{- else if $from.content -}}
+{{- $files = append $files (merge $file (dict "configMap" $own "key" (index . 1))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $files -}}
+{{- end -}}

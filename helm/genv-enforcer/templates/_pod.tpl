@@ -1,0 +1,224 @@
+{{- /* The pod, of the DaemonSet or of the Deployment. */ -}}
+{{- define "genv-enforcer.pod" -}}
+{{- include "genv-enforcer.validate" . -}}
+{{- $node := eq .Values.mode "node" -}}
+{{- $annotations := include "genv-enforcer.podAnnotations" . | fromYaml -}}
+metadata:
+  {{- with $annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  labels:
+    {{- toYaml (merge (include "genv-enforcer.labels" . | fromYaml) .Values.podLabels) | nindent 4 }}
+spec:
+  serviceAccountName: {{ include "genv-enforcer.serviceAccountName" . }}
+  automountServiceAccountToken: false
+  # Settings come from nobody but this chart.
+  enableServiceLinks: false
+  {{- with .Values.imagePullSecrets }}
+  imagePullSecrets:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- if $node }}
+  # The driver tells the pids of the host.
+  hostPID: true
+  {{- with .Values.runtimeClassName }}
+  runtimeClassName: {{ . }}
+  {{- end }}
+  {{- else }}
+  securityContext:
+    runAsNonRoot: true
+    {{- if not (kindIs "invalid" .Values.remote.runAsUser) }}
+    runAsUser: {{ int64 .Values.remote.runAsUser }}
+    runAsGroup: {{ int64 .Values.remote.runAsUser }}
+    # Whose group may read the files with the keys.
+    fsGroup: {{ int64 .Values.remote.runAsUser }}
+    {{- end }}
+    seccompProfile:
+      type: RuntimeDefault
+  {{- end }}
+  {{- with include "genv-enforcer.priorityClassName" . }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  terminationGracePeriodSeconds: {{ int64 .Values.terminationGracePeriodSeconds }}
+  containers:
+    - name: {{ .Chart.Name }}
+      image: {{ include "genv-enforcer.image" . | quote }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      securityContext:
+        {{- include "genv-enforcer.securityContext" . | nindent 8 }}
+      env:
+        {{- if $node }}
+        - name: GENV_ENFORCER_NODE_NAME
+          valueFrom:
+            fieldRef:
+              fieldPath: spec.nodeName
+        {{- end }}
+        {{- range $name, $value := include "genv-enforcer.environment" . | fromYaml }}
+        - name: {{ $name }}
+          value: {{ $value | quote }}
+        {{- end }}
+        {{- with .Values.extraEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      ports:
+        - name: http
+          containerPort: {{ int64 .Values.settings.httpPort }}
+          protocol: TCP
+      {{- range $name, $path := dict "startup" "started" "liveness" "live" "readiness" "ready" }}
+      {{ $name }}Probe:
+        httpGet:
+          path: /q/health/{{ $path }}
+          port: http
+        {{- toYaml (index $.Values.probes $name) | nindent 8 }}
+      {{- end }}
+      resources:
+        {{- toYaml .Values.resources | nindent 8 }}
+      {{- with include "genv-enforcer.mounts" . }}
+      {{- . | nindent 6 }}
+      {{- end }}
+  {{- with include "genv-enforcer.volumes" . }}
+  {{- . | nindent 2 }}
+  {{- end }}
+  {{- with .Values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with include "genv-enforcer.placement" . | trim }}
+  {{- . | nindent 2 }}
+  {{- end }}
+{{- end -}}
+
+{{- /* The SSH configuration is read at the start alone: another one needs another pod. The other files are read again. */ -}}
+{{- define "genv-enforcer.podAnnotations" -}}
+{{- $annotations := dict -}}
+{{- if eq .Values.mode "node" -}}
+{{- if semverCompare "<1.30-0" .Capabilities.KubeVersion.Version -}}
+{{- $_ := set $annotations (printf "container.apparmor.security.beta.kubernetes.io/%s" .Chart.Name) "unconfined" -}}
+{{- end -}}
+{{- else -}}
+{{- with .Values.remote.sshConfig.content -}}
+{{- $_ := set $annotations "checksum/ssh-config" (sha256sum .) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml (merge $annotations .Values.podAnnotations) -}}
+{{- end -}}
+
+{{- define "genv-enforcer.priorityClassName" -}}
+{{- if kindIs "invalid" .Values.priorityClassName -}}
+{{- ternary "system-node-critical" "" (eq .Values.mode "node") -}}
+{{- else -}}
+{{- .Values.priorityClassName -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "genv-enforcer.securityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+{{- if eq .Values.mode "node" }}
+runAsUser: 0
+capabilities:
+  drop: [ALL]
+  # To signal the processes of others, and to read which environment they belong to.
+  add: [KILL, SYS_PTRACE, DAC_READ_SEARCH]
+seccompProfile:
+  type: RuntimeDefault
+{{- if semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version }}
+# The profiles of container runtimes forbid both.
+appArmorProfile:
+  type: Unconfined
+{{- end }}
+{{- else }}
+capabilities:
+  drop: [ALL]
+{{- end }}
+{{- end -}}
+
+{{- define "genv-enforcer.mounts" -}}
+{{- $files := include "genv-enforcer.files" . | fromYamlArray -}}
+{{- $node := eq .Values.mode "node" -}}
+{{- if or $node $files .Values.extraVolumeMounts -}}
+volumeMounts:
+  {{- if $node }}
+  - name: state
+    mountPath: {{ .Values.settings.stateDir | quote }}
+  {{- end }}
+  {{- if $files }}
+  # The whole folder, for a single file would never change.
+  - name: files
+    mountPath: {{ include "genv-enforcer.folder" . }}
+    readOnly: true
+  {{- end }}
+  {{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "genv-enforcer.volumes" -}}
+{{- $files := include "genv-enforcer.files" . | fromYamlArray -}}
+{{- $node := eq .Values.mode "node" -}}
+{{- if or $node $files .Values.extraVolumes -}}
+volumes:
+  {{- if $node }}
+  - name: state
+    hostPath:
+      path: {{ .Values.settings.stateDir | quote }}
+      type: DirectoryOrCreate
+  {{- end }}
+  {{- if $files }}
+  - name: files
+    projected:
+      defaultMode: 288 # 0440
+      sources:
+        {{- range $files }}
+        - {{ ternary "secret" "configMap" (hasKey . "secret") }}:
+            name: {{ .secret | default .configMap | quote }}
+            items:
+              - key: {{ .key | quote }}
+                path: {{ .file }}
+        {{- end }}
+  {{- end }}
+  {{- with .Values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end -}}
+{{- end -}}
+
+{{- /* The same nodes as those of NVIDIA's device plugin, if nothing else is said. */ -}}
+{{- define "genv-enforcer.placement" -}}
+{{- $node := eq .Values.mode "node" -}}
+{{- if .Values.tolerations }}
+tolerations:
+  {{- toYaml .Values.tolerations | nindent 2 }}
+{{- else if and $node (kindIs "invalid" .Values.tolerations) }}
+tolerations:
+  - key: nvidia.com/gpu
+    operator: Exists
+    effect: NoSchedule
+{{- end }}
+{{- if .Values.affinity }}
+affinity:
+  {{- toYaml .Values.affinity | nindent 2 }}
+{{- else if and $node (kindIs "invalid" .Values.affinity) }}
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+        # A GPU on the PCI bus, as node feature discovery labels it; 10de is NVIDIA.
+        - matchExpressions:
+            - key: feature.node.kubernetes.io/pci-10de.present
+              operator: In
+              values: ["true"]
+        # Some systems with Tegra have none there.
+        - matchExpressions:
+            - key: feature.node.kubernetes.io/cpu-model.vendor_id
+              operator: In
+              values: [NVIDIA]
+        # Somebody says so.
+        - matchExpressions:
+            - key: nvidia.com/gpu.present
+              operator: In
+              values: ["true"]
+{{- end }}
+{{- end -}}

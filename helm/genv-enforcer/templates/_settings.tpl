@@ -1,0 +1,106 @@
+{{- /* Every setting of the service, and the value that sets it. Files are not among them: see genv-enforcer.files. */ -}}
+{{- define "genv-enforcer.variables" -}}
+GENV_ENFORCER_INTERVAL: settings.interval
+GENV_ENFORCER_MODE: settings.mode
+GENV_ENFORCER_NON_ENV_PROCESSES: settings.nonEnvProcesses
+GENV_ENFORCER_INACTIVE_ENV_PROCESSES: settings.inactiveEnvProcesses
+GENV_ENFORCER_ENV_DEVICES: settings.envDevices
+GENV_ENFORCER_ENV_MEMORY: settings.envMemory
+GENV_ENFORCER_ENV_OWNER: settings.envOwner
+GENV_ENFORCER_MAX_DEVICES_PER_USER: settings.maxDevicesPerUser
+GENV_ENFORCER_MAX_DEVICES_FOR_USER: settings.maxDevicesForUser
+GENV_ENFORCER_MAX_DEVICES_PER_USER_MODE: settings.maxDevicesPerUserMode
+GENV_ENFORCER_GRACE_PERIOD: settings.gracePeriod
+GENV_ENFORCER_DETACHED_GRACE: settings.detachedGrace
+GENV_ENFORCER_KILL_AFTER: settings.killAfter
+GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE: settings.maxTerminationsPerCycle
+GENV_ENFORCER_PROTECTED_EXECUTABLES: settings.protectedExecutables
+GENV_ENFORCER_EXEMPT_USERS: settings.exemptUsers
+GENV_ENFORCER_STATE_DIR: settings.stateDir
+GENV_ENFORCER_LOCK_TIMEOUT: settings.lockTimeout
+GENV_ENFORCER_GPU_SOURCE: settings.gpuSource
+GENV_ENFORCER_NVIDIA_SMI: settings.nvidiaSmi
+GENV_ENFORCER_GPU_TIMEOUT: settings.gpuTimeout
+GENV_ENFORCER_REQUIRE_HOST_PID: settings.requireHostPid
+GENV_TERMINATE_PROCESSES: settings.terminateProcesses
+QUARKUS_LOG_CONSOLE_JSON_ENABLED: settings.logJson
+QUARKUS_HTTP_HOST: settings.httpHost
+QUARKUS_HTTP_PORT: settings.httpPort
+{{- end -}}
+
+{{- /* Those that mean other machines: a single one of them turns the service to them. */ -}}
+{{- define "genv-enforcer.remoteVariables" -}}
+GENV_ENFORCER_REMOTE_USERNAME: remote.username
+GENV_ENFORCER_REMOTE_TIMEOUT: remote.timeout
+GENV_ENFORCER_REMOTE_SUDO: remote.sudo
+GENV_ENFORCER_REMOTE_AGENT: remote.agent
+GENV_ENFORCER_REMOTE_STATE_DIR: remote.stateDir
+GENV_ENFORCER_REMOTE_EXIT_ON_ERROR: remote.exitOnError
+GENV_ENFORCER_REMOTE_QUIET: remote.quiet
+{{- end -}}
+
+{{- /*
+The text of a value as the service reads it; empty where it is not set. Numbers come as floating point ones, of which large
+ones would be written with an exponent; and "off" without quotes comes as false.
+*/ -}}
+{{- define "genv-enforcer.text" -}}
+{{- $modes := list "nonEnvProcesses" "inactiveEnvProcesses" "envDevices" "envMemory" "envOwner" "maxDevicesPerUserMode" -}}
+{{- $name := .path | default "" | splitList "." | last -}}
+{{- if kindIs "invalid" .value -}}
+{{- else if kindIs "bool" .value -}}
+{{- if has $name $modes -}}
+{{- ternary "enforce" "off" .value -}}
+{{- else if eq $name "terminateProcesses" -}}
+{{- ternary "1" "0" .value -}}
+{{- else -}}
+{{- .value -}}
+{{- end -}}
+{{- else if kindIs "float64" .value -}}
+{{- int64 .value -}}
+{{- else if kindIs "map" .value -}}
+{{- $entries := list -}}
+{{- range $key, $each := .value -}}
+{{- $entries = append $entries (printf "%s=%s" $key (include "genv-enforcer.text" (dict "value" $each))) -}}
+{{- end -}}
+{{- join "," $entries -}}
+{{- else if kindIs "slice" .value -}}
+{{- $entries := list -}}
+{{- range .value -}}
+{{- $entries = append $entries (include "genv-enforcer.text" (dict "value" .)) -}}
+{{- end -}}
+{{- join "," $entries -}}
+{{- else -}}
+{{- .value -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The text of the value at a path such as settings.mode. */ -}}
+{{- define "genv-enforcer.textAt" -}}
+{{- $value := .root.Values -}}
+{{- range splitList "." .path -}}
+{{- $value = index $value . -}}
+{{- end -}}
+{{- include "genv-enforcer.text" (dict "value" $value "path" .path) -}}
+{{- end -}}
+
+{{- /* The environment of the container but for what was added to it: a map of names to texts. */ -}}
+{{- define "genv-enforcer.environment" -}}
+{{- $remote := eq .Values.mode "remote" -}}
+{{- $paths := include "genv-enforcer.variables" . | fromYaml -}}
+{{- if $remote -}}
+{{- $paths = merge (omit $paths "GENV_ENFORCER_STATE_DIR") (include "genv-enforcer.remoteVariables" . | fromYaml) -}}
+{{- end -}}
+{{- $environment := dict -}}
+{{- range $name, $path := $paths -}}
+{{- with include "genv-enforcer.textAt" (dict "root" $ "path" $path) -}}
+{{- $_ := set $environment $name . -}}
+{{- end -}}
+{{- end -}}
+{{- range include "genv-enforcer.files" . | fromYamlArray -}}
+{{- $_ := set $environment .variable (printf "%s/%s" (include "genv-enforcer.folder" $) .file) -}}
+{{- end -}}
+{{- if and $remote .Values.remote.hosts .Values.remote.hostfile.existingConfigMap -}}
+{{- $_ := set $environment "GENV_ENFORCER_REMOTE_HOSTS" (join "," .Values.remote.hosts) -}}
+{{- end -}}
+{{- toYaml $environment -}}
+{{- end -}}
