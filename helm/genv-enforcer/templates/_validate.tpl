@@ -105,7 +105,6 @@ settings.httpHost is {{ .Values.settings.httpHost }}, where neither the probes n
 {{- define "genv-enforcer.validate.extras" -}}
 {{- $values := merge (include "genv-enforcer.variables" . | fromYaml) (include "genv-enforcer.remoteVariables" . | fromYaml) -}}
 {{- $values = merge $values (dict
-  "GENV_ENFORCER_NODE_NAME" "nothing"
   "GENV_TMPDIR" "settings.stateDir"
   "GENV_ENFORCER_API_TOKEN_FILE" "apiToken.existingSecret"
   "GENV_ENFORCER_REMOTE_HOSTS" "remote.hosts"
@@ -115,6 +114,9 @@ settings.httpHost is {{ .Values.settings.httpHost }}, where neither the probes n
   "GENV_ENFORCER_REMOTE_KNOWN_HOSTS" "remote.knownHosts"
   "GENV_ENFORCER_REMOTE_SSH_CONFIG" "remote.sshConfig") -}}
 {{- range $each := .Values.extraEnv -}}
+{{- if eq $each.name "GENV_ENFORCER_NODE_NAME" }}
+extraEnv sets {{ $each.name }}, which is the name of the node: take it out
+{{- end -}}
 {{- with get $values $each.name }}
 extraEnv sets {{ $each.name }}, which has a value of its own: set {{ . }} instead
 {{- end -}}

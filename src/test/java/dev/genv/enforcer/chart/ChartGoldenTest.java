@@ -1,0 +1,25 @@
+package dev.genv.enforcer.chart;
+
+import dev.genv.enforcer.testsupport.RenderedChart;
+import java.io.IOException;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What some values make, word for word, so that whoever changes the chart sees what else he changed. */
+class ChartGoldenTest {
+    private static final Path FOLDER = Path.of("src/test/resources/chart");
+
+    @Test
+    void ofTheDefaults() throws IOException {
+        Kept.whole(FOLDER.resolve("default.yaml"), RenderedChart.of("").text());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"full", "remote", "existing"})
+    void ofTheExamples(String name) throws IOException {
+        Kept.whole(
+                FOLDER.resolve(name + ".yaml"), RenderedChart.ofExample(name).text());
+    }
+}

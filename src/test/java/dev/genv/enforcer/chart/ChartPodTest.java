@@ -1,0 +1,135 @@
+package dev.genv.enforcer.chart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.testsupport.RenderedChart;
+import org.junit.jupiter.api.Test;
+
+/** The pods have the rights that they need and none else. */
+class ChartPodTest {
+    private static final RenderedChart NODE = RenderedChart.of("");
+    private static final RenderedChart REMOTE = RenderedChart.ofExample("remote");
+
+    @Test
+    void onANodeItIsRootWithThreeCapabilities() {
+        assertThat(NODE.pod().path("hostPID").asBoolean()).isTrue();
+        assertSame(NODE.container().path("securityContext"), """
+                allowPrivilegeEscalation: false
+                readOnlyRootFilesystem: true
+                runAsUser: 0
+                capabilities: {drop: [ALL], add: [KILL, SYS_PTRACE, DAC_READ_SEARCH]}
+                seccompProfile: {type: RuntimeDefault}
+                appArmorProfile: {type: Unconfined}
+                """);
+    }
+
+    /** Its field is new in 1.30. */
+    @Test
+    void beforeThatAppArmorIsToldInAnAnnotation() {
+        var old = RenderedChart.on("1.29.9", "");
+        assertThat(old.container().at("/securityContext/appArmorProfile").isMissingNode())
+                .isTrue();
+        assertSame(
+                old.workload().at("/spec/template/metadata/annotations"),
+                "container.apparmor.security.beta.kubernetes.io/genv-enforcer: unconfined");
+        assertThat(NODE.workload().at("/spec/template/metadata/annotations").isMissingNode())
+                .isTrue();
+        assertThat(RenderedChart.on("1.31.2-gke.100", "").text()).isEqualTo(NODE.text());
+    }
+
+    @Test
+    void overSshItIsNobodyAndMayDoNothing() {
+        var pod = REMOTE.pod();
+        assertThat(pod.has("hostPID") || pod.has("hostNetwork") || pod.has("runtimeClassName") || pod.has("affinity"))
+                .isFalse();
+        assertThat(pod.has("priorityClassName") || pod.has("tolerations")).isFalse();
+        assertSame(pod.path("securityContext"), """
+                runAsNonRoot: true
+                runAsUser: 20001
+                runAsGroup: 20001
+                fsGroup: 20001
+                seccompProfile: {type: RuntimeDefault}
+                """);
+        assertSame(REMOTE.container().path("securityContext"), """
+                allowPrivilegeEscalation: false
+                readOnlyRootFilesystem: true
+                capabilities: {drop: [ALL]}
+                """);
+        assertThat(REMOTE.text()).doesNotContain("hostPath");
+    }
+
+    @Test
+    void thereAreNeverTwoOverSsh() {
+        assertThat(REMOTE.workload().at("/spec/replicas").asInt()).isEqualTo(1);
+        assertThat(REMOTE.workload().at("/spec/strategy/type").asText()).isEqualTo("Recreate");
+    }
+
+    @Test
+    void neitherOfThemKnowsTheCluster() {
+        for (var chart : new RenderedChart[] {NODE, REMOTE}) {
+            assertThat(chart.pod().path("automountServiceAccountToken").asBoolean(true)).isFalse();
+            assertThat(chart.pod().path("enableServiceLinks").asBoolean(true)).isFalse();
+            assertThat(chart.only("ServiceAccount").path("automountServiceAccountToken").asBoolean(true))
+                    .isFalse();
+            assertThat(chart.documents()).noneMatch(each -> each.path("kind").asText().contains("Role"));
+        }
+    }
+
+    @Test
+    void theStateDirectoryIsWhereItIsOnTheNode() {
+        var chart = RenderedChart.ofExample("full");
+        assertThat(chart.pod().at("/volumes/0/hostPath/path").asText()).isEqualTo("/srv/genv");
+        assertThat(chart.pod().at("/volumes/0/hostPath/type").asText()).isEqualTo("DirectoryOrCreate");
+        assertThat(chart.container().at("/volumeMounts/0/mountPath").asText()).isEqualTo("/srv/genv");
+        assertThat(chart.environment()).containsEntry("GENV_ENFORCER_STATE_DIR", "/srv/genv");
+    }
+
+    /** As NVIDIA's device plugin finds the nodes. */
+    @Test
+    void itRunsWhereAGpuIs() {
+        assertSame(NODE.pod().at("/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution"), """
+                nodeSelectorTerms:
+                - matchExpressions: [{key: feature.node.kubernetes.io/pci-10de.present, operator: In, values: ["true"]}]
+                - matchExpressions: [{key: feature.node.kubernetes.io/cpu-model.vendor_id, operator: In, values: [NVIDIA]}]
+                - matchExpressions: [{key: nvidia.com/gpu.present, operator: In, values: ["true"]}]
+                """);
+        assertSame(NODE.pod().path("tolerations"), "[{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]");
+        var anywhere = RenderedChart.of("{affinity: {}, tolerations: [], runtimeClassName: '', priorityClassName: ''}")
+                .pod();
+        assertThat(anywhere.has("affinity") || anywhere.has("tolerations") || anywhere.has("runtimeClassName"))
+                .isFalse();
+        assertThat(anywhere.has("priorityClassName")).isFalse();
+    }
+
+    @Test
+    void theDigestWins() {
+        var digest = "sha256:" + "0".repeat(64);
+        assertThat(image("{}")).isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:0.1.0");
+        assertThat(image("{tag: '1.2'}")).isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:1.2");
+        assertThat(image("{digest: '%s'}".formatted(digest)))
+                .isEqualTo("ghcr.io/genv-enforcer/genv-enforcer@" + digest);
+        assertThat(image("{tag: '1.2', digest: '%s'}".formatted(digest)))
+                .isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:1.2@" + digest);
+    }
+
+    /** It is read at the start alone; the others are read again when they change. */
+    @Test
+    void onlyAnotherSshConfigurationMakesAnotherPod() {
+        var values = RenderedChart.example("remote");
+        assertThat(RenderedChart.of(values.replace("gpu-1", "gpu-3").replace("Host gpu-3", "Host gpu-1"))
+                        .workload())
+                .isEqualTo(REMOTE.workload());
+        assertThat(RenderedChart.of(values.replace("jump.example", "leap.example"))
+                        .workload())
+                .isNotEqualTo(REMOTE.workload());
+    }
+
+    private static String image(String values) {
+        return RenderedChart.of("image: " + values).container().path("image").asText();
+    }
+
+    private static void assertSame(JsonNode actual, String yaml) {
+        assertThat(actual).isEqualTo(RenderedChart.parse(yaml));
+    }
+}

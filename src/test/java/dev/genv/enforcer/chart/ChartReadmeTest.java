@@ -1,0 +1,77 @@
+package dev.genv.enforcer.chart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.testsupport.RenderedChart;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The chart's README says of its values and alerts what they are. */
+class ChartReadmeTest {
+    private static final Path README = RenderedChart.CHART.resolve("README.md");
+    private static final String ALERTS = "prometheusRule: {enabled: true}";
+
+    @Test
+    void namesEveryValueWithWhatItsCommentSays() throws IOException {
+        var table = new StringBuilder("| value | default | meaning |\n| --- | --- | --- |\n");
+        for (var value : ChartValues.read().all()) {
+            table.append("| `%s` | %s | %s |\n"
+                    .formatted(value.path(), shown(value.otherwise()), cell(value.description())));
+        }
+        Kept.part(README, "values", table.toString());
+    }
+
+    @Test
+    void namesEveryAlert() throws IOException {
+        var modes = new LinkedHashMap<String, String>();
+        var alerts = new LinkedHashMap<String, JsonNode>();
+        for (var mode : List.of("node", "remote")) {
+            var values = mode.equals("node") ? ALERTS : RenderedChart.example("remote");
+            for (var alert : RenderedChart.of(values).only("PrometheusRule").at("/spec/groups/0/rules")) {
+                var name = alert.path("alert").asText();
+                alerts.putIfAbsent(name, alert);
+                modes.merge(name, mode, (one, other) -> "");
+            }
+        }
+        var table = new StringBuilder("| alert | severity | what it tells | mode |\n| --- | --- | --- | --- |\n");
+        alerts.forEach((name, alert) -> table.append("| `%s` | %s | %s | %s |\n"
+                .formatted(
+                        name,
+                        alert.at("/labels/severity").asText(),
+                        cell(alert.at("/annotations/summary").asText().replaceAll("\\{\\{ \\$labels\\.(\\w+) }}", "*$1*")),
+                        modes.get(name))));
+        Kept.part(README, "alerts", table.toString());
+    }
+
+    /** A value without a description would not be in the table. */
+    @Test
+    void everythingThatCanBeSetIsDescribed() throws IOException {
+        var values = ChartValues.read();
+        assertThat(values.all()).hasSizeGreaterThan(100);
+        for (var section : values.sections()) {
+            assertThat(values.all()).as(section).anyMatch(value -> value.path().startsWith(section + "."));
+        }
+    }
+
+    /** Who upgrades must know which version it is. */
+    @Test
+    void theChartIsOfTheVersionOfTheService() throws IOException {
+        var chart = RenderedChart.parse(Files.readString(RenderedChart.CHART.resolve("Chart.yaml")));
+        assertThat(Files.readString(Path.of("pom.xml")))
+                .contains("<version>%s-SNAPSHOT</version>"
+                        .formatted(chart.path("appVersion").asText()));
+    }
+
+    private static String shown(JsonNode value) {
+        return value.isNull() ? "–" : "`%s`".formatted(cell(value.toString()));
+    }
+
+    private static String cell(String text) {
+        return text.replace("|", "\\|");
+    }
+}

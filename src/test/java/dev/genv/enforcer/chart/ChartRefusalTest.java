@@ -1,0 +1,163 @@
+package dev.genv.enforcer.chart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+
+import dev.genv.enforcer.testsupport.RenderedChart;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What makes no sense together is refused with a sentence that says what to do. */
+class ChartRefusalTest {
+    /** A fleet that the chart accepts, with room for one thing more under {@code remote}. */
+    private static final String REMOTE = """
+            mode: remote
+            remote: {hosts: [raz@gpu-1], identity: {existingSecret: login}, knownHosts: {existingSecret: known}, %s}
+            """;
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "settings: {interval: 0}|settings.interval is 0: set a time from 1s to 24h, for a single cycle would end the pod",
+                "settings: {interval: 500ms}|settings.interval is 500ms: set a time from 1s to 24h",
+                "settings: {interval: 25h}|settings.interval is 25h: set a time from 1s to 24h",
+                "settings: {killAfter: 0s}|settings.killAfter is 0s: set a time from 1s to 24h",
+                "settings: {gpuTimeout: 0s}|settings.gpuTimeout is 0s: set a time from 1ms to 24h",
+                "settings: {gracePeriod: 1441m}|settings.gracePeriod is 1441m: set a time from 0s to 24h",
+                "settings: {exemptUsers: [4294967295]}|settings.exemptUsers names 4294967295, which is no uid",
+                "settings: {exemptUsers: ['99999999999']}|settings.exemptUsers names 99999999999, which is no uid",
+                "settings: {maxDevicesPerUserMode: audit}|settings.maxDevicesPerUserMode is audit, but there is no limit",
+                "settings: {httpHost: 127.0.0.1}|settings.httpHost is 127.0.0.1, where neither the probes nor Prometheus reach",
+                "remote: {hosts: [gpu-1]}|remote.hosts is set, which means other machines than the nodes: set mode=remote",
+                "remote: {sudo: false}|remote.sudo is set, which means other machines than the nodes: set mode=remote",
+                "serviceMonitor: {enabled: true}, service: {enabled: false}|serviceMonitor.enabled needs a Service",
+                "serviceMonitor: {scrapeTimeout: 1m}|serviceMonitor.scrapeTimeout is 1m, longer than serviceMonitor.interval (30s)",
+                "prometheusRule: {enabled: true}, settings: {interval: 20m}|prometheusRule.staleAfter is 15m, not longer than",
+                "commonLabels: {app.kubernetes.io/name: x}|commonLabels sets app.kubernetes.io/name, by which the pods are found",
+                "podLabels: {app.kubernetes.io/instance: x}|podLabels sets app.kubernetes.io/instance, by which the pods are found",
+                "extraEnv: [{name: GENV_ENFORCER_MODE, value: audit}]|extraEnv sets GENV_ENFORCER_MODE, which has a value of its own: set settings.mode instead",
+                "extraEnv: [{name: GENV_ENFORCER_REMOTE_HOSTS, value: a}]|set remote.hosts instead",
+                "extraEnv: [{name: GENV_ENFORCER_API_TOKEN_FILE, value: /x}]|set apiToken.existingSecret instead",
+                "extraEnv: [{name: GENV_ENFORCER_NODE_NAME, value: x}]|extraEnv sets GENV_ENFORCER_NODE_NAME, which is the name of the node: take it out",
+                "extraEnv: [{name: GENV_TMPDIR, value: /x}]|set settings.stateDir instead",
+                "extraEnv: [{name: QUARKUS_HTTP_PORT, value: '1'}]|set settings.httpPort instead",
+                "extraVolumes: [{name: state, emptyDir: {}}]|extraVolumes has a volume state, which is a name of the chart's own",
+                "extraVolumeMounts: [{name: x, mountPath: /etc/genv-enforcer/}]|extraVolumeMounts has something at /etc/genv-enforcer/",
+            })
+    void onANode(String values, String sentence) {
+        assertThat(RenderedChart.refusalOf("{%s}".formatted(values))).contains(sentence.strip());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "|mode is remote, but no machines are named: set remote.hosts",
+                "|mode is remote, but the keys of the machines are not known: set remote.knownHosts.content",
+                "|mode is remote, but there is no key to log in with: set remote.identity.existingSecret",
+                "remote: {hosts: [gpu-1]}|mode is remote, but nothing says who logs in: set remote.username",
+                "remote: {hosts: [raz@gpu-1, gpu-2]}|mode is remote, but nothing says who logs in: set remote.username",
+                "remote: {hosts: [raz@gpu-1], hostfile: {existingConfigMap: x}}|mode is remote, but nothing says who logs in",
+                "remote: {knownHosts: {content: a, existingSecret: b}}|remote.knownHosts has 2 sources: set only one of",
+                "remote: {sshConfig: {content: a, existingSecret: b, existingConfigMap: c}}|remote.sshConfig has 3 sources",
+                "remote: {identity: {passphraseKey: x}}|remote.identity.passphraseKey opens a key that is not there",
+                "remote: {timeout: 0s}|remote.timeout is 0s: set a time from 1ms to 24h",
+                "remote: {agent: genv}, settings: {exemptUsers: [a]}|settings.exemptUsers cannot be kept with remote.agent=genv",
+                "remote: {agent: genv}, settings: {protectedExecutables: [/a]}|settings.protectedExecutables cannot be kept with",
+                "remote: {agent: genv}, settings: {killAfter: 9s}|settings.killAfter is 9s, but genv's own protocol has no SIGKILL",
+                "settings: {stateDir: /srv/genv}|settings.stateDir is /srv/genv, which is a directory of nodes",
+                "remote: {hosts: ['a@b:2222']}, networkPolicy: {enabled: true}|remote.hosts names a@b:2222, but the NetworkPolicy lets nobody connect to port 2222",
+                "remote: {hosts: ['[::1]:23']}, networkPolicy: {enabled: true}|remote.hosts names [::1]:23, but the NetworkPolicy",
+            })
+    void overSsh(String values, String sentence) {
+        var all = "{mode: remote, %s}".formatted(values == null ? "" : values);
+        assertThat(RenderedChart.refusalOf(all)).contains(sentence.strip());
+    }
+
+    /** Who has several things to mend need not find them one after the other. */
+    @Test
+    void allAtOnce() {
+        assertThat(RenderedChart.refusalOf("mode: remote").lines())
+                .filteredOn(line -> line.startsWith("mode is remote"))
+                .hasSizeGreaterThan(2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "settings: {interval: soon}",
+                "settings: {interval: -1}",
+                "settings: {nonEnvProcesses: sometimes}",
+                "settings: {envOwner: enforce}",
+                "settings: {envOwner: true}",
+                "settings: {mode: off}",
+                "settings: {maxDevicesPerUser: -1}",
+                "settings: {maxDevicesPerUser: 1.5}",
+                "settings: {maxDevicesForUser: {john: many}}",
+                "settings: {maxDevicesForUser: {'a,b': 1}}",
+                "settings: {protectedExecutables: [bin/x]}",
+                "settings: {protectedExecutables: ['/a b']}",
+                "settings: {exemptUsers: ['a@b']}",
+                "settings: {exemptUsers: [-1]}",
+                "settings: {stateDir: genv}",
+                "settings: {stateDir: /}",
+                "settings: {stateDir: /a/../b}",
+                "settings: {gpuSource: nvml}",
+                "settings: {httpPort: 0}",
+                "image: {digest: 'sha256:abc'}",
+                "image: {digest: 'md5:0123456789abcdef0123456789abcdef'}",
+                "image: {pullPolicy: Sometimes}",
+                "resources: {limits: {memory: 384}}",
+                "resources: {limits: {memory: 1.5Gi}}",
+                "resources: {limits: {nvidia.com/gpu: 1}}",
+                "updateStrategy: {rollingUpdate: {maxSurge: 1}}",
+                "updateStrategy: {rollingUpdate: {maxUnavailable: 0}}",
+                "terminationGracePeriodSeconds: 5",
+                "mode: both",
+                "extraEnv: [{value: x}]",
+                "prometheusRule: {disabled: [GenvEnforcerNothing]}",
+                "prometheusRule: {selector: '{job=\"x\"}'}",
+                "networkPolicy: {sshCidrs: [gpu-1]}",
+                "remote: {hosts: ['gpu 1']}",
+                "remote: {hosts: ['gpu-1:65536']}",
+                "remote: {hosts: ['-gpu']}",
+                "remote: {hosts: ['::1']}",
+                "remote: {username: -oProxyCommand}",
+                "remote: {agent: python}",
+                "remote: {runAsUser: 0}",
+            })
+    void whatTheSchemaForbids(String values) {
+        assertThat(RenderedChart.refusalOf(values)).contains("don't meet the specifications of the schema");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "settings: {interval: 24h, killAfter: never, gracePeriod: 0, lockTimeout: 1ms, maxDevicesPerUser: 0}",
+                "settings: {exemptUsers: [0, 4294967294, 'a.b-c', 'dom\\ain']}",
+                "settings: {nonEnvProcesses: false, envDevices: true, maxDevicesPerUser: 1, maxDevicesPerUserMode: true}",
+                "{affinity: {}, tolerations: [], runtimeClassName: '', priorityClassName: ''}",
+                "{extraEnv: [{name: GENV_ENFORCER_SOMETHING_NEW, value: x}, {name: JAVA_TOOL_OPTIONS, value: -Xmx64m}]}",
+                "updateStrategy: {type: OnDelete}",
+                "{service: {enabled: false}, serviceAccount: {create: false}, global: {x: y}}",
+            })
+    void acceptsWhatMakesSense(String values) {
+        assertThatCode(() -> RenderedChart.of(values)).doesNotThrowAnyException();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "timeout: 1ms",
+                "agent: genv",
+                "runAsUser: null",
+                "sshConfig: {existingSecret: x}",
+                "hosts: ['r@[fe80::1%eth0]:65535', 'dom\\user@gpu.example.com']",
+            })
+    void acceptsWhatMakesSenseOverSsh(String values) {
+        assertThatCode(() -> RenderedChart.of(REMOTE.formatted(values))).doesNotThrowAnyException();
+    }
+}

@@ -1,0 +1,37 @@
+package dev.genv.enforcer.chart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Text that is kept in the repository and must be what the chart makes; {@code -Dchart.rewrite=true} writes it anew. */
+final class Kept {
+    private static final String REWRITE = "chart.rewrite";
+
+    private Kept() {}
+
+    /** The file is the text. */
+    static void whole(Path file, String text) throws IOException {
+        if (Boolean.getBoolean(REWRITE)) {
+            Files.writeString(file, text);
+        }
+        assertThat(Files.readString(file)).as(stale(file)).isEqualTo(text);
+    }
+
+    /** What stands in the file between two markers is the text. */
+    static void part(Path file, String name, String text) throws IOException {
+        var begin = "<!-- %s -->\n".formatted(name);
+        var end = "<!-- /%s -->".formatted(name);
+        var whole = Files.readString(file);
+        assertThat(whole).contains(begin, end);
+        var before = whole.substring(0, whole.indexOf(begin) + begin.length());
+        whole(file, before + text + whole.substring(whole.indexOf(end)));
+    }
+
+    private static String stale(Path file) {
+        return "%s is stale: run ./mvnw test -Dtest='Chart*' -D%s=true and look at what has changed"
+                .formatted(file, REWRITE);
+    }
+}
