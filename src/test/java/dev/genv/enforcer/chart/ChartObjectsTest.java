@@ -65,7 +65,8 @@ class ChartObjectsTest {
         check(RenderedChart.of("prometheusRule: {enabled: true}"));
     }
 
-    private static void check(RenderedChart chart) throws IOException {
+    /** All that is made. */
+    static void check(RenderedChart chart) throws IOException {
         var seen = new HashSet<String>();
         for (var each : chart.documents()) {
             var kind = each.path("kind").asText();
