@@ -1,6 +1,7 @@
 package dev.genv.enforcer.config;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -85,6 +86,11 @@ final class Variables {
 
     boolean hasComplaints() {
         return !complaints.isEmpty();
+    }
+
+    /** The names of all that somebody has asked for by now. */
+    SortedSet<String> known() {
+        return Collections.unmodifiableSortedSet(known);
     }
 
     /** Complains of a variable, whether it is set or not. */

@@ -1,0 +1,97 @@
+package dev.genv.enforcer.api;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.chart.ChartQueries;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.Journal;
+import dev.genv.enforcer.enforcement.Ticker;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.telemetry.ActionMetrics;
+import dev.genv.enforcer.telemetry.HostMetrics;
+import dev.genv.enforcer.testsupport.FakeHost;
+import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.SetupBuilder;
+import io.micrometer.prometheus.PrometheusConfig;
+import io.micrometer.prometheus.PrometheusMeterRegistry;
+import io.quarkus.test.junit.QuarkusTest;
+import io.quarkus.test.junit.TestProfile;
+import jakarta.inject.Inject;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.eclipse.microprofile.config.inject.ConfigProperty;
+import org.junit.jupiter.api.Test;
+
+/** The alerts and the dashboard of the chart ask for metrics that the service has, by labels that these have. */
+@QuarkusTest
+@TestProfile(GuardedNode.class)
+class ChartMetricsTest {
+    private static final Pattern SAMPLE = Pattern.compile("(?m)^([a-zA-Z_:]\\w*)(?:\\{(.*)})? [^ ]+$");
+    private static final Pattern LABEL = Pattern.compile("(\\w+)=\"(?:[^\"\\\\]|\\\\.)*\"");
+
+    @ConfigProperty(name = "quarkus.http.port")
+    int port;
+
+    @Inject
+    Enforcer enforcer;
+
+    @Test
+    void everyMetricThatIsAskedForExists() throws IOException {
+        enforcer.runCycle();
+        var answer = new RawHttp(port).get("/q/metrics", "Authorization: Bearer " + GuardedNode.TOKEN);
+        var exported = new TreeMap<String, Set<String>>();
+        collect(answer.text(), exported);
+        collect(onceSomethingHasHappened(), exported);
+        ChartQueries.metrics().forEach((metric, labels) -> {
+            assertThat(exported).as("nothing is called so").containsKey(metric);
+            assertThat(exported.get(metric)).as("labels of %s", metric).containsAll(labels);
+        });
+    }
+
+    /** These are not there before: here a process is ended, a device detached, something left undone, a right missing. */
+    private static String onceSomethingHasHappened() {
+        var registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        var node = new FakeHost(host().devices(2)
+                        .with(env("a").attached(0, 1))
+                        .with(process(1).uses(0), process(2).in("a").uses(0)))
+                .lacks("KILL");
+        var setup = SetupBuilder.setup(node)
+                .rules(
+                        Map.of(
+                                RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                        new DeviceLimits(1, Map.of()))
+                .build();
+        var audit = SetupBuilder.setup(node)
+                .rules(Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.AUDIT), DeviceLimits.NONE)
+                .build();
+        for (var each : List.of(setup, audit)) {
+            new Enforcer(
+                            each,
+                            new Journal(10),
+                            Ticker.ofSystem(),
+                            List.of(new ActionMetrics(registry)::record, new HostMetrics(registry)::record))
+                    .runCycle();
+        }
+        return registry.scrape();
+    }
+
+    private static void collect(String text, Map<String, Set<String>> found) {
+        SAMPLE.matcher(text.replace("\r", "")).results().forEach(sample -> {
+            var labels = found.computeIfAbsent(sample.group(1), _ -> new TreeSet<>());
+            if (sample.group(2) != null) {
+                LABEL.matcher(sample.group(2)).results().forEach(label -> labels.add(label.group(1)));
+            }
+        });
+    }
+}

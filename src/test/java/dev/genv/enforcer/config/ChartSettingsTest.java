@@ -1,0 +1,184 @@
+package dev.genv.enforcer.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.jcraft.jsch.JSch;
+import com.jcraft.jsch.JSchException;
+import com.jcraft.jsch.KeyPair;
+import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.testsupport.RenderedChart;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the chart sets is what the service reads. */
+class ChartSettingsTest {
+    private static final String FOLDER = "/etc/genv-enforcer/";
+    private static final String NODE_NAME = "GENV_ENFORCER_NODE_NAME";
+    private static final Set<String> OF_THE_FRAMEWORK =
+            Set.of("QUARKUS_HTTP_HOST", "QUARKUS_HTTP_PORT", "QUARKUS_LOG_CONSOLE_JSON_ENABLED");
+
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @ValueSource(strings = {"full", "remote", "existing"})
+    void theServiceStartsWithTheExamples(String name) {
+        assertThatCode(() -> read(RenderedChart.ofExample(name))).doesNotThrowAnyException();
+    }
+
+    /** Whatever is not set is not said, so the service's own defaults hold. */
+    @Test
+    void theDefaultsAreThoseOfTheService() throws Exception {
+        var bare = new HashMap<>(Map.of(NODE_NAME, "node-1"));
+        assertThat(read(RenderedChart.of(""))).isEqualTo(Settings.read(new Variables(bare)));
+    }
+
+    @Test
+    void everythingArrivesAsItIsMeant() throws Exception {
+        var settings = read(RenderedChart.ofExample("full"));
+        assertThat(settings.interval()).isEqualTo(Duration.ofSeconds(15));
+        assertThat(settings.mode()).isEqualTo(ServiceMode.AUDIT);
+        assertThat(settings.signals()).isFalse();
+        assertThat(settings.rules())
+                .isEqualTo(Map.of(
+                        RuleName.NON_ENV_PROCESSES, RuleMode.AUDIT,
+                        RuleName.INACTIVE_ENV_PROCESSES, RuleMode.AUDIT,
+                        RuleName.ENV_DEVICES, RuleMode.ENFORCE,
+                        RuleName.MAX_DEVICES_PER_USER, RuleMode.AUDIT,
+                        RuleName.ENV_MEMORY, RuleMode.OFF,
+                        RuleName.ENV_OWNER, RuleMode.OFF));
+        assertThat(settings.limits().toString()).contains("2", "john=3", "1003=1000000");
+        assertThat(settings.restraint().killAfter()).isNull();
+        assertThat(settings.protectedExecutables()).hasSize(3);
+        assertThat(settings.exemptUsers()).containsExactly("alice", "1003");
+        assertThat(settings.stateDir()).isEqualTo(Path.of("/srv/genv"));
+        assertThat(settings.lockTimeout()).isEqualTo(Duration.ofMillis(500));
+        assertThat(settings.nodeName()).isEqualTo("node-1");
+        assertThat(settings.apiTokenFile()).isNotNull();
+        assertThat(settings.remote()).isNull();
+    }
+
+    @Test
+    void soDoMachinesOverSsh() throws Exception {
+        var remote = read(RenderedChart.ofExample("remote")).remote();
+        assertThat(remote).isNotNull();
+        assertThat(remote.hosts()).isEmpty();
+        assertThat(remote.hostFile()).isNotNull();
+        assertThat(Files.readAllLines(remote.hostFile())).containsExactly("gpu-1", "raz@gpu-2:2222", "[2001:db8::7]:22");
+        assertThat(remote.ssh().username()).isEqualTo("genv-enforcer");
+        assertThat(remote.ssh().passphraseFile()).isNotNull();
+        assertThat(remote.ssh().sshConfig()).isNotNull();
+        assertThat(remote.ssh().timeout()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(remote.protocol()).isEqualTo(RemoteSettings.Protocol.GENV);
+        assertThat(remote.stateDir()).isEqualTo("/srv/genv");
+        assertThat(remote.exitOnError()).isTrue();
+        assertThat(remote.quiet()).isTrue();
+        assertThat(read(RenderedChart.ofExample("existing")).remote().hosts()).hasSize(1);
+    }
+
+    /** And no other, for the service does not start with one that it does not know. */
+    @Test
+    void everySettingOfTheServiceCanBeSet() throws Exception {
+        var set = new TreeSet<String>();
+        for (var name : Set.of("full", "remote", "existing")) {
+            set.addAll(environment(RenderedChart.ofExample(name)).keySet());
+        }
+        var variables = new Variables(Map.of());
+        Settings.read(variables);
+        var known = new TreeSet<>(variables.known());
+        known.remove("GENV_TMPDIR"); // the state directory is always said
+        known.addAll(OF_THE_FRAMEWORK);
+        set.remove("TZ"); // one that the example adds
+        assertThat(set).isEqualTo(known);
+    }
+
+    /** Before anything is installed, and not by a pod that starts again and again. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "interval|999ms|GENV_ENFORCER_INTERVAL",
+                "interval|soon|GENV_ENFORCER_INTERVAL",
+                "mode|off|GENV_ENFORCER_MODE",
+                "envOwner|enforce|GENV_ENFORCER_ENV_OWNER",
+                "maxDevicesPerUser|1000000000|GENV_ENFORCER_MAX_DEVICES_PER_USER",
+                "gracePeriod|86401s|GENV_ENFORCER_GRACE_PERIOD",
+                "killAfter|999ms|GENV_ENFORCER_KILL_AFTER",
+                "lockTimeout|0|GENV_ENFORCER_LOCK_TIMEOUT",
+                "stateDir|genv|GENV_ENFORCER_STATE_DIR",
+                "gpuSource|nvml|GENV_ENFORCER_GPU_SOURCE",
+                "exemptUsers|[4294967295]|GENV_ENFORCER_EXEMPT_USERS",
+                "protectedExecutables|[x]|GENV_ENFORCER_PROTECTED_EXECUTABLES",
+            })
+    void whatTheServiceRefusesTheChartRefuses(String value, String bad, String variable) {
+        RenderedChart.refusalOf("settings: {%s: %s}".formatted(value, bad));
+        var environment = Map.of(variable, bad.replaceAll("[\\[\\]]", ""));
+        assertThatThrownBy(() -> Settings.read(new Variables(environment)))
+                .isInstanceOf(BadSettingsException.class)
+                .hasMessageStartingWith(variable + "=");
+    }
+
+    private Settings read(RenderedChart chart) throws BadSettingsException, IOException, JSchException {
+        return Settings.read(new Variables(environment(chart)));
+    }
+
+    /** As the container sees it, but that its files lie in a folder of the test. */
+    private Map<String, String> environment(RenderedChart chart) throws IOException, JSchException {
+        var environment = new HashMap<>(chart.environment());
+        for (var each : chart.container().path("env")) {
+            if (each.at("/valueFrom/fieldRef/fieldPath").asText().equals("spec.nodeName")) {
+                environment.put(each.path("name").asText(), "node-1");
+            }
+        }
+        for (var entry : environment.entrySet()) {
+            if (entry.getValue().startsWith(FOLDER)) {
+                var name = entry.getValue().substring(FOLDER.length());
+                var file = folder.resolve(name);
+                Files.writeString(file, content(chart, name));
+                entry.setValue(file.toString());
+            }
+        }
+        return environment;
+    }
+
+    /** What the chart says there, or else what somebody could have put there. */
+    private static String content(RenderedChart chart, String name) throws JSchException {
+        assertThat(chart.pod().at("/volumes").toString()).contains("\"path\":\"" + name + "\"");
+        for (var map : chart.all("ConfigMap")) {
+            if (map.path("data").has(name)) {
+                return map.path("data").path(name).asText();
+            }
+        }
+        return switch (name) {
+            case "hosts" -> "gpu-7\n";
+            case "known_hosts" -> "";
+            case "ssh_config" -> "Host *\n";
+            case "identity" -> newKey();
+            case "passphrase", "api-token" -> "secret\n";
+            default -> throw new AssertionError(name);
+        };
+    }
+
+    private static String newKey() throws JSchException {
+        var bytes = new ByteArrayOutputStream();
+        KeyPair.genKeyPair(new JSch(), KeyPair.ECDSA, 256).writePrivateKey(bytes);
+        return bytes.toString(StandardCharsets.US_ASCII);
+    }
+}
