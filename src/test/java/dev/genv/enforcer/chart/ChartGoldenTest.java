@@ -19,7 +19,6 @@ class ChartGoldenTest {
     @ParameterizedTest
     @ValueSource(strings = {"full", "remote", "existing"})
     void ofTheExamples(String name) throws IOException {
-        Kept.whole(
-                FOLDER.resolve(name + ".yaml"), RenderedChart.ofExample(name).text());
+        Kept.whole(FOLDER.resolve(name + ".yaml"), RenderedChart.ofExample(name).text());
     }
 }

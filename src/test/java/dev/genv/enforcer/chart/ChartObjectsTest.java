@@ -38,8 +38,8 @@ class ChartObjectsTest {
     private static final Map<String, Set<String>> OF_THE_OPERATOR = Map.of(
             "ServiceMonitor", Set.of("namespaceSelector", "selector", "endpoints"), "PrometheusRule", Set.of("groups"));
 
-    private static final Set<String> OF_AN_ENDPOINT = Set.of(
-            "port", "path", "interval", "scrapeTimeout", "authorization", "relabelings", "metricRelabelings");
+    private static final Set<String> OF_AN_ENDPOINT =
+            Set.of("port", "path", "interval", "scrapeTimeout", "authorization", "relabelings", "metricRelabelings");
     private static final Set<String> OF_A_RULE = Set.of("alert", "expr", "for", "labels", "annotations");
 
     private interface Model {
@@ -70,7 +70,9 @@ class ChartObjectsTest {
         var seen = new HashSet<String>();
         for (var each : chart.documents()) {
             var kind = each.path("kind").asText();
-            assertThat(seen.add(kind + "/" + each.at("/metadata/name").asText())).as("twice").isTrue();
+            assertThat(seen.add(kind + "/" + each.at("/metadata/name").asText()))
+                    .as("twice")
+                    .isTrue();
             assertThat(each.at("/metadata/namespace").asText()).isEqualTo(RenderedChart.NAMESPACE);
             assertThat(each.at("/metadata/labels/app.kubernetes.io~1instance").asText())
                     .isEqualTo(RenderedChart.NAME);
@@ -104,12 +106,15 @@ class ChartObjectsTest {
     @Test
     void everyAlertSaysHowBadItIsAndWhatToDo() {
         for (var example : List.of("full", "remote")) {
-            for (var rule : RenderedChart.ofExample(example).only("PrometheusRule").at("/spec/groups/0/rules")) {
+            for (var rule :
+                    RenderedChart.ofExample(example).only("PrometheusRule").at("/spec/groups/0/rules")) {
                 var name = rule.path("alert").asText();
                 assertThat(names(rule)).as(name).isSubsetOf(OF_A_RULE);
                 assertThat(rule.at("/labels/severity").asText()).as(name).isIn("warning", "critical");
                 assertThat(rule.at("/annotations/summary").asText()).as(name).isNotBlank();
-                assertThat(rule.at("/annotations/description").asText()).as(name).hasSizeGreaterThan(40);
+                assertThat(rule.at("/annotations/description").asText())
+                        .as(name)
+                        .hasSizeGreaterThan(40);
             }
         }
     }

@@ -28,7 +28,8 @@ class ChartPackageTest {
         copy = folder.resolve("genv-enforcer");
         try (var files = Files.walk(RenderedChart.CHART)) {
             for (var file : files.toList()) {
-                Files.copy(file, copy.resolve(RenderedChart.CHART.relativize(file).toString()));
+                Files.copy(
+                        file, copy.resolve(RenderedChart.CHART.relativize(file).toString()));
             }
         }
     }
@@ -45,7 +46,9 @@ class ChartPackageTest {
         var values = ChartValues.read().defaults().deepCopy();
         new ObjectMapper().readerForUpdating(values).readValue(RenderedChart.parse(RenderedChart.example(name)));
         // What Helm takes for "take it out".
-        ((ObjectNode) values.at("/dashboard/labels")).properties().removeIf(label -> label.getValue().isNull());
+        ((ObjectNode) values.at("/dashboard/labels"))
+                .properties()
+                .removeIf(label -> label.getValue().isNull());
         Files.writeString(copy.resolve("values.yaml"), values.toString());
         lint(copy);
     }
@@ -88,14 +91,16 @@ class ChartPackageTest {
                         chart.only("Service").at("/metadata/name").asText(),
                         "80",
                         "/q/health/live");
-        assertThat(pod.at("/spec/containers/0/image")).isEqualTo(chart.container().path("image"));
+        assertThat(pod.at("/spec/containers/0/image"))
+                .isEqualTo(chart.container().path("image"));
         assertThat(pod.at("/metadata/labels/app.kubernetes.io~1component").asText())
                 .as("the Service must not find the test")
                 .isEqualTo("test");
         assertThat(chart.only("NetworkPolicy")
                         .at("/spec/ingress/0/from/0/podSelector/matchLabels")
                         .properties())
-                .allMatch(label -> pod.at("/metadata/labels").path(label.getKey()).equals(label.getValue()));
+                .allMatch(
+                        label -> pod.at("/metadata/labels").path(label.getKey()).equals(label.getValue()));
         ChartObjectsTest.check(chart);
     }
 

@@ -68,11 +68,15 @@ class ChartPodTest {
     @Test
     void neitherOfThemKnowsTheCluster() {
         for (var chart : new RenderedChart[] {NODE, REMOTE}) {
-            assertThat(chart.pod().path("automountServiceAccountToken").asBoolean(true)).isFalse();
-            assertThat(chart.pod().path("enableServiceLinks").asBoolean(true)).isFalse();
-            assertThat(chart.only("ServiceAccount").path("automountServiceAccountToken").asBoolean(true))
+            assertThat(chart.pod().path("automountServiceAccountToken").asBoolean(true))
                     .isFalse();
-            assertThat(chart.documents()).noneMatch(each -> each.path("kind").asText().contains("Role"));
+            assertThat(chart.pod().path("enableServiceLinks").asBoolean(true)).isFalse();
+            assertThat(chart.only("ServiceAccount")
+                            .path("automountServiceAccountToken")
+                            .asBoolean(true))
+                    .isFalse();
+            assertThat(chart.documents())
+                    .noneMatch(each -> each.path("kind").asText().contains("Role"));
         }
     }
 

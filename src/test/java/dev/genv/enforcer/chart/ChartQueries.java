@@ -37,14 +37,18 @@ public final class ChartQueries {
 
     static Stream<String> alerts() {
         return List.of("prometheusRule: {enabled: true}", RenderedChart.example("remote")).stream()
-                .flatMap(values ->
-                        RenderedChart.of(values).only("PrometheusRule").at("/spec/groups/0/rules").valueStream())
+                .flatMap(values -> RenderedChart.of(values)
+                        .only("PrometheusRule")
+                        .at("/spec/groups/0/rules")
+                        .valueStream())
                 .map(rule -> rule.path("expr").asText());
     }
 
     static Stream<String> dashboard() {
         var board = board();
-        var panels = board.path("panels").valueStream().flatMap(panel -> panel.path("targets").valueStream());
+        var panels = board.path("panels")
+                .valueStream()
+                .flatMap(panel -> panel.path("targets").valueStream());
         return Stream.concat(
                 panels.map(target -> target.path("expr").asText()),
                 board.at("/templating/list")
@@ -57,8 +61,10 @@ public final class ChartQueries {
     /** The dashboard as it stands in its ConfigMap. */
     static JsonNode board() {
         return RenderedChart.of("dashboard: {enabled: true}").documents().stream()
-                .filter(each -> each.at("/metadata/labels/grafana_dashboard").asText().equals("1"))
-                .map(map -> RenderedChart.parse(map.at("/data/genv-enforcer.json").asText()))
+                .filter(each ->
+                        each.at("/metadata/labels/grafana_dashboard").asText().equals("1"))
+                .map(map ->
+                        RenderedChart.parse(map.at("/data/genv-enforcer.json").asText()))
                 .findFirst()
                 .orElseThrow();
     }

@@ -37,8 +37,9 @@ class ChartQueriesTest {
                 .isSubsetOf(Arrays.stream(Outcome.values()).map(Outcome::label).toList());
         assertThat(values("result"))
                 .isNotEmpty()
-                .isSubsetOf(
-                        Arrays.stream(CycleResult.values()).map(CycleResult::label).toList());
+                .isSubsetOf(Arrays.stream(CycleResult.values())
+                        .map(CycleResult::label)
+                        .toList());
     }
 
     /** Two installations on one Prometheus do not tell of each other. */
@@ -54,7 +55,9 @@ class ChartQueriesTest {
     /** Where cycles are rare, ten minutes may see none. */
     @Test
     void rareCyclesAreWaitedFor() {
-        assertThat(rules("{prometheusRule: {enabled: true}}")).contains("[600s]").doesNotContain("[5400s]");
+        assertThat(rules("{prometheusRule: {enabled: true}}"))
+                .contains("[600s]")
+                .doesNotContain("[5400s]");
         assertThat(rules("{prometheusRule: {enabled: true, staleAfter: 2h}, settings: {interval: 30m}}"))
                 .contains("[5400s]", "> 7200")
                 .doesNotContain("[600s]");

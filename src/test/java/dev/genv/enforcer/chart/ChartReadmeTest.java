@@ -43,7 +43,9 @@ class ChartReadmeTest {
                 .formatted(
                         name,
                         alert.at("/labels/severity").asText(),
-                        cell(alert.at("/annotations/summary").asText().replaceAll("\\{\\{ \\$labels\\.(\\w+) }}", "*$1*")),
+                        cell(alert.at("/annotations/summary")
+                                .asText()
+                                .replaceAll("\\{\\{ \\$labels\\.(\\w+) }}", "*$1*")),
                         modes.get(name))));
         Kept.part(README, "alerts", table.toString());
     }

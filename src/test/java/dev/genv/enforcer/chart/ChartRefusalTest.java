@@ -11,12 +11,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What makes no sense together is refused with a sentence that says what to do. */
 class ChartRefusalTest {
-    /** A fleet that the chart accepts, with room for one thing more under {@code remote}. */
-    private static final String REMOTE = """
-            mode: remote
-            remote: {hosts: [raz@gpu-1], identity: {existingSecret: login}, knownHosts: {existingSecret: known}, %s}
-            """;
-
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -158,6 +152,10 @@ class ChartRefusalTest {
                 "hosts: ['r@[fe80::1%eth0]:65535', 'dom\\user@gpu.example.com']",
             })
     void acceptsWhatMakesSenseOverSsh(String values) {
-        assertThatCode(() -> RenderedChart.of(REMOTE.formatted(values))).doesNotThrowAnyException();
+        var all = """
+                mode: remote
+                remote: {hosts: [raz@gpu-1], identity: {existingSecret: login}, knownHosts: {existingSecret: known}, %s}
+                """.formatted(values);
+        assertThatCode(() -> RenderedChart.of(all)).doesNotThrowAnyException();
     }
 }

@@ -36,8 +36,7 @@ class ChartValuesTest {
             var changes = false;
             for (var i = 0; i < trees.size() && !changes; i++) {
                 changes = !trees.get(i).at(value.pointer()).isMissingNode()
-                        && !rendering(without(trees.get(i), value.path()))
-                                .equals(Optional.of(rendered.get(i)));
+                        && !rendering(without(trees.get(i), value.path())).equals(Optional.of(rendered.get(i)));
             }
             if (!changes) {
                 idle.add(value.path());

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.chart;
 
 import java.util.ArrayDeque;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -15,8 +14,11 @@ record PromExpression(String text) {
             Pattern.compile("\\b(by|without|on|ignoring|group_left|group_right)\\s*\\([^)]*\\)");
     private static final Pattern RANGE = Pattern.compile("\\[[^]]*]");
     private static final Pattern OFFSET = Pattern.compile("\\boffset\\s+\\w+");
-    private static final Pattern SELECTOR = Pattern.compile("(?<![a-zA-Z0-9_:.])([a-zA-Z_:][a-zA-Z0-9_:]*)\\s*(\\{[^}]*}|\\(|)");
+    private static final Pattern SELECTOR =
+            Pattern.compile("(?<![a-zA-Z0-9_:.])([a-zA-Z_:][a-zA-Z0-9_:]*)\\s*(\\{[^}]*}|\\(|)");
     private static final Pattern LABEL = Pattern.compile("([a-zA-Z_][a-zA-Z0-9_]*)\\s*(?:=~|!~|!=|=)");
+    private static final String OPENS = "([{";
+    private static final String CLOSES = ")]}";
     private static final Set<String> WORDS = Set.of("and", "or", "unless", "bool");
 
     /** The names of the metrics, each with the labels by which it is chosen. */
@@ -41,11 +43,13 @@ record PromExpression(String text) {
     boolean isBalanced() {
         var open = new ArrayDeque<Character>();
         var bare = QUOTED.matcher(text).replaceAll("");
-        var pairs = new HashMap<>(Map.of(')', '(', ']', '[', '}', '{'));
-        for (var each : bare.toCharArray()) {
-            if (pairs.containsValue(each)) {
+        for (var i = 0; i < bare.length(); i++) {
+            var each = bare.charAt(i);
+            if (OPENS.indexOf(each) >= 0) {
                 open.push(each);
-            } else if (pairs.containsKey(each) && (open.isEmpty() || !open.pop().equals(pairs.get(each)))) {
+            }
+            var closed = CLOSES.indexOf(each);
+            if (closed >= 0 && (open.isEmpty() || open.pop() != OPENS.charAt(closed))) {
                 return false;
             }
         }

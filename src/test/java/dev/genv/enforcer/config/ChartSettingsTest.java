@@ -81,7 +81,8 @@ class ChartSettingsTest {
         assertThat(remote).isNotNull();
         assertThat(remote.hosts()).isEmpty();
         assertThat(remote.hostFile()).isNotNull();
-        assertThat(Files.readAllLines(remote.hostFile())).containsExactly("gpu-1", "raz@gpu-2:2222", "[2001:db8::7]:22");
+        assertThat(Files.readAllLines(remote.hostFile()))
+                .containsExactly("gpu-1", "raz@gpu-2:2222", "[2001:db8::7]:22");
         assertThat(remote.ssh().username()).isEqualTo("genv-enforcer");
         assertThat(remote.ssh().passphraseFile()).isNotNull();
         assertThat(remote.ssh().sshConfig()).isNotNull();
@@ -90,7 +91,15 @@ class ChartSettingsTest {
         assertThat(remote.stateDir()).isEqualTo("/srv/genv");
         assertThat(remote.exitOnError()).isTrue();
         assertThat(remote.quiet()).isTrue();
-        assertThat(read(RenderedChart.ofExample("existing")).remote().hosts()).hasSize(1);
+    }
+
+    /** Those of the file are not ours to write, so the others stand in a variable. */
+    @Test
+    void machinesBesidesThoseOfAFileAreNamedToo() throws Exception {
+        var remote = read(RenderedChart.ofExample("existing")).remote();
+        assertThat(remote).isNotNull();
+        assertThat(remote.hosts()).hasToString("[gpu-9]");
+        assertThat(remote.hostFile()).hasContent("gpu-7");
     }
 
     /** And no other, for the service does not start with one that it does not know. */
