@@ -18,13 +18,15 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
 {{- $window := include "genv-enforcer.window" . -}}
 {{- $rule := .Values.prometheusRule -}}
 {{- $node := eq .Values.mode "node" -}}
+{{- /* The ServiceMonitor brings the node, others may not. */ -}}
+{{- $where := "{{ or $labels.node $labels.instance }}" -}}
 - alert: GenvEnforcerDown
   expr: up{ {{- $is -}} } == 0
   for: {{ $rule.downFor }}
   labels:
     severity: critical
   annotations:
-    summary: genv-enforcer does not answer on {{ "{{ $labels.instance }}" }}
+    summary: genv-enforcer does not answer on {{ $where }}
     description: >-
       Prometheus cannot read its metrics, so perhaps nothing is enforced there. Look at the pod and at its log; where it
       runs, see whether the API token of the ServiceMonitor is the right one.
@@ -44,7 +46,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   labels:
     severity: critical
   annotations:
-    summary: genv-enforcer on {{ "{{ $labels.instance }}" }} has ended no cycle
+    summary: genv-enforcer on {{ $where }} has ended no cycle
     description: >-
       Nothing is enforced. The liveness probe should have restarted it: look at /q/health/live and at the log.
 - alert: GenvEnforcerCycleFailing
@@ -53,7 +55,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   labels:
     severity: critical
   annotations:
-    summary: cycles of genv-enforcer on {{ "{{ $labels.instance }}" }} break off
+    summary: cycles of genv-enforcer on {{ $where }} break off
     description: >-
       A cycle that breaks off enforces nothing. The log and /q/health/ready say why.
 - alert: GenvEnforcerActionFailing
@@ -62,7 +64,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   labels:
     severity: warning
   annotations:
-    summary: genv-enforcer on {{ "{{ $labels.instance }}" }} cannot do what the rules want
+    summary: genv-enforcer on {{ $where }} cannot do what the rules want
     description: >-
       A process could not be signalled or an environment not be detached. See the actions at /violations?status=active: their
       outcome is denied, failed or unkillable, and the detail says why.
@@ -73,7 +75,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   labels:
     severity: critical
   annotations:
-    summary: genv-enforcer on {{ "{{ $labels.instance }}" }} has not seen all of its node for a long time
+    summary: genv-enforcer on {{ $where }} has not seen all of its node for a long time
     description: >-
       Rules that need what it cannot see do not act. /hosts names the problems of the node, and the README what each of them means.
 {{- else }}
@@ -113,7 +115,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   labels:
     severity: critical
   annotations:
-    summary: genv-enforcer on {{ "{{ $labels.instance }}" }} lacks {{ "{{ $labels.right }}" }}
+    summary: genv-enforcer on {{ $where }} lacks {{ "{{ $labels.right }}" }}
     description: >-
       What needs this right is not enforced. /hosts says how to grant it; in a cluster see whether something has changed the security
       context, the host's PID namespace, the state directory or AppArmor of the pod{{ if not $node }}, on the machines see sudo{{ end }}.
@@ -174,7 +176,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   labels:
     severity: warning
   annotations:
-    summary: a process on {{ "{{ $labels.instance }}" }} survives SIGKILL
+    summary: a process on {{ $where }} survives SIGKILL
     description: >-
       The kernel holds on to it, mostly in the driver, and it keeps its devices. /violations?status=active names it (outcome unkillable); as
       a rule only a reset of the GPU or a restart of the machine helps.

@@ -45,7 +45,7 @@ class ChartReadmeTest {
                         alert.at("/labels/severity").asText(),
                         cell(alert.at("/annotations/summary")
                                 .asText()
-                                .replaceAll("\\{\\{ \\$labels\\.(\\w+) }}", "*$1*")),
+                                .replaceAll("\\{\\{ (?:or )?\\$labels\\.(\\w+)[^}]* }}", "*$1*")),
                         modes.get(name))));
         Kept.part(README, "alerts", table.toString());
     }
