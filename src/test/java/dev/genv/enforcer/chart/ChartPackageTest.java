@@ -62,8 +62,11 @@ class ChartPackageTest {
     @Test
     void isPackedWithoutWhatOnlyTestsNeed() throws Exception {
         new Helm(RenderedChart.CHART).packageIt().withDestination(folder).call();
-        var archive = folder.resolve("genv-enforcer-0.1.0.tgz");
-        var listing = new ProcessBuilder("tar", "-tzf", archive.toString()).start();
+        var chart = RenderedChart.parse(Files.readString(RenderedChart.CHART.resolve("Chart.yaml")));
+        var archive = "genv-enforcer-%s.tgz".formatted(chart.path("version").asText());
+        var listing = new ProcessBuilder("tar", "-tzf", archive)
+                .directory(folder.toFile())
+                .start();
         try (var lines = listing.inputReader()) {
             assertThat(lines.lines())
                     .contains(

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.testsupport.RenderedChart;
+import java.io.IOException;
+import java.nio.file.Files;
 import org.junit.jupiter.api.Test;
 
 /** The pods have the rights that they need and none else. */
@@ -107,9 +109,12 @@ class ChartPodTest {
     }
 
     @Test
-    void theDigestWins() {
+    void theDigestWins() throws IOException {
         var digest = "sha256:" + "0".repeat(64);
-        assertThat(image("{}")).isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:0.1.0");
+        var version = RenderedChart.parse(Files.readString(RenderedChart.CHART.resolve("Chart.yaml")))
+                .path("appVersion")
+                .asText();
+        assertThat(image("{}")).isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:" + version);
         assertThat(image("{tag: '1.2'}")).isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:1.2");
         assertThat(image("{digest: '%s'}".formatted(digest)))
                 .isEqualTo("ghcr.io/genv-enforcer/genv-enforcer@" + digest);

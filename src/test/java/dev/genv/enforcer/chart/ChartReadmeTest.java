@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** The chart's README says of its values and alerts what they are. */
@@ -64,9 +65,11 @@ class ChartReadmeTest {
     @Test
     void theChartIsOfTheVersionOfTheService() throws IOException {
         var chart = RenderedChart.parse(Files.readString(RenderedChart.CHART.resolve("Chart.yaml")));
+        var version = chart.path("appVersion").asText();
         assertThat(Files.readString(Path.of("pom.xml")))
-                .contains("<version>%s-SNAPSHOT</version>"
-                        .formatted(chart.path("appVersion").asText()));
+                .containsPattern("<artifactId>genv-enforcer</artifactId>\\s*<version>%s(-SNAPSHOT)?</version>"
+                        .formatted(Pattern.quote(version)));
+        assertThat(chart.path("version").asText()).isEqualTo(version);
     }
 
     private static String shown(JsonNode value) {
