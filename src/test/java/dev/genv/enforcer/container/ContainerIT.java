@@ -1,24 +1,15 @@
 package dev.genv.enforcer.container;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.Myself;
-import dev.genv.enforcer.testsupport.RealFlock;
-import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.time.Duration;
 import java.util.Map;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 

@@ -14,9 +14,9 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
-import org.jspecify.annotations.Nullable;
 
 /** A machine with three GPUs and a container engine. */
 abstract class OnTheEngine {
@@ -73,7 +73,8 @@ abstract class OnTheEngine {
                 var violations = service.json("/violations");
                 assertThat(violations.getList("rule"))
                         .containsExactlyInAnyOrder("non-env-processes", "max-devices-per-user");
-                assertThat(service.json("/hosts").getString("[0].host")).isEqualTo(name == null ? nameOf(service) : name);
+                assertThat(service.json("/hosts").getString("[0].host"))
+                        .isEqualTo(name == null ? nameOf(service) : name);
                 assertThat(service.status("/q/health/live")).isEqualTo(200);
                 assertThat(service.log()).contains("outcome=signalled", "outcome=detached");
 

@@ -1,0 +1,130 @@
+package dev.genv.enforcer.container;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.RealHosts;
+import dev.genv.enforcer.testsupport.RealSshd;
+import dev.genv.enforcer.testsupport.RenderedChart;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the chart makes, run by a real engine: that is enough, and none of it is too much. */
+@Tag("container")
+@Timeout(120)
+class ChartPodIT extends OnTheEngine {
+    private static final String SETTINGS = """
+            settings:
+              interval: 1s
+              nonEnvProcesses: enforce
+              detachedGrace: 0s
+            """;
+
+    private Flags node(String values) {
+        return PodFlags.of(RenderedChart.of(values), Map.of("state", stateDirectory))
+                .and("-p", "127.0.0.1::8080");
+    }
+
+    @Test
+    void theNodesPodEndsAndDetaches() throws IOException {
+        enforces(node(SETTINGS + "  maxDevicesPerUser: 1\n"), "node-of-the-cluster");
+    }
+
+    @Test
+    void itIsGrantedWhatTheReadmeGrants() throws IOException {
+        assertThat(PodFlags.rights(node(""))).isEqualTo(PodFlags.rights(Flags.ofTheReadme(stateDirectory)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"KILL", "SYS_PTRACE", "DAC_READ_SEARCH"})
+    void noCapabilityOfTheNodesPodIsTooMuch(String capability) throws IOException {
+        lacks(node(SETTINGS).without("--cap-add", capability), capability);
+    }
+
+    @Test
+    void neitherAreTheHostsPids() throws IOException {
+        lacks(node(SETTINGS).without("--pid=host"), "HOST_PID");
+    }
+
+    private void lacks(Flags flags, String right) throws IOException {
+        try (var stray = Child.ofUser(MALLORY)) {
+            state.device(0).device(1).device(2).write();
+            gpus.process(2, stray.pid(), "10");
+            try (var service = ServiceContainer.start(flags)) {
+                service.awaitReady(false);
+                service.awaitCycles(2);
+                assertThat(service.json("/hosts").getList("[0].missing_rights")).containsExactly(right);
+                assertThat(stray.isAlive()).isTrue();
+            }
+        }
+    }
+
+    /** The folder holds what the chart puts there for its pod, readable for its group alone. */
+    @Test
+    void thePodForOtherMachinesNeedsNoRightAtAll() throws IOException {
+        RealHosts.assumePossible();
+        try (var hosts = new RealHosts(directory.resolve("hosts"));
+                var stray = Child.ofUser(MALLORY)) {
+            var host = hosts.start("gpu-1");
+            host.gpus().gpus(1).process(0, stray.pid(), "10");
+            host.state().device(0).write();
+            var port = freePort();
+            var chart = RenderedChart.of(SETTINGS + """
+                      httpHost: 127.0.0.1
+                      httpPort: %d
+                    mode: remote
+                    remote:
+                      hosts: ["%s"]
+                      username: %s
+                      identity:
+                        existingSecret: key
+                      knownHosts:
+                        existingConfigMap: known
+                    """.formatted(port, host.target(), RealSshd.ADMIN));
+            var files = files(
+                    hosts, host, chart.pod().at("/securityContext/fsGroup").asInt());
+            // The make-believe machine is on this one's loopback.
+            var flags = PodFlags.of(chart, Map.of("files", files)).and("--network=host");
+            assertThat(PodFlags.rights(flags))
+                    .containsExactlyInAnyOrder(
+                            "--cap-drop ALL", "--security-opt no-new-privileges", "--read-only", "--network=host");
+            try (var service = ServiceContainer.start(flags).at(port)) {
+                assertThat(stray.awaitEnd()).isEqualTo(143);
+                service.awaitReady(true);
+                assertThat(service.json("/hosts").getList("status")).containsExactly("ok");
+                assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+            }
+        }
+    }
+
+    private Path files(RealHosts hosts, RealSshd host, int group) throws IOException {
+        var files = Files.createDirectory(directory.resolve("files"));
+        Files.copy(hosts.identity(), files.resolve("identity"));
+        Files.copy(hosts.knownHosts(), files.resolve("known_hosts"), StandardCopyOption.REPLACE_EXISTING);
+        Files.writeString(files.resolve("hosts"), host.target() + "\n");
+        for (var name : new String[] {"identity", "known_hosts", "hosts"}) {
+            Files.setAttribute(files.resolve(name), "unix:gid", group);
+            Files.setAttribute(files.resolve(name), "unix:mode", 0440);
+        }
+        Files.setAttribute(files, "unix:mode", 0755);
+        Files.setAttribute(directory, "unix:mode", 0755);
+        return files;
+    }
+
+    private static int freePort() throws IOException {
+        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+}

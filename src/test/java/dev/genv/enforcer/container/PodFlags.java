@@ -1,0 +1,155 @@
+package dev.genv.enforcer.container;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.testsupport.RenderedChart;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * The pod of the chart as arguments of {@code docker run}: what a kubelet grants, and nothing else. What it knows no argument
+ * for is an error, so that nothing is granted in silence.
+ */
+final class PodFlags {
+    /** What says where and when a pod runs, not what it may do. */
+    private static final Set<String> OF_THE_CLUSTER = Set.of(
+            "serviceAccountName",
+            "automountServiceAccountToken",
+            "enableServiceLinks",
+            "priorityClassName",
+            "tolerations",
+            "affinity",
+            "containers",
+            "volumes");
+
+    private static final Set<String> NOT_GRANTED =
+            Set.of("name", "image", "imagePullPolicy", "ports", "livenessProbe", "readinessProbe", "startupProbe");
+
+    private final List<String> flags = new ArrayList<>(List.of("-d"));
+    private final JsonNode volumes;
+    private final Map<String, Path> folders;
+
+    private PodFlags(JsonNode pod, Map<String, Path> folders) {
+        volumes = pod.path("volumes");
+        this.folders = folders;
+    }
+
+    /**
+     * Translates them.
+     *
+     * @param folders what stands in place of each volume, by its name
+     */
+    static Flags of(RenderedChart chart, Map<String, Path> folders) {
+        var pod = new PodFlags(chart.pod(), folders);
+        pod.pod(chart.pod());
+        pod.container(chart.container());
+        return new Flags(pod.flags);
+    }
+
+    private void pod(JsonNode pod) {
+        for (var field : pod.properties()) {
+            var value = field.getValue();
+            switch (field.getKey()) {
+                case "hostPID" -> add(value.asBoolean(), "--pid=host");
+                case "runtimeClassName" -> flags.add("--runtime=" + value.asText());
+                case "terminationGracePeriodSeconds" -> flags.add("--stop-timeout=" + value.asText());
+                case "securityContext" -> security(value);
+                default -> ignore(OF_THE_CLUSTER, field.getKey());
+            }
+        }
+    }
+
+    private void container(JsonNode container) {
+        for (var field : container.properties()) {
+            var value = field.getValue();
+            switch (field.getKey()) {
+                case "securityContext" -> security(value);
+                case "env" -> value.forEach(this::variable);
+                case "volumeMounts" -> value.forEach(this::mount);
+                case "resources" -> {
+                    var memory = value.at("/limits/memory").asText();
+                    add(!memory.isEmpty(), "--memory=" + memory.replace("Mi", "m"));
+                }
+                default -> ignore(NOT_GRANTED, field.getKey());
+            }
+        }
+    }
+
+    private void security(JsonNode context) {
+        for (var field : context.properties()) {
+            var value = field.getValue();
+            switch (field.getKey()) {
+                case "allowPrivilegeEscalation" -> add(!value.asBoolean(), "--security-opt", "no-new-privileges");
+                case "readOnlyRootFilesystem" -> add(value.asBoolean(), "--read-only");
+                case "runAsUser" -> {
+                    var group = context.path("runAsGroup");
+                    flags.addAll(List.of(
+                            "--user", group.isMissingNode() ? value.asText() : value.asText() + ":" + group.asText()));
+                }
+                case "fsGroup" -> flags.addAll(List.of("--group-add", value.asText()));
+                case "capabilities" -> {
+                    value.path("drop").forEach(each -> flags.addAll(List.of("--cap-drop", each.asText())));
+                    value.path("add").forEach(each -> flags.addAll(List.of("--cap-add", each.asText())));
+                }
+                case "appArmorProfile" ->
+                    flags.addAll(List.of(
+                            "--security-opt",
+                            "apparmor=" + value.path("type").asText().toLowerCase(Locale.ROOT)));
+                case "seccompProfile" -> {
+                    if (!value.path("type").asText().equals("RuntimeDefault")) { // which is what Docker does by itself
+                        throw new IllegalArgumentException("seccompProfile " + value);
+                    }
+                }
+                default -> ignore(Set.of("runAsNonRoot", "runAsGroup"), field.getKey());
+            }
+        }
+    }
+
+    private void variable(JsonNode variable) {
+        var value = variable.at("/valueFrom/fieldRef/fieldPath").asText().equals("spec.nodeName")
+                ? "node-of-the-cluster"
+                : variable.path("value").asText();
+        flags.addAll(List.of("-e", variable.path("name").asText() + "=" + value));
+    }
+
+    private void mount(JsonNode mount) {
+        var name = mount.path("name").asText();
+        var folder = folders.get(name);
+        if (folder == null || volumes.findValuesAsText("name").stream().noneMatch(name::equals)) {
+            throw new IllegalArgumentException("volume " + name);
+        }
+        var place = folder + ":" + mount.path("mountPath").asText();
+        flags.addAll(List.of("-v", mount.path("readOnly").asBoolean() ? place + ":ro" : place));
+    }
+
+    private void add(boolean granted, String... words) {
+        if (granted) {
+            flags.addAll(List.of(words));
+        }
+    }
+
+    private static void ignore(Set<String> known, String field) {
+        if (!known.contains(field)) {
+            throw new IllegalArgumentException("nobody knows what %s of the pod is for docker run".formatted(field));
+        }
+    }
+
+    /** What these arguments grant or forbid, in whatever order. */
+    static Set<String> rights(Flags flags) {
+        var rights = new TreeSet<String>();
+        var arguments = flags.arguments();
+        for (var i = 0; i < arguments.size(); i++) {
+            switch (arguments.get(i)) {
+                case "--cap-add", "--cap-drop", "--security-opt" ->
+                    rights.add(arguments.get(i) + " " + arguments.get(i + 1));
+                case "--pid=host", "--read-only", "--privileged", "--network=host" -> rights.add(arguments.get(i));
+                default -> {}
+            }
+        }
+        return rights;
+    }
+}
