@@ -81,7 +81,6 @@ class ChartPodIT extends OnTheEngine {
             host.state().device(0).write();
             var port = freePort();
             var chart = RenderedChart.of(SETTINGS + """
-                      httpHost: 127.0.0.1
                       httpPort: %d
                     mode: remote
                     remote:
@@ -95,7 +94,8 @@ class ChartPodIT extends OnTheEngine {
             var files = files(
                     hosts, host, chart.pod().at("/securityContext/fsGroup").asInt());
             // The make-believe machine is on this one's loopback.
-            var flags = PodFlags.of(chart, Map.of("files", files)).and("--network=host");
+            var flags = PodFlags.of(chart, Map.of("files", files))
+                    .and("--network=host", "-e", "QUARKUS_HTTP_HOST=127.0.0.1");
             assertThat(PodFlags.rights(flags))
                     .containsExactlyInAnyOrder(
                             "--cap-drop ALL", "--security-opt no-new-privileges", "--read-only", "--network=host");
