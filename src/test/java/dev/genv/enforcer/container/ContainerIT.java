@@ -165,6 +165,15 @@ class ContainerIT extends OnTheEngine {
     }
 
     @Test
+    void optionsOfTheJvmHaveTheLastWord() throws IOException {
+        var cycle = ServiceContainer.once(flags().set("INTERVAL", 0)
+                .set("MODE", "audit")
+                .and("-e", "JAVA_OPTS=-Xmx300m -XX:+PrintCommandLineFlags"));
+        assertThat(cycle.exitCode()).as(cycle.text()).isZero();
+        assertThat(cycle.text()).contains("-XX:MaxHeapSize=%d".formatted(300 << 20));
+    }
+
+    @Test
     void aBadSettingEndsTheStartWithOneLine() throws IOException {
         assertThat(ServiceContainer.once(flags().set("MODE", "enforc")))
                 .satisfies(end -> assertThat(end.exitCode()).isEqualTo(2))
