@@ -42,6 +42,24 @@ final class HostPath {
         }
     }
 
+    /**
+     * Where the directory that is mounted here lies in its file system, if it is called otherwise there: whoever made the
+     * mount may have followed a link, which anybody can put into a folder like {@code /var/tmp}. Nothing where it has the
+     * same path, or is no mount of its own. A file system may be mounted somewhere below the root, or have its root in a
+     * folder of its own (a subvolume), so either path may go on in front of the other.
+     */
+    Optional<Path> calledOtherwise() throws IOException {
+        var own = path.toRealPath();
+        return Mount.of(proc.machine().mounts("self"), own)
+                .filter(mount -> mount.point().equals(own))
+                .map(Mount::root)
+                .filter(there -> !isEndOf(own, there) && !isEndOf(there, own));
+    }
+
+    private static boolean isEndOf(Path path, Path end) {
+        return end.getNameCount() == 0 || path.endsWith(end.subpath(0, end.getNameCount()));
+    }
+
     private Optional<Problem> problem(String what) {
         return Optional.of(new Problem("state_directory_moved", "%s %s: recreate the container".formatted(path, what)));
     }

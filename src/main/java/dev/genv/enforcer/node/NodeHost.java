@@ -93,6 +93,12 @@ public final class NodeHost implements Host {
             if (directory == null || !directory.isClosedToOthers() || !isEmpty(stateDirectory)) {
                 return Optional.empty();
             }
+            var elsewhere = new HostPath(stateDirectory, proc).calledOtherwise();
+            if (elsewhere.isPresent()) {
+                return Optional.of(
+                        "%s is root's alone, and a mount of %s, which need not be genv's: mount the directory at its own path, or make it 0777"
+                                .formatted(stateDirectory, elsewhere.get()));
+            }
             directory.openToEverybody();
             return Optional.of("%s was empty and root's alone; it is open to everybody now (0777), as genv needs it"
                     .formatted(stateDirectory));

@@ -12,8 +12,8 @@ import java.nio.file.Path;
  */
 public final class NodeName {
     private static final Path FILE = Path.of("/etc/hostname");
-    /** In bytes; sethostname(2) takes 64. */
-    private static final int LONGEST = 256;
+    /** In bytes; a name has 64 at most. */
+    private static final int LONGEST = 4096;
 
     private NodeName() {}
 
@@ -42,7 +42,14 @@ public final class NodeName {
 
     private static String ofMachine(FileTree files) throws IOException {
         try (var stream = Files.newInputStream(files.follow(FILE, FileTree.Inspection.NONE))) {
-            return new String(stream.readNBytes(LONGEST), StandardCharsets.US_ASCII).strip();
+            // As hostname(5) has it: a name, perhaps with comments in front of it.
+            return new String(stream.readNBytes(LONGEST), StandardCharsets.US_ASCII)
+                    .lines()
+                    .map(String::strip)
+                    .filter(line -> !line.isEmpty() && !line.startsWith("#"))
+                    .findFirst()
+                    .filter(name -> !name.startsWith("localhost")) // so every machine may be called
+                    .orElse("");
         }
     }
 }

@@ -54,7 +54,7 @@ class ChartPodIT extends OnTheEngine {
 
     @Test
     void neitherAreTheHostsPids() throws IOException {
-        lacks(node(SETTINGS).without("--pid=host"), "HOST_PID");
+        watchesOnly(node(SETTINGS).without("--pid=host"));
     }
 
     private void lacks(Flags flags, String right) throws IOException {
@@ -98,7 +98,12 @@ class ChartPodIT extends OnTheEngine {
                     .and("--network=host", "-e", "QUARKUS_HTTP_HOST=127.0.0.1");
             assertThat(PodFlags.rights(flags))
                     .containsExactlyInAnyOrder(
-                            "--cap-drop ALL", "--security-opt no-new-privileges", "--read-only", "--network=host");
+                            "--cap-drop ALL",
+                            "--security-opt no-new-privileges",
+                            "--read-only",
+                            "--user 65532:65532",
+                            "--mount type=bind,source=%s,target=/etc/genv-enforcer,readonly".formatted(files),
+                            "--network=host");
             try (var service = ServiceContainer.start(flags).at(port)) {
                 assertThat(stray.awaitEnd()).isEqualTo(143);
                 service.awaitReady(true);

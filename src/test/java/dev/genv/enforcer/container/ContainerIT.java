@@ -1,10 +1,14 @@
 package dev.genv.enforcer.container;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
@@ -72,20 +76,28 @@ class ContainerIT extends OnTheEngine {
 
     @Test
     void withoutTheHostsPidsItOnlyWatches() throws IOException {
-        try (var stray = Child.ofUser(MALLORY)) {
-            state.device(0).device(1).device(2).write();
-            gpus.process(2, stray.pid(), "10");
-            try (var service = ServiceContainer.start(flags().without("--pid=host"))) {
-                service.awaitReady(false);
-                service.awaitCycles(2);
-                assertThat(service.json("/hosts").getList("[0].missing_rights")).containsExactly("HOST_PID");
-                assertThat(service.json("/q/health/ready").getString("checks[0].data.reason"))
-                        .isNotEmpty();
-                assertThat(service.log()).contains("run with --pid=host");
-                assertThat(service.json("/violations").getList("$")).isEmpty();
-                assertThat(service.status("/q/health/live")).isEqualTo(200);
-                assertThat(stray.isAlive()).isTrue();
-            }
+        watchesOnly(flags().without("--pid=host"));
+    }
+
+    /** So the test before does show something. */
+    @Test
+    void whoeverInsistsGetsTheWrongOnesEnded() throws IOException {
+        try (var service = ServiceContainer.start(flags().without("--pid=host").set("REQUIRE_HOST_PID", false))) {
+            service.awaitReady(true);
+            gpus.process(FakeNvidiaSmi.uuid(2), service.startWithin(MALLORY), "10");
+            await().atMost(SOON).until(() -> service.startedWithin().isEmpty());
+        }
+    }
+
+    /** Docker's profile is there on Ubuntu and not on Debian. */
+    @Test
+    void withDockersAppArmorProfileItSaysWhichFlagIsMissing() throws IOException {
+        var enabled = Path.of("/sys/module/apparmor/parameters/enabled");
+        assumeTrue(Files.exists(enabled) && Files.readString(enabled).startsWith("Y"), "there is no AppArmor");
+        try (var service = ServiceContainer.start(flags().without("--security-opt", "apparmor=unconfined"))) {
+            service.awaitReady(false);
+            assertThat(service.json("/hosts").getList("[0].missing_rights")).containsExactly("APPARMOR");
+            assertThat(service.log()).contains("--security-opt apparmor=unconfined");
         }
     }
 
@@ -105,8 +117,8 @@ class ContainerIT extends OnTheEngine {
     @Test
     void whereTheStateCannotBeWrittenItSaysSo() throws IOException {
         state.device(0).write();
-        var mount = stateDirectory + ":/var/tmp/genv";
-        try (var service = ServiceContainer.start(flags().replace(mount, mount + ":ro"))) {
+        var mount = "type=bind,source=%s,target=/var/tmp/genv".formatted(stateDirectory);
+        try (var service = ServiceContainer.start(flags().replace(mount, mount + ",readonly"))) {
             service.awaitReady(false);
             assertThat(service.json("/hosts").getList("[0].missing_rights")).contains("STATE_WRITE");
             assertThat(service.log()).contains("mount it writable, with mode 0777");
@@ -117,11 +129,40 @@ class ContainerIT extends OnTheEngine {
     @Test
     void aStateDirectoryThatTheEngineMadeIsOpenedToEverybody() throws IOException {
         Files.delete(stateDirectory);
-        try (var service = ServiceContainer.start(flags())) {
+        var atItsOwnPath = flags().replace(
+                        "type=bind,source=%s,target=/var/tmp/genv".formatted(stateDirectory), "type=tmpfs,target=/none")
+                .and("-v", stateDirectory + ":" + stateDirectory)
+                .set("STATE_DIR", stateDirectory);
+        try (var service = ServiceContainer.start(atItsOwnPath)) {
             service.awaitReady(true);
-            assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(stateDirectory)))
-                    .isEqualTo("rwxrwxrwx");
+            assertThat(permissions(stateDirectory)).isEqualTo("rwxrwxrwx");
         }
+    }
+
+    /** Everybody can put a link where the state directory would be, and the engine follows it. */
+    @Test
+    void aDirectoryOfRootsBehindALinkIsNotOpenedToEverybody() throws IOException {
+        var roots = Files.createDirectory(directory.resolve("precious"));
+        Files.setPosixFilePermissions(roots, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Files.delete(stateDirectory);
+        Files.createSymbolicLink(stateDirectory, roots);
+        try (var service = ServiceContainer.start(flags())) {
+            service.awaitCycles(1);
+            assertThat(permissions(roots)).isEqualTo("rwxr-xr-x");
+            assertThat(service.log()).contains("which need not be genv's");
+        }
+    }
+
+    /** Whoever only looks shall not make a folder in which genv fails for everybody. */
+    @Test
+    void theReadmesFlagsMakeNoStateDirectory() throws IOException {
+        Files.delete(stateDirectory);
+        assertThat(ServiceContainer.once(flags().set("INTERVAL", 0)).text()).contains("does not exist");
+        assertThat(stateDirectory).doesNotExist();
+    }
+
+    private static String permissions(Path folder) throws IOException {
+        return PosixFilePermissions.toString(Files.getPosixFilePermissions(folder));
     }
 
     @Test

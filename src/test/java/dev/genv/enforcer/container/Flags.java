@@ -11,7 +11,8 @@ import java.util.regex.Pattern;
 /** The arguments of {@code docker run}, up to the image. */
 final class Flags {
     private static final Path STATE = Path.of("/var/tmp/genv");
-    private static final Pattern COMMAND = Pattern.compile("(?m)^docker (run (?:.*\\\\\n)*.*)$");
+    private static final Pattern COMMAND =
+            Pattern.compile("(?m)^(?:ExecStart=/usr/bin/)?docker run ((?:.*\\\\\n)*.*)$");
 
     private final List<String> arguments;
 
@@ -21,21 +22,25 @@ final class Flags {
 
     /** Exactly those of the README, but for what would be this machine's own: the folder, the port and the name. */
     static Flags ofTheReadme(Path stateDirectory) throws IOException {
-        var readme = Files.readString(Path.of("README.md"));
-        var command = COMMAND.matcher(readme);
-        if (!command.find()) {
-            throw new IOException("README.md has no docker run");
-        }
-        var words = new ArrayList<>(
-                List.of(command.group(1).replace("\\\n", " ").strip().split(" +")));
-        if (!words.removeFirst().equals("run") || !words.removeLast().contains("/genv-enforcer:")) {
-            throw new IOException("README.md has another docker run than this test knows: " + command.group(1));
-        }
-        return new Flags(words)
+        return in("README.md")
                 .without("--name", "genv-enforcer")
-                .replace(STATE + ":" + STATE, stateDirectory + ":" + STATE)
+                .replace(mount(STATE), mount(stateDirectory))
                 .replace("127.0.0.1:8080:8080", "127.0.0.1::8080")
                 .without("-e", "GENV_ENFORCER_MODE=audit");
+    }
+
+    /** Those of the first {@code docker run} in a file. */
+    static Flags in(String file) throws IOException {
+        var command = COMMAND.matcher(Files.readString(Path.of(file)));
+        if (!command.find()) {
+            throw new IOException(file + " has no docker run");
+        }
+        var words = List.of(command.group(1).replace("\\\n", " ").strip().split(" +"));
+        return new Flags(words.subList(0, words.size() - 1)); // the last one is the image
+    }
+
+    private static String mount(Path source) {
+        return "type=bind,source=%s,target=%s".formatted(source, STATE);
     }
 
     /** With others in front. */

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 abstract class OnTheEngine {
     static final long BOB = 2001;
     static final long MALLORY = 2002;
-    private static final Duration SOON = Duration.ofSeconds(30);
+    static final Duration SOON = Duration.ofSeconds(30);
 
     @TempDir
     Path directory;
@@ -81,6 +81,23 @@ abstract class OnTheEngine {
                 assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
                 assertThat(service.inspect("{{.State.ExitCode}}")).isEqualTo("143");
             }
+        }
+    }
+
+    /** Shows that one without the host's pids ends nobody by the pids that the driver tells, which are those of others there. */
+    final void watchesOnly(Flags flags) throws IOException {
+        state.device(0).device(1).device(2).write();
+        try (var service = ServiceContainer.start(flags)) {
+            service.awaitReady(false);
+            gpus.process(FakeNvidiaSmi.uuid(2), service.startWithin(MALLORY), "10");
+            service.awaitCycles(2);
+            assertThat(service.json("/hosts").getList("[0].missing_rights")).containsExactly("HOST_PID");
+            assertThat(service.json("/q/health/ready").getString("checks[0].data.reason"))
+                    .isNotEmpty();
+            assertThat(service.log()).contains("run with --pid=host");
+            assertThat(service.json("/violations").getList("$")).isEmpty();
+            assertThat(service.status("/q/health/live")).isEqualTo(200);
+            assertThat(service.startedWithin()).isNotEmpty();
         }
     }
 

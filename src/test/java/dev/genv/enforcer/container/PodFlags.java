@@ -9,6 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.StreamSupport;
 
 /**
  * The pod of the chart as arguments of {@code docker run}: what a kubelet grants, and nothing else. What it knows no argument
@@ -71,6 +72,7 @@ final class PodFlags {
                 case "env" -> value.forEach(this::variable);
                 case "volumeMounts" -> value.forEach(this::mount);
                 case "resources" -> {
+                    only(value.path("limits"), "memory");
                     var memory = value.at("/limits/memory").asText();
                     add(!memory.isEmpty(), "--memory=" + memory.replace("Mi", "m"));
                 }
@@ -110,20 +112,37 @@ final class PodFlags {
     }
 
     private void variable(JsonNode variable) {
-        var value = variable.at("/valueFrom/fieldRef/fieldPath").asText().equals("spec.nodeName")
-                ? "node-of-the-cluster"
-                : variable.path("value").asText();
+        only(variable, "name", "value", "valueFrom");
+        var source = variable.path("valueFrom");
+        if (!source.isMissingNode()
+                && !source.at("/fieldRef/fieldPath").asText().equals("spec.nodeName")) {
+            throw new IllegalArgumentException("nobody knows what comes from " + source);
+        }
+        var value = source.isMissingNode() ? variable.path("value").asText() : "node-of-the-cluster";
         flags.addAll(List.of("-e", variable.path("name").asText() + "=" + value));
     }
 
     private void mount(JsonNode mount) {
+        only(mount, "name", "mountPath", "readOnly");
         var name = mount.path("name").asText();
         var folder = folders.get(name);
-        if (folder == null || volumes.findValuesAsText("name").stream().noneMatch(name::equals)) {
+        var volume = StreamSupport.stream(volumes.spliterator(), false)
+                .filter(each -> each.path("name").asText().equals(name))
+                .findFirst();
+        if (folder == null || volume.isEmpty()) {
             throw new IllegalArgumentException("volume " + name);
         }
-        var place = folder + ":" + mount.path("mountPath").asText();
-        flags.addAll(List.of("-v", mount.path("readOnly").asBoolean() ? place + ":ro" : place));
+        var target = mount.path("mountPath").asText();
+        var onHost = volume.get().at("/hostPath/path");
+        if (!onHost.isMissingNode() && !onHost.asText().equals(target)) {
+            throw new IllegalArgumentException("of the node %s is mounted, at %s".formatted(onHost, target));
+        }
+        var place = "type=bind,source=%s,target=%s".formatted(folder, target);
+        flags.addAll(List.of("--mount", mount.path("readOnly").asBoolean() ? place + ",readonly" : place));
+    }
+
+    private static void only(JsonNode node, String... fields) {
+        node.fieldNames().forEachRemaining(field -> ignore(Set.of(fields), field));
     }
 
     private void add(boolean granted, String... words) {
@@ -144,12 +163,13 @@ final class PodFlags {
         var arguments = flags.arguments();
         for (var i = 0; i < arguments.size(); i++) {
             switch (arguments.get(i)) {
-                case "--cap-add", "--cap-drop", "--security-opt" ->
+                case "--cap-add", "--cap-drop", "--security-opt", "--mount", "-v", "--device", "--user" ->
                     rights.add(arguments.get(i) + " " + arguments.get(i + 1));
                 case "--pid=host", "--read-only", "--privileged", "--network=host" -> rights.add(arguments.get(i));
                 default -> {}
             }
         }
+        rights.remove("--user 0"); // which is whom a container runs as anyway
         return rights;
     }
 }

@@ -33,7 +33,11 @@ final class ServiceContainer implements AutoCloseable {
         command.addAll(flags.arguments());
         command.add(Docker.IMAGE);
         command.addAll(List.of(arguments));
-        return new ServiceContainer(Docker.run(command));
+        return new ServiceContainer(Docker.run(command)
+                .lines()
+                .filter(line -> line.matches("[0-9a-f]{64}")) // among its warnings
+                .findFirst()
+                .orElseThrow());
     }
 
     /** Runs a single cycle, or whatever else ends by itself, to its end. */
@@ -62,6 +66,23 @@ final class ServiceContainer implements AutoCloseable {
         var arguments = new ArrayList<>(List.of("exec", id));
         arguments.addAll(List.of(command));
         return Docker.tryToRun(arguments);
+    }
+
+    /** Starts a {@code sleep} of another user beside the service, and tells its pid as the container has it. */
+    String startWithin(long uid) throws IOException {
+        Docker.run("exec", "--detach", "--user", Long.toString(uid), id, "sleep", "3600");
+        await().atMost(SOON).until(() -> !startedWithin().isEmpty());
+        return startedWithin();
+    }
+
+    /** That pid, while the process runs. */
+    String startedWithin() throws IOException {
+        return execute(
+                        "sh",
+                        "-c",
+                        "for comm in /proc/[0-9]*/comm; do read -r name <$comm; [ $name != sleep ] || echo $comm; done")
+                .text()
+                .replaceAll("[^0-9]", "");
     }
 
     int status(String path) throws IOException {

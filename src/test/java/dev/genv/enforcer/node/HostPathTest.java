@@ -12,6 +12,8 @@ import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A container in which {@code folder/genv} is a mount of the host's {@code /data/srv/genv}. */
 class HostPathTest {
@@ -41,6 +43,35 @@ class HostPathTest {
                 "23 22 98:0 /etc /mnt rw - ext4 /dev/sda rw",
                 "24 22 98:0 / /data rw - ext4 /dev/sda rw");
         leadHostTo(folder);
+    }
+
+    /** The directory itself ends the path that stands for DIRECTORY. */
+    @ParameterizedTest
+    @ValueSource(strings = {"DIRECTORY", "/genv", "/", "/subvolumeDIRECTORY"})
+    void whatHasTheSamePathIsCalledTheSame(String root) throws IOException {
+        mountOf(root.replace("DIRECTORY", directory.toString()));
+        assertThat(host.calledOtherwise()).isEmpty();
+    }
+
+    /** As where somebody put a link into the way of the mount. */
+    @ParameterizedTest
+    @ValueSource(strings = {"/usr/local/sbin", "/srv/genv", "/xgenv", "/genv//deleted"})
+    void whatHasAnotherPathIsCalledOtherwise(String root) throws IOException {
+        mountOf(root);
+        assertThat(host.calledOtherwise()).hasValue(Path.of(root));
+    }
+
+    @Test
+    void whatIsNoMountOfItsOwnIsCalledTheSame() throws IOException {
+        fake.mounts("self", "36 22 98:0 /data %s rw - ext4 /dev/sda rw".formatted(folder));
+        assertThat(host.calledOtherwise()).isEmpty();
+    }
+
+    private void mountOf(String root) throws IOException {
+        fake.mounts(
+                "self",
+                "22 1 0:30 / / rw - overlay overlay rw",
+                "36 22 98:0 %s %s rw - ext4 /dev/sda rw".formatted(root, directory));
     }
 
     @Test

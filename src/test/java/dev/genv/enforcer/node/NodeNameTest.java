@@ -43,6 +43,20 @@ class NodeNameTest {
     }
 
     @Test
+    void commentsAreNoName() throws IOException {
+        namespaces(2, 1);
+        Files.writeString(proc.resolve("1/root/etc/hostname"), "# ours\n\n gpu-3 \nmore\n");
+        assertThat(NodeName.of(proc)).isEqualTo("gpu-3");
+    }
+
+    @Test
+    void whatEveryMachineMayBeCalledIsNone() throws IOException {
+        namespaces(2, 1);
+        Files.writeString(proc.resolve("1/root/etc/hostname"), "localhost.localdomain\n");
+        assertThat(NodeName.of(proc)).isEqualTo("ours");
+    }
+
+    @Test
     void whereTheMachinesCannotBeReadItIsOurs() throws IOException {
         assertThat(NodeName.of(proc)).isEqualTo("ours");
         namespaces(2, 1);

@@ -53,7 +53,17 @@ public final class FakeNvidiaSmi {
      * @param memory in MiB, or any text that stands in this field
      */
     public FakeNvidiaSmi process(int gpu, long pid, String memory) throws IOException {
-        return process(uuid(gpu), Long.toString(pid), memory);
+        return process(uuid(gpu), Long.toString(pid), memory + startTime(pid));
+    }
+
+    /** So that the next process with this pid is not listed in its place; nothing of one that is not there. */
+    private static String startTime(long pid) throws IOException {
+        var file = Path.of("/proc", Long.toString(pid), "stat");
+        if (!Files.exists(file)) {
+            return "";
+        }
+        var stat = Files.readString(file);
+        return ", " + stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1)[22 - 3];
     }
 
     public FakeNvidiaSmi process(String uuid, String pid, String memory) throws IOException {

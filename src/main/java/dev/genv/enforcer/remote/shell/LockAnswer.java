@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
 final class LockAnswer {
     private static final String NAME = "genv.lock";
     private static final int MOST_NAMED = 3;
+    /** In hundredths of a second: a day, which is the longest time that can be set for anything. */
+    private static final int LONGEST_WAIT = 24 * 60 * 60 * 100;
 
     private LockAnswer() {}
 
@@ -29,10 +31,13 @@ final class LockAnswer {
         };
     }
 
-    /** How long it was waited for, to a hundredth of a second; null where nobody wanted it. */
+    /** How long it was waited for, to a hundredth of a second; null where nobody wanted it, or where nobody can believe it. */
     static @Nullable Duration waited(Frames frames) throws UnreachableException {
         var waited = frames.find("waited");
-        return waited.isEmpty() ? null : Duration.ofMillis(waited.get().number(0) * 10);
+        if (waited.isEmpty() || waited.get().number(0) > LONGEST_WAIT) {
+            return null;
+        }
+        return Duration.ofMillis(waited.get().number(0) * 10);
     }
 
     private static String holders(Frames frames, String nonce) throws UnreachableException {
