@@ -147,7 +147,7 @@ class ContainerIT extends OnTheEngine {
         Files.delete(stateDirectory);
         Files.createSymbolicLink(stateDirectory, roots);
         try (var service = ServiceContainer.start(flags())) {
-            service.awaitCycles(1);
+            service.awaitReady(true);
             assertThat(permissions(roots)).isEqualTo("rwxr-xr-x");
             assertThat(service.log()).contains("which need not be genv's");
         }
