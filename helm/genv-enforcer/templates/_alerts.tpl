@@ -3,10 +3,33 @@
 {{- .Values.prometheusRule.selector | default (printf "namespace=%q,job=%q" .Release.Namespace (include "genv-enforcer.fullname" .)) -}}
 {{- end -}}
 
-{{- /* Long enough to see cycles in it, however rare they are. */ -}}
+{{- /* So many seconds, or more where cycles or scrapes are so rare that fewer would not show several of them. */ -}}
 {{- define "genv-enforcer.window" -}}
-{{- $interval := include "genv-enforcer.millis" .Values.settings.interval | default "10000" | int64 -}}
-{{- max 600 (div (mul $interval 3) 1000) -}}s
+{{- $interval := include "genv-enforcer.millis" .root.Values.settings.interval | default "10000" | int64 -}}
+{{- $monitor := .root.Values.serviceMonitor -}}
+{{- $scrape := ternary (include "genv-enforcer.millis" $monitor.interval | int64) 0 $monitor.enabled -}}
+{{- max .least (div (mul $interval 3) 1000) (div (mul $scrape 4) 1000) -}}s
+{{- end -}}
+
+{{- /*
+How long cycles must fail. The first cycle of a pod is in its series from the beginning and so has increased nothing: only
+after two intervals something must have, and one cycle that fails is not all that can be seen.
+*/ -}}
+{{- define "genv-enforcer.failingFor" -}}
+{{- $two := include "genv-enforcer.millis" .Values.settings.interval | default "10000" | int64 | mul 2 -}}
+{{- $for := .Values.prometheusRule.failingFor -}}
+{{- ternary $for (printf "%ds" (div $two 1000)) (ge (include "genv-enforcer.millis" $for | int64) $two) -}}
+{{- end -}}
+
+{{- /*
+More than half of the cycles went like this: a single one that did is not worth waking somebody up. Failed actions are counted
+among cycles that saw everything, for the others do not tell of them.
+*/ -}}
+{{- define "genv-enforcer.most" -}}
+{{- $window := include "genv-enforcer.window" (dict "root" .root "least" 300) -}}
+{{- $these := printf `increase(genv_enforcer_cycles_total{%s,result="%s"}[%s])` .is .result $window -}}
+{{- $all := printf `increase(genv_enforcer_cycles_total{%s,result=~"%s"}[%s])` .is .among $window -}}
+{{- printf `%s > ignoring (result) 0.5 * sum without (result) (%s)` $these $all | toJson -}}
 {{- end -}}
 
 {{- /*
@@ -15,13 +38,14 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
 */ -}}
 {{- define "genv-enforcer.alerts" -}}
 {{- $is := include "genv-enforcer.selector" . -}}
-{{- $window := include "genv-enforcer.window" . -}}
+{{- $window := include "genv-enforcer.window" (dict "root" . "least" 600) -}}
+{{- $failing := include "genv-enforcer.failingFor" . -}}
 {{- $rule := .Values.prometheusRule -}}
 {{- $node := eq .Values.mode "node" -}}
 {{- /* The ServiceMonitor brings the node, others may not. */ -}}
 {{- $where := "{{ or $labels.node $labels.instance }}" -}}
 - alert: GenvEnforcerDown
-  expr: up{ {{- $is -}} } == 0
+  expr: {{ printf `up{%s} == 0` $is | toJson }}
   for: {{ $rule.downFor }}
   labels:
     severity: critical
@@ -31,7 +55,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
       Prometheus cannot read its metrics, so perhaps nothing is enforced there. Look at the pod and at its log; where it
       runs, see whether the API token of the ServiceMonitor is the right one.
 - alert: GenvEnforcerAbsent
-  expr: absent(up{ {{- $is -}} })
+  expr: {{ printf `absent(up{%s})` $is | toJson }}
   for: {{ $rule.absentFor }}
   labels:
     severity: critical
@@ -41,8 +65,8 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
       Prometheus knows of no pod of it. {{ if $node }}See whether the DaemonSet finds nodes with a GPU (labels, taints, runtime class, priority
       class){{ else }}See whether the Deployment has its pod{{ end }}, and whether the ServiceMonitor finds the Service.
 - alert: GenvEnforcerCycleStalled
-  expr: increase(genv_enforcer_cycle_duration_seconds_count{ {{- $is -}} }[{{ $window }}]) == 0
-  for: {{ $rule.failingFor }}
+  expr: {{ printf `increase(genv_enforcer_cycle_duration_seconds_count{%s}[%s]) == 0` $is $window | toJson }}
+  for: {{ $failing }}
   labels:
     severity: critical
   annotations:
@@ -50,8 +74,8 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
     description: >-
       Nothing is enforced. The liveness probe should have restarted it: look at /q/health/live and at the log.
 - alert: GenvEnforcerCycleFailing
-  expr: increase(genv_enforcer_cycles_total{ {{- $is }},result="failed"}[{{ $window }}]) > 0
-  for: {{ $rule.failingFor }}
+  expr: {{ include "genv-enforcer.most" (dict "root" . "is" $is "result" "failed" "among" "success|incomplete|action_failed|failed") }}
+  for: {{ $failing }}
   labels:
     severity: critical
   annotations:
@@ -59,8 +83,8 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
     description: >-
       A cycle that breaks off enforces nothing. The log and /q/health/ready say why.
 - alert: GenvEnforcerActionFailing
-  expr: increase(genv_enforcer_cycles_total{ {{- $is }},result="action_failed"}[{{ $window }}]) > 0
-  for: {{ $rule.failingFor }}
+  expr: {{ include "genv-enforcer.most" (dict "root" . "is" $is "result" "action_failed" "among" "success|action_failed") }}
+  for: {{ $failing }}
   labels:
     severity: warning
   annotations:
@@ -70,7 +94,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
       outcome is denied, failed or unkillable, and the detail says why.
 {{- if $node }}
 - alert: GenvEnforcerCycleStale
-  expr: time() - genv_enforcer_last_success_timestamp_seconds{ {{- $is -}} } > {{ div (include "genv-enforcer.millis" $rule.staleAfter) 1000 }}
+  expr: {{ printf `time() - genv_enforcer_last_success_timestamp_seconds{%s} > %s` $is (div (include "genv-enforcer.millis" $rule.staleAfter) 1000 | toString) | toJson }}
   for: {{ $rule.failingFor }}
   labels:
     severity: critical
@@ -80,7 +104,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
       Rules that need what it cannot see do not act. /hosts names the problems of the node, and the README what each of them means.
 {{- else }}
 - alert: GenvEnforcerHostIncomplete
-  expr: genv_enforcer_host_complete{ {{- $is -}} } == 0 and genv_enforcer_host_up{ {{- $is -}} } == 1
+  expr: {{ printf `genv_enforcer_host_complete{%s} == 0 and genv_enforcer_host_up{%s} == 1` $is $is | toJson }}
   for: {{ $rule.staleAfter }}
   labels:
     severity: warning
@@ -89,7 +113,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
     description: >-
       Rules that need what it cannot see do not act there. /hosts names the problems of the machine, and the README what each of them means.
 - alert: GenvEnforcerHostKeyRefused
-  expr: genv_enforcer_host_problems{ {{- $is }},code=~"host_key_changed|host_key_unknown"} > 0
+  expr: {{ printf `genv_enforcer_host_problems{%s,code=~"host_key_changed|host_key_unknown"} > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
   labels:
     severity: critical
@@ -100,7 +124,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
       only then put the new key into remote.knownHosts.
 {{- end }}
 - alert: GenvEnforcerHostUnreachable
-  expr: genv_enforcer_host_up{ {{- $is -}} } == 0
+  expr: {{ printf `genv_enforcer_host_up{%s} == 0` $is | toJson }}
   for: {{ $rule.hostUnreachableFor }}
   labels:
     severity: warning
@@ -110,17 +134,26 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
       Nothing is enforced there, and the others are not affected. /hosts says why: whether it is down, refuses the key or the command, or
       is too slow.
 - alert: GenvEnforcerRightMissing
-  expr: genv_enforcer_missing_right{ {{- $is -}} } > 0
+{{- /* The rights are counted over all machines; which of them it is only the problems tell. */}}
+  {{- if $node }}
+  expr: {{ printf `genv_enforcer_missing_right{%s} > 0` $is | toJson }}
+  {{- else }}
+  expr: {{ printf `genv_enforcer_host_problems{%s,code="missing_right"} > 0` $is | toJson }}
+  {{- end }}
   for: {{ $rule.problemFor }}
   labels:
     severity: critical
   annotations:
+    {{- if $node }}
     summary: genv-enforcer on {{ $where }} lacks {{ "{{ $labels.right }}" }}
+    {{- else }}
+    summary: genv-enforcer lacks a right on {{ "{{ $labels.host }}" }}
+    {{- end }}
     description: >-
-      What needs this right is not enforced. /hosts says how to grant it; in a cluster see whether something has changed the security
-      context, the host's PID namespace, the state directory or AppArmor of the pod{{ if not $node }}, on the machines see sudo{{ end }}.
+      What needs this right is not enforced. /hosts says {{ if $node }}how to grant it; see whether something has changed the security
+      context, the host's PID namespace, the state directory or AppArmor of the pod{{ else }}which one it is and how to grant it; see sudo on that machine{{ end }}.
 - alert: GenvEnforcerStateUnreadable
-  expr: genv_enforcer_host_problems{ {{- $is }},code=~"state_unreadable|state_incomplete|state_directory_moved"} > 0
+  expr: {{ printf `genv_enforcer_host_problems{%s,code=~"state_unreadable|state_incomplete|state_directory_moved"} > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
   labels:
     severity: warning
@@ -130,7 +163,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
       Rules that need it do not act. Look at envs.json and devices.json in genv's state directory there: any local user can
       spoil them. If they cannot be mended, move them away when no environment is active.
 - alert: GenvEnforcerGpuToolFailing
-  expr: genv_enforcer_host_problems{ {{- $is }},code=~"gpu_tool_failed|gpu_lost|gpu_needs_new_container"} > 0
+  expr: {{ printf `genv_enforcer_host_problems{%s,code=~"gpu_tool_failed|gpu_lost|gpu_needs_new_container"} > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
   labels:
     severity: critical
@@ -140,7 +173,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
       Nothing is enforced there. Run nvidia-smi on the machine: a driver that does not match, a lost GPU or a hanging
       tool often want a restart of the machine{{ if $node }}; where it works there, see the runtime class of the pod{{ end }}.
 - alert: GenvEnforcerLockHeld
-  expr: genv_enforcer_host_problems{ {{- $is }},code=~"lock_timeout|lock_unusable"} > 0
+  expr: {{ printf `genv_enforcer_host_problems{%s,code=~"lock_timeout|lock_unusable"} > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
   labels:
     severity: warning
@@ -149,17 +182,18 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
     description: >-
       Nothing is detached meanwhile. /hosts names the process, command and user that hold genv.lock.
 - alert: GenvEnforcerSecondEnforcer
-  expr: genv_enforcer_host_problems{ {{- $is }},code="second_enforcer"} > 0
+  expr: {{ printf `genv_enforcer_host_problems{%s,code=~"second_enforcer|enforcer_lock_unusable"} > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
   labels:
     severity: warning
   annotations:
-    summary: another enforcer acts on {{ "{{ $labels.host }}" }}
+    summary: another enforcer acts on {{ "{{ $labels.host }}" }}, or may do so ({{ "{{ $labels.code }}" }})
     description: >-
-      This one only watches there. End one of them, such as a service that was started before there was this chart, or a second
-      release of it.
+      second_enforcer: this one only watches there. End one of them, such as a service that was started before there was this chart, or a
+      second release of it. enforcer_lock_unusable: this one acts, but cannot find out whether it is the only one. /hosts says what stands in
+      the place of its lock: remove that.
 - alert: GenvEnforcerBrakeReached
-  expr: genv_enforcer_host_problems{ {{- $is }},code="brake_reached"} > 0
+  expr: {{ printf `genv_enforcer_host_problems{%s,code="brake_reached"} > 0` $is | toJson }}
   for: {{ $rule.brakeFor }}
   labels:
     severity: warning
@@ -169,10 +203,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
       Either many break the rules, or something is wrong with genv's state. Look at /violations?status=active before anything else;
       set settings.mode=audit while you look, and raise settings.maxTerminationsPerCycle only if they are right.
 - alert: GenvEnforcerProcessUnkillable
-  expr: >-
-    increase(genv_enforcer_terminations_total{ {{- $is }},outcome="unkillable"}[{{ $window }}]) > 0
-    or (genv_enforcer_terminations_total{ {{- $is }},outcome="unkillable"} > 0
-    unless genv_enforcer_terminations_total{ {{- $is }},outcome="unkillable"} offset {{ $window }})
+  expr: {{ printf `increase(%[1]s[%[2]s]) > 0 or (%[1]s > 0 unless %[1]s offset %[2]s)` (printf `genv_enforcer_terminations_total{%s,outcome="unkillable"}` $is) $window | toJson }}
   labels:
     severity: warning
   annotations:

@@ -1,3 +1,4 @@
+{{- /* Names and labels are quoted wherever they stand: a release may be called on, null or 1e3. */ -}}
 {{- define "genv-enforcer.name" -}}
 {{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
@@ -16,27 +17,27 @@
 
 {{- /* By these the pods are found; they never change, for a selector cannot. */ -}}
 {{- define "genv-enforcer.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "genv-enforcer.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "genv-enforcer.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: enforcer
 {{- end -}}
 
 {{- define "genv-enforcer.testLabels" -}}
-app.kubernetes.io/name: {{ include "genv-enforcer.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "genv-enforcer.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: test
 {{- end -}}
 
 {{- define "genv-enforcer.versionLabels" -}}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" | quote }}
 {{- end -}}
 
 {{- /* Of everything that is made. Ours win, for others rely on them. */ -}}
 {{- define "genv-enforcer.labels" -}}
 {{- $ours := merge (include "genv-enforcer.selectorLabels" . | fromYaml) (include "genv-enforcer.versionLabels" . | fromYaml) -}}
-{{- toYaml (merge $ours .Values.commonLabels) -}}
+{{- toYaml (merge $ours (.Values.commonLabels | default dict)) -}}
 {{- end -}}
 
 {{- define "genv-enforcer.serviceAccountName" -}}

@@ -1,6 +1,5 @@
 {{- /* The pod, of the DaemonSet or of the Deployment. */ -}}
 {{- define "genv-enforcer.pod" -}}
-{{- include "genv-enforcer.validate" . -}}
 {{- $node := eq .Values.mode "node" -}}
 {{- $annotations := include "genv-enforcer.podAnnotations" . | fromYaml -}}
 metadata:
@@ -9,9 +8,9 @@ metadata:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   labels:
-    {{- toYaml (merge (include "genv-enforcer.labels" . | fromYaml) .Values.podLabels) | nindent 4 }}
+    {{- toYaml (merge (include "genv-enforcer.podLabels" . | fromYaml) (.Values.podLabels | default dict)) | nindent 4 }}
 spec:
-  serviceAccountName: {{ include "genv-enforcer.serviceAccountName" . }}
+  serviceAccountName: {{ include "genv-enforcer.serviceAccountName" . | quote }}
   automountServiceAccountToken: false
   # Settings come from nobody but this chart.
   enableServiceLinks: false
@@ -23,7 +22,7 @@ spec:
   # The driver tells the pids of the host.
   hostPID: true
   {{- with .Values.runtimeClassName }}
-  runtimeClassName: {{ . }}
+  runtimeClassName: {{ . | quote }}
   {{- end }}
   {{- else }}
   securityContext:
@@ -38,7 +37,7 @@ spec:
       type: RuntimeDefault
   {{- end }}
   {{- with include "genv-enforcer.priorityClassName" . }}
-  priorityClassName: {{ . }}
+  priorityClassName: {{ . | quote }}
   {{- end }}
   terminationGracePeriodSeconds: {{ int64 .Values.terminationGracePeriodSeconds }}
   containers:
@@ -101,7 +100,7 @@ spec:
 {{- $_ := set $annotations "checksum/ssh-config" (sha256sum .) -}}
 {{- end -}}
 {{- end -}}
-{{- toYaml (merge $annotations .Values.podAnnotations) -}}
+{{- toYaml (merge $annotations (.Values.podAnnotations | default dict)) -}}
 {{- end -}}
 
 {{- define "genv-enforcer.priorityClassName" -}}
@@ -146,7 +145,7 @@ volumeMounts:
   {{- if $files }}
   # The whole folder, for a single file would never change.
   - name: files
-    mountPath: {{ include "genv-enforcer.folder" . }}
+    mountPath: {{ include "genv-enforcer.folder" . | quote }}
     readOnly: true
   {{- end }}
   {{- with .Values.extraVolumeMounts }}
@@ -164,7 +163,9 @@ volumes:
   - name: state
     hostPath:
       path: {{ .Values.settings.stateDir | quote }}
-      type: DirectoryOrCreate
+      # A service that only audits touches nothing, and an empty directory of root's alone, which the kubelet would make,
+      # keeps genv's users out until a service that acts opens it to everybody.
+      type: {{ ternary "Directory" "DirectoryOrCreate" (eq (toString .Values.settings.mode) "audit") }}
   {{- end }}
   {{- if $files }}
   - name: files
@@ -183,42 +184,4 @@ volumes:
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end -}}
-{{- end -}}
-
-{{- /* The same nodes as those of NVIDIA's device plugin, if nothing else is said. */ -}}
-{{- define "genv-enforcer.placement" -}}
-{{- $node := eq .Values.mode "node" -}}
-{{- if .Values.tolerations }}
-tolerations:
-  {{- toYaml .Values.tolerations | nindent 2 }}
-{{- else if and $node (kindIs "invalid" .Values.tolerations) }}
-tolerations:
-  - key: nvidia.com/gpu
-    operator: Exists
-    effect: NoSchedule
-{{- end }}
-{{- if .Values.affinity }}
-affinity:
-  {{- toYaml .Values.affinity | nindent 2 }}
-{{- else if and $node (kindIs "invalid" .Values.affinity) }}
-affinity:
-  nodeAffinity:
-    requiredDuringSchedulingIgnoredDuringExecution:
-      nodeSelectorTerms:
-        # A GPU on the PCI bus, as node feature discovery labels it; 10de is NVIDIA.
-        - matchExpressions:
-            - key: feature.node.kubernetes.io/pci-10de.present
-              operator: In
-              values: ["true"]
-        # Some systems with Tegra have none there.
-        - matchExpressions:
-            - key: feature.node.kubernetes.io/cpu-model.vendor_id
-              operator: In
-              values: [NVIDIA]
-        # Somebody says so.
-        - matchExpressions:
-            - key: nvidia.com/gpu.present
-              operator: In
-              values: ["true"]
-{{- end }}
 {{- end -}}

@@ -1,7 +1,7 @@
 {{- /* What the schema cannot say. All complaints at once, a sentence each; the service itself would refuse most of it. */ -}}
 {{- define "genv-enforcer.validate" -}}
 {{- $complaints := list -}}
-{{- range list "times" "node" "remote" "quota" "extras" "monitoring" "network" -}}
+{{- range list "names" "times" "startup" "node" "remote" "quota" "endpoints" "resources" "extras" "monitoring" "network" -}}
 {{- range include (printf "genv-enforcer.validate.%s" .) $ | splitList "\n" -}}
 {{- with trim . -}}
 {{- $complaints = append $complaints . -}}
@@ -10,6 +10,16 @@
 {{- end -}}
 {{- with $complaints -}}
 {{- fail (printf "\n%s" (join "\n" .)) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "genv-enforcer.validate.names" -}}
+{{- if not (has .Values.mode (list "node" "remote")) }}
+mode is {{ .Values.mode | default "not set" }}: set node or remote
+{{- end -}}
+{{- $name := include "genv-enforcer.fullname" . -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
+the release is called {{ .Release.Name }}, which makes {{ $name }}, and no Service may be called that: set fullnameOverride to a name of a-z, 0-9 and dashes that begins with a letter
 {{- end -}}
 {{- end -}}
 
@@ -33,139 +43,46 @@
 {{- end -}}
 {{- end -}}
 
-{{- define "genv-enforcer.validate.node" -}}
-{{- if eq .Values.mode "node" -}}
-{{- range list "hosts" "hostfile.existingConfigMap" "username" "identity.existingSecret" "identity.passphraseKey" "knownHosts.content" "knownHosts.existingConfigMap" "knownHosts.existingSecret" "sshConfig.content" "sshConfig.existingConfigMap" "sshConfig.existingSecret" "timeout" "sudo" "agent" "stateDir" "exitOnError" "quiet" -}}
-{{- if include "genv-enforcer.textAt" (dict "root" $ "path" (printf "remote.%s" .)) }}
-remote.{{ . }} is set, which means other machines than the nodes: set mode=remote, or take it out
-{{- end -}}
-{{- end -}}
-{{- else if ne .Values.settings.stateDir "/var/tmp/genv" }}
-settings.stateDir is {{ .Values.settings.stateDir }}, which is a directory of nodes: with mode=remote set remote.stateDir instead
-{{- end -}}
-{{- end -}}
-
-{{- define "genv-enforcer.validate.remote" -}}
-{{- $remote := .Values.remote -}}
+{{- /* The first cycle may take as long as any other: Wiring.pace() says how long that is. */ -}}
+{{- define "genv-enforcer.longestCycle" -}}
 {{- if eq .Values.mode "remote" -}}
-{{- if not (or $remote.hosts $remote.hostfile.existingConfigMap) }}
-mode is remote, but no machines are named: set remote.hosts or remote.hostfile.existingConfigMap
-{{- end -}}
-{{- range $name := list "knownHosts" "sshConfig" -}}
-{{- $from := index $remote $name -}}
-{{- $sources := compact (list $from.content $from.existingConfigMap $from.existingSecret) -}}
-{{- if gt (len $sources) 1 }}
-remote.{{ $name }} has {{ len $sources }} sources: set only one of content, existingConfigMap and existingSecret
-{{- else if and (eq $name "knownHosts") (not $sources) }}
-mode is remote, but the keys of the machines are not known: set remote.knownHosts.content, .existingConfigMap or .existingSecret, for a machine whose key is unknown is refused
-{{- end -}}
-{{- end -}}
-{{- $configured := or $remote.sshConfig.content $remote.sshConfig.existingConfigMap $remote.sshConfig.existingSecret -}}
-{{- if not (or $remote.identity.existingSecret $configured) }}
-mode is remote, but there is no key to log in with: set remote.identity.existingSecret, or name one in remote.sshConfig
-{{- end -}}
-{{- if and $remote.identity.passphraseKey (not $remote.identity.existingSecret) }}
-remote.identity.passphraseKey opens a key that is not there: set remote.identity.existingSecret too, or take it out
-{{- end -}}
-{{- $named := and $remote.hosts (not $remote.hostfile.existingConfigMap) -}}
-{{- range $remote.hosts -}}
-{{- $named = and $named (contains "@" .) -}}
-{{- end -}}
-{{- if not (or $remote.username $configured $named) }}
-mode is remote, but nothing says who logs in: set remote.username, or name him with every machine (raz@gpu-1) or in remote.sshConfig
-{{- end -}}
-{{- if eq (toString $remote.agent) "genv" -}}
-{{- range list "protectedExecutables" "exemptUsers" -}}
-{{- if index $.Values.settings . }}
-settings.{{ . }} cannot be kept with remote.agent=genv, for genv's own protocol does not tell who runs what: set remote.agent=shell, or take it out
-{{- end -}}
-{{- end -}}
-{{- if not (has (toString .Values.settings.killAfter) (list "never" "<nil>" "")) }}
-settings.killAfter is {{ .Values.settings.killAfter }}, but genv's own protocol has no SIGKILL: set remote.agent=shell, or settings.killAfter=never
-{{- end -}}
-{{- end -}}
+{{- $timeout := include "genv-enforcer.millis" .Values.remote.timeout | default "10000" | int64 -}}
+{{- add (mul 4 $timeout) 2000 -}}
+{{- else -}}
+{{- $gpu := include "genv-enforcer.millis" .Values.settings.gpuTimeout | default "30000" | int64 -}}
+{{- $lock := include "genv-enforcer.millis" .Values.settings.lockTimeout | default "5000" | int64 -}}
+{{- add (mul 2 $gpu) (mul 4 $lock) 20000 -}}
 {{- end -}}
 {{- end -}}
 
-{{- define "genv-enforcer.validate.quota" -}}
-{{- range .Values.settings.exemptUsers -}}
-{{- $text := include "genv-enforcer.text" (dict "value" .) -}}
-{{- if and (regexMatch "^[0-9]+$" $text) (or (gt (len $text) 10) (gt (int64 $text) 4294967294)) }}
-settings.exemptUsers names {{ $text }}, which is no uid: the highest one is 4294967294
-{{- end -}}
-{{- end -}}
-{{- if and (has (toString .Values.settings.maxDevicesPerUserMode) (list "audit" "enforce" "true")) (kindIs "invalid" .Values.settings.maxDevicesPerUser) (not .Values.settings.maxDevicesForUser) }}
-settings.maxDevicesPerUserMode is {{ .Values.settings.maxDevicesPerUserMode }}, but there is no limit: set settings.maxDevicesPerUser or settings.maxDevicesForUser, or take it out
-{{- end -}}
-{{- if regexMatch "^(127\\.|localhost$|::1$)" (toString .Values.settings.httpHost) }}
-settings.httpHost is {{ .Values.settings.httpHost }}, where neither the probes nor Prometheus reach the service: take it out
+{{- define "genv-enforcer.validate.startup" -}}
+{{- $probe := .Values.probes.startup -}}
+{{- /* The first time that it is asked is at the start. */ -}}
+{{- $patience := mul $probe.periodSeconds (sub $probe.failureThreshold 1) -}}
+{{- $longest := div (add (include "genv-enforcer.longestCycle" . | int64) 999) 1000 -}}
+{{- if lt $patience $longest }}
+probes.startup gives up after {{ $patience }} s, but with {{ ternary "remote.timeout" "settings.gpuTimeout and settings.lockTimeout" (eq .Values.mode "remote") }} the first cycle may take {{ $longest }} s, and the pod would never come to its end: set probes.startup.failureThreshold to {{ add 1 (div (add $longest $probe.periodSeconds -1) $probe.periodSeconds) }} or more
 {{- end -}}
 {{- end -}}
 
-{{- define "genv-enforcer.validate.extras" -}}
-{{- $values := merge (include "genv-enforcer.variables" . | fromYaml) (include "genv-enforcer.remoteVariables" . | fromYaml) -}}
-{{- $values = merge $values (dict
-  "GENV_TMPDIR" "settings.stateDir"
-  "GENV_ENFORCER_API_TOKEN_FILE" "apiToken.existingSecret"
-  "GENV_ENFORCER_REMOTE_HOSTS" "remote.hosts"
-  "GENV_ENFORCER_REMOTE_HOSTFILE" "remote.hosts"
-  "GENV_ENFORCER_REMOTE_IDENTITY_FILE" "remote.identity.existingSecret"
-  "GENV_ENFORCER_REMOTE_PASSPHRASE_FILE" "remote.identity.passphraseKey"
-  "GENV_ENFORCER_REMOTE_KNOWN_HOSTS" "remote.knownHosts"
-  "GENV_ENFORCER_REMOTE_SSH_CONFIG" "remote.sshConfig") -}}
-{{- range $each := .Values.extraEnv -}}
-{{- if eq $each.name "GENV_ENFORCER_NODE_NAME" }}
-extraEnv sets {{ $each.name }}, which is the name of the node: take it out
-{{- end -}}
-{{- with get $values $each.name }}
-extraEnv sets {{ $each.name }}, which has a value of its own: set {{ . }} instead
-{{- end -}}
-{{- end -}}
-{{- range .Values.extraVolumes -}}
-{{- if has .name (list "state" "files") }}
-extraVolumes has a volume {{ .name }}, which is a name of the chart's own: call it otherwise
-{{- end -}}
-{{- end -}}
-{{- range .Values.extraVolumeMounts -}}
-{{- if has (trimSuffix "/" .mountPath) (list (include "genv-enforcer.folder" $) (trimSuffix "/" $.Values.settings.stateDir)) }}
-extraVolumeMounts has something at {{ .mountPath }}, where the chart mounts what the service needs: take it out
-{{- end -}}
-{{- end -}}
-{{- range $name := list "commonLabels" "podLabels" -}}
-{{- range $label := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" -}}
-{{- if hasKey (index $.Values $name) $label }}
-{{ $name }} sets {{ $label }}, by which the pods are found: take it out, or set nameOverride
-{{- end -}}
-{{- end -}}
+{{- define "genv-enforcer.bytes" -}}
+{{- if . -}}
+{{- mul (regexFind "^[0-9]+" . | int64) (get (dict "M" 1000000 "Mi" 1048576 "G" 1000000000 "Gi" 1073741824) (regexFind "[A-Za-z]+$" .)) -}}
 {{- end -}}
 {{- end -}}
 
-{{- define "genv-enforcer.validate.monitoring" -}}
-{{- $monitor := .Values.serviceMonitor -}}
-{{- if and $monitor.enabled (not .Values.service.enabled) }}
-serviceMonitor.enabled needs a Service to find the pods: set service.enabled=true
-{{- end -}}
-{{- if gt (include "genv-enforcer.millis" $monitor.scrapeTimeout | int64) (include "genv-enforcer.millis" $monitor.interval | int64) }}
-serviceMonitor.scrapeTimeout is {{ $monitor.scrapeTimeout }}, longer than serviceMonitor.interval ({{ $monitor.interval }}): Prometheus would refuse that
-{{- end -}}
-{{- $interval := include "genv-enforcer.millis" .Values.settings.interval | default "10000" | int64 -}}
-{{- if and .Values.prometheusRule.enabled (le (include "genv-enforcer.millis" .Values.prometheusRule.staleAfter | int64) $interval) }}
-prometheusRule.staleAfter is {{ .Values.prometheusRule.staleAfter }}, not longer than settings.interval ({{ .Values.settings.interval | default "10s" }}): every cycle would be an alert
+{{- define "genv-enforcer.validate.resources" -}}
+{{- $requests := .Values.resources.requests | default dict -}}
+{{- $limits := .Values.resources.limits | default dict -}}
+{{- range list "memory" "ephemeral-storage" -}}
+{{- $request := include "genv-enforcer.bytes" (get $requests .) -}}
+{{- $limit := include "genv-enforcer.bytes" (get $limits .) -}}
+{{- if and $request $limit (gt (int64 $request) (int64 $limit)) }}
+resources.requests.{{ . }} is {{ get $requests . }}, more than resources.limits.{{ . }} ({{ get $limits . }}): no pod would be made
 {{- end -}}
 {{- end -}}
-
-{{- define "genv-enforcer.validate.network" -}}
-{{- if and .Values.networkPolicy.enabled (eq .Values.mode "remote") -}}
-{{- $ports := list -}}
-{{- range .Values.networkPolicy.sshPorts -}}
-{{- $ports = append $ports (int64 . | toString) -}}
-{{- end -}}
-{{- range .Values.remote.hosts -}}
-{{- $address := splitList "@" . | last -}}
-{{- $port := ternary (regexFind "\\]:[0-9]+$" $address | trimPrefix "]:") (regexFind ":[0-9]+$" $address | trimPrefix ":") (hasPrefix "[" $address) | default "22" -}}
-{{- if not (has $port $ports) }}
-remote.hosts names {{ . }}, but the NetworkPolicy lets nobody connect to port {{ $port }}: add it to networkPolicy.sshPorts
-{{- end -}}
-{{- end -}}
+{{- $limit := include "genv-enforcer.bytes" $limits.memory -}}
+{{- if and $limit (lt (int64 $limit) 167772160) }}
+resources.limits.memory is {{ $limits.memory }}, but the service takes about 100Mi even where nothing happens: set 160Mi or more
 {{- end -}}
 {{- end -}}

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.google.gson.JsonElement;
-import com.google.gson.JsonParser;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import io.kubernetes.client.openapi.models.V1ConfigMap;
 import io.kubernetes.client.openapi.models.V1DaemonSet;
@@ -26,13 +26,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What is made is what Kubernetes knows, and nothing is spelt as it does not know it. */
 class ChartObjectsTest {
     private static final Map<String, Model> MODELS = Map.of(
-            "ConfigMap", V1ConfigMap::validateJsonElement,
-            "DaemonSet", V1DaemonSet::validateJsonElement,
-            "Deployment", V1Deployment::validateJsonElement,
-            "NetworkPolicy", V1NetworkPolicy::validateJsonElement,
-            "Pod", V1Pod::validateJsonElement,
-            "Service", V1Service::validateJsonElement,
-            "ServiceAccount", V1ServiceAccount::validateJsonElement);
+            "ConfigMap", text -> V1ConfigMap.fromJson(text).toJson(),
+            "DaemonSet", text -> V1DaemonSet.fromJson(text).toJson(),
+            "Deployment", text -> V1Deployment.fromJson(text).toJson(),
+            "NetworkPolicy", text -> V1NetworkPolicy.fromJson(text).toJson(),
+            "Pod", text -> V1Pod.fromJson(text).toJson(),
+            "Service", text -> V1Service.fromJson(text).toJson(),
+            "ServiceAccount", text -> V1ServiceAccount.fromJson(text).toJson());
 
     /** The Prometheus Operator's, with what may stand in them. */
     private static final Map<String, Set<String>> OF_THE_OPERATOR = Map.of(
@@ -42,15 +42,47 @@ class ChartObjectsTest {
             Set.of("port", "path", "interval", "scrapeTimeout", "authorization", "relabelings", "metricRelabelings");
     private static final Set<String> OF_A_RULE = Set.of("alert", "expr", "for", "labels", "annotations");
 
+    /** Reads an object as Kubernetes does, and writes it again. */
     private interface Model {
-        void check(JsonElement element) throws IOException;
+        String read(String text) throws IOException;
     }
 
-    @Test
-    void theModelsRefuseWhatIsMisspelt() {
-        assertThatThrownBy(() -> MODELS.get("Pod").check(JsonParser.parseString("{\"spec\":{\"hostPid\":true}}")))
-                .isInstanceOf(RuntimeException.class)
-                .hasMessageContaining("hostPid");
+    /** Reading is generous: of a number it makes a text, of yes a false. So what is written again must be the same. */
+    private static void check(String kind, JsonNode object) throws IOException {
+        assertThat(MODELS).containsKey(kind);
+        var again = RenderedChart.parse(MODELS.get(kind).read(object.toString()));
+        assertThat(withoutWhatIsEmpty(again)).isEqualTo(withoutWhatIsEmpty(object));
+    }
+
+    /** What is not there is written as something empty. */
+    private static JsonNode withoutWhatIsEmpty(JsonNode node) {
+        JsonNode copy = node.deepCopy();
+        if (copy instanceof ObjectNode object) {
+            object.properties().forEach(field -> field.setValue(withoutWhatIsEmpty(field.getValue())));
+            object.properties()
+                    .removeIf(field -> field.getValue().isContainerNode()
+                            && field.getValue().isEmpty());
+        } else if (copy instanceof ArrayNode array) {
+            for (var i = 0; i < array.size(); i++) {
+                array.set(i, withoutWhatIsEmpty(array.get(i)));
+            }
+        }
+        return copy;
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "spec: {containers: [], hostPid: true}",
+                "spec: {containers: [], hostPID: 'yes'}",
+                "spec: {containers: [{name: a, ports: [{containerPort: eighty}]}]}",
+                "metadata: {name: 123}",
+                "metadata: {labels: {a: 123}}",
+                "metadata: {labels: {a: true}}",
+                "metadata: {labels: {a: null}}",
+            })
+    void theModelsFindWhatIsMisspeltOrOfAnotherType(String pod) {
+        assertThatThrownBy(() -> check("Pod", RenderedChart.parse(pod))).isInstanceOf(Throwable.class);
     }
 
     @ParameterizedTest
@@ -62,11 +94,51 @@ class ChartObjectsTest {
     @Test
     void theDefaultsAreWhatKubernetesKnows() throws IOException {
         check(RenderedChart.of(""));
-        check(RenderedChart.of("prometheusRule: {enabled: true}"));
+        check(RenderedChart.of(ChartQueries.ALERTS));
+    }
+
+    /** YAML reads these as something else than names. */
+    @ParameterizedTest
+    @ValueSource(strings = {"on", "off", "null", "true", "y", "1e3", "123", "0x1f", "1.5", "a.b"})
+    void oddNamesRemainNames(String name) throws IOException {
+        var all = "{fullnameOverride: 'null', nameOverride: 'on', runtimeClassName: '%1$s', priorityClassName: '%1$s',"
+                        .formatted(name)
+                + "serviceAccount: {name: '%1$s'}, imagePullSecrets: [{name: '%1$s'}], apiToken: {existingSecret: '%1$s'},"
+                        .formatted(name)
+                + "dashboard: {enabled: true}, serviceMonitor: {enabled: true}, prometheusRule: {enabled: true},"
+                + "networkPolicy: {enabled: true, ingressFrom: [{podSelector: {}}]}}";
+        var chart = RenderedChart.ofRelease(name, all);
+        check(chart, name);
+        for (var text : List.of(
+                chart.pod().path("priorityClassName"),
+                chart.pod().path("runtimeClassName"),
+                chart.pod().path("serviceAccountName"),
+                chart.only("ServiceMonitor").at("/spec/endpoints/0/authorization/credentials/name"))) {
+            assertThat(text.isTextual()).isTrue();
+            assertThat(text.asText()).isEqualTo(name);
+        }
+        for (var object : chart.documents()) {
+            assertThat(object.at("/metadata/labels")).allMatch(JsonNode::isTextual);
+            assertThat(object.at("/spec/selector/matchLabels")).allMatch(JsonNode::isTextual);
+            assertThat(object.at("/metadata/name").isTextual()).isTrue();
+        }
+    }
+
+    /** Then the name of everything would be none. */
+    @ParameterizedTest
+    @ValueSource(strings = {"123", "1e3", "a.b"})
+    void ofSomeReleasesNoNameOfAServiceCanBeMade(String name) {
+        assertThatThrownBy(() -> RenderedChart.ofRelease(name, ""))
+                .hasMessageContaining("the release is called " + name)
+                .hasMessageContaining("set fullnameOverride");
     }
 
     /** All that is made. */
     static void check(RenderedChart chart) throws IOException {
+        check(chart, RenderedChart.NAME);
+    }
+
+    private static void check(RenderedChart chart, String release) throws IOException {
         var seen = new HashSet<String>();
         for (var each : chart.documents()) {
             var kind = each.path("kind").asText();
@@ -75,13 +147,12 @@ class ChartObjectsTest {
                     .isTrue();
             assertThat(each.at("/metadata/namespace").asText()).isEqualTo(RenderedChart.NAMESPACE);
             assertThat(each.at("/metadata/labels/app.kubernetes.io~1instance").asText())
-                    .isEqualTo(RenderedChart.NAME);
+                    .isEqualTo(release);
             if (OF_THE_OPERATOR.containsKey(kind)) {
                 assertThat(each.path("apiVersion").asText()).isEqualTo("monitoring.coreos.com/v1");
                 assertThat(names(each.path("spec"))).isSubsetOf(OF_THE_OPERATOR.get(kind));
             } else {
-                assertThat(MODELS).containsKey(kind);
-                MODELS.get(kind).check(JsonParser.parseString(each.toString()));
+                check(kind, each);
             }
         }
     }

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.chart;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -80,13 +81,38 @@ class ChartPackageTest {
     }
 
     /** Helm prints no hooks: here it is an ordinary pod. */
-    @Test
-    void itsTestAsksTheServiceForItsHealth() throws IOException {
+    private RenderedChart withTheTest(String values) throws IOException {
         var file = copy.resolve("templates/tests/health.yaml");
         var hook = Files.readString(file);
         assertThat(hook).contains("    helm.sh/hook: test\n");
         Files.writeString(file, hook.replaceAll("(?m)^ +(annotations:|helm\\.sh/hook.*)\n", ""));
-        var chart = RenderedChart.ofCopy(copy, RenderedChart.example("full"));
+        return RenderedChart.ofCopy(copy, values);
+    }
+
+    /** Some platforms choose it. */
+    @Test
+    void itsTestRunsAsWhomeverThePlatformWants() throws IOException {
+        var chart = withTheTest("remote: {runAsUser: null}");
+        assertThat(chart.only("Pod").at("/spec/securityContext").has("runAsUser"))
+                .isFalse();
+        ChartObjectsTest.check(chart);
+    }
+
+    /** Even where somebody switches the schema off. */
+    @Test
+    void whatIsNeitherModeIsRefusedAndNotNothing() throws IOException {
+        Files.delete(copy.resolve("values.schema.json"));
+        for (var mode : new String[] {"null", "nodes"}) {
+            assertThatThrownBy(() -> RenderedChart.ofCopy(copy, "mode: " + mode))
+                    .hasMessageContaining(": set node or remote");
+        }
+    }
+
+    @Test
+    void itsTestAsksTheServiceForItsHealth() throws IOException {
+        var chart = withTheTest(RenderedChart.example("full"));
+        assertThat(chart.only("Pod").at("/spec/securityContext/runAsUser").asInt())
+                .isEqualTo(65_532);
         var pod = chart.only("Pod");
         assertThat(pod.at("/spec/containers/0/command").valueStream().map(each -> each.asText()))
                 .containsExactly(
@@ -117,6 +143,21 @@ class ChartPackageTest {
                 .contains("3 machine(s) over SSH")
                 .doesNotContain("pod-security");
         assertThat(notes(RenderedChart.example("full"))).contains("Bearer", "8080:9090");
+        assertThat(notes("settings: {terminateProcesses: false}"))
+                .contains("it detaches environments")
+                .doesNotContain("ends processes");
+        assertThat(notes(RenderedChart.example("remote"))).contains("nothing keeps a second enforcer from acting");
+    }
+
+    @Test
+    void itsNotesSayWhatThePodsMayWaitFor() throws IOException {
+        assertThat(notes("{}"))
+                .contains("RuntimeClass nvidia", "ResourceQuota", "system-node-critical")
+                .contains("helm -n gpu upgrade genv-enforcer CHART --reset-then-reuse-values --set")
+                .doesNotContain("mkdir");
+        assertThat(notes("{runtimeClassName: '', priorityClassName: mine, settings: {mode: audit}}"))
+                .contains("mkdir -m 777 /var/tmp/genv")
+                .doesNotContain("RuntimeClass", "ResourceQuota");
     }
 
     private String notes(String values) throws IOException {

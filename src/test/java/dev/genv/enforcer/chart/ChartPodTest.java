@@ -86,9 +86,66 @@ class ChartPodTest {
     void theStateDirectoryIsWhereItIsOnTheNode() {
         var chart = RenderedChart.ofExample("full");
         assertThat(chart.pod().at("/volumes/0/hostPath/path").asText()).isEqualTo("/srv/genv");
-        assertThat(chart.pod().at("/volumes/0/hostPath/type").asText()).isEqualTo("DirectoryOrCreate");
         assertThat(chart.container().at("/volumeMounts/0/mountPath").asText()).isEqualTo("/srv/genv");
         assertThat(chart.environment()).containsEntry("GENV_ENFORCER_STATE_DIR", "/srv/genv");
+    }
+
+    /** Whoever only audits makes no directory, of which genv's users would find that it is root's. */
+    @Test
+    void onlyWhoeverActsMakesIt() {
+        assertThat(typeOfTheDirectory("mode: null")).isEqualTo("DirectoryOrCreate");
+        assertThat(typeOfTheDirectory("mode: enforce")).isEqualTo("DirectoryOrCreate");
+        assertThat(typeOfTheDirectory("mode: audit")).isEqualTo("Directory");
+    }
+
+    private static String typeOfTheDirectory(String settings) {
+        return RenderedChart.of("settings: {%s}".formatted(settings))
+                .pod()
+                .at("/volumes/0/hostPath/type")
+                .asText();
+    }
+
+    /** A pod that is not ready, on whatever node, must not keep the others from what was changed. */
+    @Test
+    void aChangeReachesAllNodes() {
+        assertThat(NODE.workload()
+                        .at("/spec/updateStrategy/rollingUpdate/maxUnavailable")
+                        .asText())
+                .isEqualTo("100%");
+    }
+
+    /** Of whatever release, in whatever namespace; but one for other machines may be there too. */
+    @Test
+    void onANodeThereIsOneOfThem() {
+        var alone = """
+                labelSelector: {matchLabels: {genv-enforcer/enforces: node}}
+                namespaceSelector: {}
+                topologyKey: kubernetes.io/hostname
+                """;
+        for (var values : new String[] {"", "affinity: {}", "affinity: {nodeAffinity: {}}", "nameOverride: other"}) {
+            var chart = RenderedChart.of(values);
+            var anti = chart.pod().at("/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution");
+            assertThat(anti).hasSize(1);
+            assertSame(anti.path(0), alone);
+            assertThat(chart.workload()
+                            .at("/spec/template/metadata/labels/genv-enforcer~1enforces")
+                            .asText())
+                    .isEqualTo("node");
+        }
+        var affinity = RenderedChart.of("""
+                affinity:
+                  podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}
+                  podAntiAffinity:
+                    requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]
+                """).pod().path("affinity");
+        assertThat(affinity.has("podAffinity")).isTrue();
+        assertThat(affinity.has("nodeAffinity")).isFalse();
+        var terms = affinity.at("/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution");
+        assertThat(terms).hasSize(2);
+        assertSame(terms.path(0), "topologyKey: zone");
+        assertSame(terms.path(1), alone);
+        assertThat(REMOTE.workload().at("/spec/template/metadata/labels").has("genv-enforcer/enforces"))
+                .isFalse();
     }
 
     /** As NVIDIA's device plugin finds the nodes. */
@@ -103,7 +160,8 @@ class ChartPodTest {
         assertSame(NODE.pod().path("tolerations"), "[{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]");
         var anywhere = RenderedChart.of("{affinity: {}, tolerations: [], runtimeClassName: '', priorityClassName: ''}")
                 .pod();
-        assertThat(anywhere.has("affinity") || anywhere.has("tolerations") || anywhere.has("runtimeClassName"))
+        assertThat(anywhere.path("affinity").has("nodeAffinity")).isFalse();
+        assertThat(anywhere.has("tolerations") || anywhere.has("runtimeClassName"))
                 .isFalse();
         assertThat(anywhere.has("priorityClassName")).isFalse();
     }

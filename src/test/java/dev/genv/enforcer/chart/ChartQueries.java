@@ -17,6 +17,9 @@ public final class ChartQueries {
 
     private static final Pattern LABEL_VALUES = Pattern.compile("label_values\\((.*), \\w+\\)");
 
+    /** What makes alerts, on nodes. */
+    static final String ALERTS = "{prometheusRule: {enabled: true}, serviceMonitor: {enabled: true}}";
+
     private ChartQueries() {}
 
     /**
@@ -36,7 +39,7 @@ public final class ChartQueries {
     }
 
     static Stream<String> alerts() {
-        return List.of("prometheusRule: {enabled: true}", RenderedChart.example("remote")).stream()
+        return List.of(ALERTS, RenderedChart.example("remote")).stream()
                 .flatMap(values -> RenderedChart.of(values)
                         .only("PrometheusRule")
                         .at("/spec/groups/0/rules")
@@ -63,8 +66,12 @@ public final class ChartQueries {
         return RenderedChart.of("dashboard: {enabled: true}").documents().stream()
                 .filter(each ->
                         each.at("/metadata/labels/grafana_dashboard").asText().equals("1"))
-                .map(map ->
-                        RenderedChart.parse(map.at("/data/genv-enforcer.json").asText()))
+                .map(map -> RenderedChart.parse(map.path("data")
+                        .properties()
+                        .iterator()
+                        .next()
+                        .getValue()
+                        .asText()))
                 .findFirst()
                 .orElseThrow();
     }

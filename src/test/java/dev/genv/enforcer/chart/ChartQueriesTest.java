@@ -2,6 +2,8 @@ package dev.genv.enforcer.chart;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.testsupport.RenderedChart;
@@ -27,7 +29,9 @@ class ChartQueriesTest {
     @Test
     void theyKnowTheCodesOfProblems() throws IOException {
         var readme = Files.readString(Path.of("README.md"));
-        assertThat(values("code")).hasSizeGreaterThan(8).allMatch(code -> readme.contains("`" + code + "`"));
+        assertThat(values("code"))
+                .contains("enforcer_lock_unusable", "missing_right")
+                .allMatch(code -> readme.contains("`" + code + "`"));
     }
 
     @Test
@@ -55,12 +59,91 @@ class ChartQueriesTest {
     /** Where cycles are rare, ten minutes may see none. */
     @Test
     void rareCyclesAreWaitedFor() {
-        assertThat(rules("{prometheusRule: {enabled: true}}"))
-                .contains("[600s]")
-                .doesNotContain("[5400s]");
-        assertThat(rules("{prometheusRule: {enabled: true, staleAfter: 2h}, settings: {interval: 30m}}"))
+        assertThat(rules("{}")).contains("[600s]", "[300s]").doesNotContain("[5400s]");
+        assertThat(rules("{prometheusRule: {staleAfter: 2h}, settings: {interval: 30m}}"))
                 .contains("[5400s]", "> 7200")
-                .doesNotContain("[600s]");
+                .doesNotContain("[600s]", "[300s]");
+    }
+
+    /** So are rare scrapes: of two of them nothing is certain. */
+    @Test
+    void rareScrapesAreWaitedFor() {
+        assertThat(rules("serviceMonitor: {interval: 2m}"))
+                .contains("[480s]", "[600s]")
+                .doesNotContain("[300s]");
+    }
+
+    /** Its first cycle is in its series from the beginning, so after each start two intervals pass before one must show. */
+    @Test
+    void aStartIsNoStandstill() {
+        for (var alert : List.of("CycleStalled", "CycleFailing", "ActionFailing")) {
+            assertThat(rule("{}", alert).path("for").asText()).isEqualTo("5m");
+            assertThat(rule("settings: {interval: 150s}", alert).path("for").asText())
+                    .isEqualTo("5m");
+            assertThat(rule("{settings: {interval: 9m}, prometheusRule: {failingFor: 301s}}", alert)
+                            .path("for")
+                            .asText())
+                    .isEqualTo("1080s");
+        }
+    }
+
+    @Test
+    void aSingleFailureIsNoAlert() {
+        var cycles = "increase(genv_enforcer_cycles_total{namespace=\"gpu\",job=\"genv-enforcer\",result%s}[300s])";
+        assertThat(rule("{}", "CycleFailing").path("expr").asText())
+                .isEqualTo(cycles.formatted("=\"failed\"") + " > ignoring (result) 0.5 * sum without (result) ("
+                        + cycles.formatted("=~\"success|incomplete|action_failed|failed\"") + ")");
+        assertThat(rule("{}", "ActionFailing").path("expr").asText())
+                .isEqualTo(cycles.formatted("=\"action_failed\"") + " > ignoring (result) 0.5 * sum without (result) ("
+                        + cycles.formatted("=~\"success|action_failed\"") + ")");
+        assertThat(Arrays.stream(CycleResult.values()).map(CycleResult::label))
+                .containsExactlyInAnyOrder("success", "incomplete", "action_failed", "failed");
+    }
+
+    /** Which of many machines lacks a right only its problems tell. */
+    @Test
+    void theMachineThatLacksARightIsNamed() {
+        var remote = RenderedChart.ofExample("remote").only("PrometheusRule").at("/spec/groups/0/rules");
+        var rule = remote.valueStream()
+                .filter(each -> each.path("alert").asText().endsWith("RightMissing"))
+                .findFirst()
+                .orElseThrow();
+        assertThat(rule.path("expr").asText())
+                .startsWith("genv_enforcer_host_problems{")
+                .contains("code=\"missing_right\"");
+        assertThat(rule.at("/annotations/summary").asText()).endsWith("{{ $labels.host }}");
+        assertThat(rule("{}", "RightMissing").path("expr").asText()).startsWith("genv_enforcer_missing_right{");
+    }
+
+    /** Whatever stands in its quotes, it remains one expression. */
+    @Test
+    void theSelectorIsTakenAsItIs() {
+        var selector = "job=\"a: b #\\\"{}'\", cluster=~\"x|y\"";
+        var values = RenderedChart.parse("prometheusRule: {enabled: true}");
+        ((ObjectNode) values.path("prometheusRule")).put("selector", selector);
+        var rules = RenderedChart.of(values.toString()).only("PrometheusRule").at("/spec/groups/0/rules");
+        assertThat(rules)
+                .isNotEmpty()
+                .allSatisfy(rule -> assertThat(rule.path("expr").asText())
+                        .contains("{" + selector)
+                        .matches(expression -> new PromExpression(expression).isBalanced()));
+    }
+
+    /** Two of them in one Grafana would take turns. */
+    @Test
+    void theDashboardOfEachReleaseIsOneOfItsOwn() {
+        var seen = new HashSet<String>();
+        for (var release : List.of("one", "two")) {
+            var map = RenderedChart.ofRelease(release, "dashboard: {enabled: true}").all("ConfigMap").stream()
+                    .map(each -> each.path("data").properties().iterator().next())
+                    .findFirst()
+                    .orElseThrow();
+            var board = RenderedChart.parse(map.getValue().asText());
+            assertThat(board.path("uid").asText()).matches("[a-z0-9-]{10,40}");
+            assertThat(seen.add(map.getKey())).isTrue();
+            assertThat(seen.add(board.path("uid").asText())).isTrue();
+            assertThat(seen.add(board.path("title").asText())).isTrue();
+        }
     }
 
     /** A series that is born with 1 has not increased. */
@@ -93,6 +176,22 @@ class ChartQueriesTest {
     }
 
     private static String rules(String values) {
-        return RenderedChart.of(values).only("PrometheusRule").toString();
+        return objectOf(values).toString();
+    }
+
+    private static JsonNode rule(String values, String name) {
+        return objectOf(values)
+                .at("/spec/groups/0/rules")
+                .valueStream()
+                .filter(rule -> rule.path("alert").asText().equals("GenvEnforcer" + name))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static JsonNode objectOf(String values) {
+        var all = (ObjectNode) RenderedChart.parse(values);
+        all.withObjectProperty("prometheusRule").put("enabled", true);
+        all.withObjectProperty("serviceMonitor").put("enabled", true);
+        return RenderedChart.of(all.toString()).only("PrometheusRule");
     }
 }

@@ -15,7 +15,6 @@ import org.junit.jupiter.api.Test;
 /** The chart's README says of its values and alerts what they are. */
 class ChartReadmeTest {
     private static final Path README = RenderedChart.CHART.resolve("README.md");
-    private static final String ALERTS = "prometheusRule: {enabled: true}";
 
     @Test
     void namesEveryValueWithWhatItsCommentSays() throws IOException {
@@ -32,7 +31,7 @@ class ChartReadmeTest {
         var modes = new LinkedHashMap<String, String>();
         var alerts = new LinkedHashMap<String, JsonNode>();
         for (var mode : List.of("node", "remote")) {
-            var values = mode.equals("node") ? ALERTS : RenderedChart.example("remote");
+            var values = mode.equals("node") ? ChartQueries.ALERTS : RenderedChart.example("remote");
             for (var alert : RenderedChart.of(values).only("PrometheusRule").at("/spec/groups/0/rules")) {
                 var name = alert.path("alert").asText();
                 alerts.putIfAbsent(name, alert);

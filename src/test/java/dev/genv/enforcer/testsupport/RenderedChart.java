@@ -38,12 +38,17 @@ public final class RenderedChart {
      * @throws IllegalStateException where the chart refuses them, with Helm's whole message
      */
     public static RenderedChart of(String values) {
-        return render(CHART, KUBERNETES, values);
+        return render(CHART, NAME, KUBERNETES, values);
+    }
+
+    /** The same of a release that is called otherwise. */
+    public static RenderedChart ofRelease(String name, String values) {
+        return render(CHART, name, KUBERNETES, values);
     }
 
     /** The same for a cluster of some version, such as {@code 1.29.0}. */
     public static RenderedChart on(String kubernetes, String values) {
-        return render(CHART, kubernetes, values);
+        return render(CHART, NAME, kubernetes, values);
     }
 
     /** With the values of one of the chart's own examples, {@code ci/NAME-values.yaml}. */
@@ -62,7 +67,7 @@ public final class RenderedChart {
 
     /** With a copy of the chart; for what Helm does not print, such as its hooks. */
     public static RenderedChart ofCopy(Path chart, String values) {
-        return render(chart, KUBERNETES, values);
+        return render(chart, NAME, KUBERNETES, values);
     }
 
     /** What Helm says of values that the chart refuses. */
@@ -75,14 +80,14 @@ public final class RenderedChart {
         throw new AssertionError("the chart accepts\n" + values);
     }
 
-    private static RenderedChart render(Path chart, String kubernetes, String values) {
+    private static RenderedChart render(Path chart, String release, String kubernetes, String values) {
         try {
             var file = Files.createTempFile("values", ".yaml");
             try {
                 Files.writeString(file, values);
                 return new RenderedChart(new Helm(chart)
                         .template()
-                        .withName(NAME)
+                        .withName(release)
                         .withNamespace(NAMESPACE)
                         .withKubeVersion(kubernetes)
                         .withValuesFile(file)

@@ -1,0 +1,77 @@
+{{- /* What the machines must be, be it the nodes or others. */ -}}
+{{- define "genv-enforcer.validate.node" -}}
+{{- if eq .Values.mode "node" -}}
+{{- range list "hosts" "hostfile.existingConfigMap" "username" "identity.existingSecret" "identity.passphraseKey" "knownHosts.content" "knownHosts.existingConfigMap" "knownHosts.existingSecret" "sshConfig.content" "sshConfig.existingConfigMap" "sshConfig.existingSecret" "timeout" "sudo" "agent" "stateDir" "quiet" -}}
+{{- if include "genv-enforcer.textAt" (dict "root" $ "path" (printf "remote.%s" .)) }}
+remote.{{ . }} is set, which means other machines than the nodes: set mode=remote, or take it out
+{{- end -}}
+{{- end -}}
+{{- if regexMatch "^/((proc|sys|dev|usr|bin|sbin|lib|lib64|etc/genv-enforcer|opt/genv-enforcer|opt/java)(/|$)|(etc|opt)$)" .Values.settings.stateDir }}
+settings.stateDir is {{ .Values.settings.stateDir }}, and mounted there it would hide what the container needs: set genv's directory, such as /var/tmp/genv
+{{- end -}}
+{{- else if ne .Values.settings.stateDir "/var/tmp/genv" }}
+settings.stateDir is {{ .Values.settings.stateDir }}, which is a directory of nodes: with mode=remote set remote.stateDir instead
+{{- end -}}
+{{- end -}}
+
+{{- define "genv-enforcer.validate.remote" -}}
+{{- $remote := .Values.remote -}}
+{{- if eq .Values.mode "remote" -}}
+{{- if not (or $remote.hosts $remote.hostfile.existingConfigMap) }}
+mode is remote, but no machines are named: set remote.hosts or remote.hostfile.existingConfigMap
+{{- end -}}
+{{- range $name := list "knownHosts" "sshConfig" -}}
+{{- $from := index $remote $name -}}
+{{- $sources := compact (list $from.content $from.existingConfigMap $from.existingSecret) -}}
+{{- if gt (len $sources) 1 }}
+remote.{{ $name }} has {{ len $sources }} sources: set only one of content, existingConfigMap and existingSecret
+{{- else if and (eq $name "knownHosts") (not $sources) }}
+mode is remote, but the keys of the machines are not known: set remote.knownHosts.content, .existingConfigMap or .existingSecret, for a machine whose key is unknown is refused
+{{- end -}}
+{{- end -}}
+{{- $configured := or $remote.sshConfig.content $remote.sshConfig.existingConfigMap $remote.sshConfig.existingSecret -}}
+{{- if not (or $remote.identity.existingSecret $configured) }}
+mode is remote, but there is no key to log in with: set remote.identity.existingSecret, or name one in remote.sshConfig
+{{- end -}}
+{{- if and $remote.identity.passphraseKey (not $remote.identity.existingSecret) }}
+remote.identity.passphraseKey opens a key that is not there: set remote.identity.existingSecret too, or take it out
+{{- end -}}
+{{- /* What a list of somebody else's says is not known here: it may name users. */ -}}
+{{- $named := true -}}
+{{- range $remote.hosts -}}
+{{- $named = and $named (contains "@" .) -}}
+{{- end -}}
+{{- if not (or $remote.username $configured $named) }}
+mode is remote, but nothing says who logs in: set remote.username, or name him with every machine (raz@gpu-1) or in remote.sshConfig
+{{- end -}}
+{{- if eq (toString $remote.agent) "genv" -}}
+{{- range list "protectedExecutables" "exemptUsers" -}}
+{{- if index $.Values.settings . }}
+settings.{{ . }} cannot be kept with remote.agent=genv, for genv's own protocol does not tell who runs what: set remote.agent=shell, or take it out
+{{- end -}}
+{{- end -}}
+{{- if not (has (toString .Values.settings.killAfter) (list "never" "<nil>" "")) }}
+settings.killAfter is {{ .Values.settings.killAfter }}, but genv's own protocol has no SIGKILL: set remote.agent=shell, or settings.killAfter=never
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "genv-enforcer.validate.network" -}}
+{{- /* An SSH configuration may say other ports, or a machine that is jumped over. */ -}}
+{{- $ssh := .Values.remote.sshConfig -}}
+{{- if and .Values.networkPolicy.enabled (eq .Values.mode "remote") (not (or $ssh.content $ssh.existingConfigMap $ssh.existingSecret)) -}}
+{{- $ports := list -}}
+{{- range .Values.networkPolicy.sshPorts -}}
+{{- $ports = append $ports (int64 . | toString) -}}
+{{- end -}}
+{{- range .Values.remote.hosts -}}
+{{- $address := splitList "@" . | last -}}
+{{- $port := ternary (regexFind "\\]:[0-9]+$" $address | trimPrefix "]:") (regexFind ":[0-9]+$" $address | trimPrefix ":") (hasPrefix "[" $address) | default "22" -}}
+{{- $port = regexReplaceAll "^0+" $port "" -}}
+{{- if not (has $port $ports) }}
+remote.hosts names {{ . }}, but the NetworkPolicy lets nobody connect to port {{ $port }}: add it to networkPolicy.sshPorts
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

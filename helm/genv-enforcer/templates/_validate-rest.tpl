@@ -1,0 +1,88 @@
+{{- define "genv-enforcer.validate.quota" -}}
+{{- range .Values.settings.exemptUsers -}}
+{{- $text := include "genv-enforcer.text" (dict "value" .) -}}
+{{- if and (regexMatch "^[0-9]+$" $text) (or (gt (len $text) 10) (gt (int64 $text) 4294967294)) }}
+settings.exemptUsers names {{ $text }}, which is no uid: the highest one is 4294967294
+{{- end -}}
+{{- end -}}
+{{- if and (has (toString .Values.settings.maxDevicesPerUserMode) (list "audit" "enforce" "true")) (kindIs "invalid" .Values.settings.maxDevicesPerUser) (not .Values.settings.maxDevicesForUser) }}
+settings.maxDevicesPerUserMode is {{ .Values.settings.maxDevicesPerUserMode }}, but there is no limit: set settings.maxDevicesPerUser or settings.maxDevicesForUser, or take it out
+{{- end -}}
+{{- end -}}
+
+{{- define "genv-enforcer.validate.endpoints" -}}
+{{- $settings := .Values.settings -}}
+{{- if regexMatch "(?i)^(127\\.|localhost\\.?$|ip6-localhost$|[0:]*:0*1$|::ffff:127\\.)" (toString $settings.httpHost) }}
+settings.httpHost is {{ $settings.httpHost }}, where neither the probes nor Prometheus reach the service: take it out
+{{- end -}}
+{{- if lt (int64 $settings.httpPort) 1024 }}
+settings.httpPort is {{ int64 $settings.httpPort }}, where only a process with a right that this one does not have may listen: set one from 1024 on (service.port may be any)
+{{- end -}}
+{{- end -}}
+
+{{- define "genv-enforcer.validate.extras" -}}
+{{- $values := merge (include "genv-enforcer.variables" . | fromYaml) (include "genv-enforcer.remoteVariables" . | fromYaml) -}}
+{{- $values = merge $values (dict
+  "GENV_TMPDIR" "settings.stateDir"
+  "GENV_ENFORCER_API_TOKEN_FILE" "apiToken.existingSecret"
+  "GENV_ENFORCER_REMOTE_HOSTS" "remote.hosts"
+  "GENV_ENFORCER_REMOTE_HOSTFILE" "remote.hosts"
+  "GENV_ENFORCER_REMOTE_IDENTITY_FILE" "remote.identity.existingSecret"
+  "GENV_ENFORCER_REMOTE_PASSPHRASE_FILE" "remote.identity.passphraseKey"
+  "GENV_ENFORCER_REMOTE_KNOWN_HOSTS" "remote.knownHosts"
+  "GENV_ENFORCER_REMOTE_SSH_CONFIG" "remote.sshConfig") -}}
+{{- range $each := .Values.extraEnv -}}
+{{- if eq $each.name "GENV_ENFORCER_NODE_NAME" }}
+extraEnv sets {{ $each.name }}, which is the name of the node: take it out
+{{- end -}}
+{{- if eq $each.name "GENV_ENFORCER_REMOTE_EXIT_ON_ERROR" }}
+extraEnv sets {{ $each.name }}, with which the pod would end and forget what it waits for whenever a machine does not answer: take it out
+{{- else if hasKey $values $each.name }}
+extraEnv sets {{ $each.name }}, which has a value of its own: set {{ get $values $each.name }} instead
+{{- else if and (hasPrefix "GENV_ENFORCER_" $each.name) (ne $each.name "GENV_ENFORCER_NODE_NAME") }}
+extraEnv sets {{ $each.name }}, but there is no such setting, and the service would not start: take it out
+{{- end -}}
+{{- end -}}
+{{- range .Values.extraVolumes -}}
+{{- if has .name (list "state" "files") }}
+extraVolumes has a volume {{ .name }}, which is a name of the chart's own: call it otherwise
+{{- end -}}
+{{- end -}}
+{{- range .Values.extraVolumeMounts -}}
+{{- if has (trimSuffix "/" .mountPath) (list (include "genv-enforcer.folder" $) (trimSuffix "/" $.Values.settings.stateDir)) }}
+extraVolumeMounts has something at {{ .mountPath }}, where the chart mounts what the service needs: take it out
+{{- end -}}
+{{- end -}}
+{{- range $name := list "commonLabels" "podLabels" -}}
+{{- range $label := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "genv-enforcer/enforces" -}}
+{{- if hasKey (index $.Values $name | default dict) $label }}
+{{ $name }} sets {{ $label }}, by which the pods are found: take it out
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "genv-enforcer.validate.monitoring" -}}
+{{- $monitor := .Values.serviceMonitor -}}
+{{- if and $monitor.enabled (not .Values.service.enabled) }}
+serviceMonitor.enabled needs a Service to find the pods: set service.enabled=true
+{{- end -}}
+{{- if gt (include "genv-enforcer.millis" $monitor.scrapeTimeout | int64) (include "genv-enforcer.millis" $monitor.interval | int64) }}
+serviceMonitor.scrapeTimeout is {{ $monitor.scrapeTimeout }}, longer than serviceMonitor.interval ({{ $monitor.interval }}): Prometheus would refuse that
+{{- end -}}
+{{- if .Values.prometheusRule.enabled -}}
+{{- if not (or $monitor.enabled .Values.prometheusRule.selector) }}
+prometheusRule.enabled looks for the series that the ServiceMonitor brings, but there is none: set serviceMonitor.enabled=true, or say in prometheusRule.selector which series are this installation's
+{{- end -}}
+{{- if and $monitor.enabled (gt (include "genv-enforcer.millis" $monitor.interval | int64) 120000) }}
+serviceMonitor.interval is {{ $monitor.interval }}, too rare for the alerts to see what happens: set 2m or less
+{{- end -}}
+{{- end -}}
+{{- if and $monitor.enabled .Values.networkPolicy.enabled (not .Values.networkPolicy.ingressFrom) }}
+serviceMonitor.enabled wants Prometheus to ask the pods, but the NetworkPolicy keeps it out: name it in networkPolicy.ingressFrom
+{{- end -}}
+{{- $interval := include "genv-enforcer.millis" .Values.settings.interval | default "10000" | int64 -}}
+{{- if and .Values.prometheusRule.enabled (le (include "genv-enforcer.millis" .Values.prometheusRule.staleAfter | int64) $interval) }}
+prometheusRule.staleAfter is {{ .Values.prometheusRule.staleAfter }}, not longer than settings.interval ({{ .Values.settings.interval | default "10s" }}): every cycle would be an alert
+{{- end -}}
+{{- end -}}
