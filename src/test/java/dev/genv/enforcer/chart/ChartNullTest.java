@@ -1,0 +1,108 @@
+package dev.genv.enforcer.chart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.genv.enforcer.testsupport.RenderedChart;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Null takes a default away. Where nothing can stand in its place that is refused, and not made into nonsense. */
+class ChartNullTest {
+    /** Those of which the comments say what null means. */
+    private static final Set<String> MEANINGFUL = Set.of(
+            "remote.runAsUser",
+            "resources.requests",
+            "resources.requests.cpu",
+            "resources.requests.memory",
+            "resources.limits",
+            "resources.limits.memory");
+
+    /** So that everything is made that can be. */
+    private static final String NODE = """
+            {prometheusRule: {enabled: true}, serviceMonitor: {enabled: true}, dashboard: {enabled: true},
+             networkPolicy: {enabled: true, ingressFrom: [{podSelector: {}}]}, apiToken: {existingSecret: token}}
+            """;
+
+    private static final String REMOTE = """
+            {mode: remote, serviceMonitor: {enabled: true}, networkPolicy: {enabled: true, ingressFrom: [{podSelector: {}}]},
+             remote: {hosts: [raz@gpu-1], hostfile: {existingConfigMap: hosts}, identity: {existingSecret: login},
+                      knownHosts: {existingSecret: known}, sshConfig: {existingSecret: ssh}}}
+            """;
+
+    /** Nothing is the same as null: whoever leaves a list empty in his file means that it is empty. */
+    @Test
+    void ofAnEmptyDefaultNullIsTheSame() throws IOException {
+        for (var values : List.of(NODE, REMOTE)) {
+            var without = RenderedChart.of(values).text();
+            for (var value : ChartValues.read().all()) {
+                if (isEmpty(value.otherwise()) && !isSet(values, value.path())) {
+                    assertThat(RenderedChart.of(withNull(values, value.path())).text())
+                            .as(value.path())
+                            .isEqualTo(without);
+                }
+            }
+        }
+    }
+
+    @Test
+    void anyOtherIsRefusedByItsName() throws IOException {
+        for (var path : needed()) {
+            var last = path.substring(path.lastIndexOf('.') + 1);
+            var parent = path.contains(".")
+                    ? "/" + path.substring(0, path.lastIndexOf('.')).replace('.', '/')
+                    : "";
+            assertThat(RenderedChart.refusalOf(withNull("{}", path)))
+                    .as(path)
+                    .containsPattern("at '%s': missing propert(y|ies) .*'%s'".formatted(parent, last));
+        }
+    }
+
+    @Test
+    void whatMayBeNullIsSaneWithIt() throws IOException {
+        for (var values : List.of(NODE, REMOTE)) {
+            for (var path : MEANINGFUL) {
+                var chart = RenderedChart.of(withNull(values, path));
+                assertThat(chart.text()).as(path).doesNotContain("<nil>");
+                ChartObjectsTest.check(chart);
+            }
+        }
+    }
+
+    /** The values and the sections that have something in them. */
+    private static List<String> needed() throws IOException {
+        var values = ChartValues.read();
+        var needed = new ArrayList<>(values.sections());
+        values.all().stream()
+                .filter(value -> !value.otherwise().isNull() && !isEmpty(value.otherwise()))
+                .forEach(value -> needed.add(value.path()));
+        needed.removeAll(MEANINGFUL);
+        assertThat(needed).hasSizeGreaterThan(50).contains("settings.stateDir", "probes.startup.periodSeconds");
+        return needed;
+    }
+
+    private static boolean isEmpty(JsonNode value) {
+        return value.isContainerNode()
+                ? value.isEmpty()
+                : value.isTextual() && value.asText().isEmpty();
+    }
+
+    private static boolean isSet(String values, String path) {
+        return !RenderedChart.parse(values).at("/" + path.replace('.', '/')).isMissingNode();
+    }
+
+    private static String withNull(String values, String path) {
+        var tree = RenderedChart.parse(values);
+        var at = (ObjectNode) tree;
+        var names = path.split("\\.", -1);
+        for (var i = 0; i < names.length - 1; i++) {
+            at = at.withObjectProperty(names[i]);
+        }
+        at.putNull(names[names.length - 1]);
+        return tree.toString();
+    }
+}
