@@ -54,7 +54,7 @@ final class ToolFaults {
                 listing("lists a process on an unknown device", line("GPU-x", "1", "10"), "device_unknown"),
                 listing(
                         "tells no memory, `[N/A]`",
-                        "sed 's|, [0-9]*$|, [N/A]|' \"$0.processes\"; exit 0",
+                        "sed 's|, [0-9]*, [0-9]*$|, [N/A]|' \"$0.processes\"; exit 0",
                         "memory_unknown"),
                 listing("lists `[GPU is lost]`", line("[GPU is lost]", "[GPU is lost]", "[GPU is lost]"), "gpu_lost"),
                 listing(
