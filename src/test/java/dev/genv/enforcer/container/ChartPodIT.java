@@ -11,7 +11,6 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
@@ -55,19 +54,6 @@ class ChartPodIT extends OnTheEngine {
     @Test
     void neitherAreTheHostsPids() throws IOException {
         watchesOnly(node(SETTINGS).without("--pid=host"));
-    }
-
-    private void lacks(Flags flags, String right) throws IOException {
-        try (var stray = Child.ofUser(MALLORY)) {
-            state.device(0).device(1).device(2).write();
-            gpus.process(2, stray.pid(), "10");
-            try (var service = ServiceContainer.start(flags)) {
-                service.awaitReady(false);
-                service.awaitCycles(2);
-                assertThat(service.json("/hosts").getList("[0].missing_rights")).containsExactly(right);
-                assertThat(stray.isAlive()).isTrue();
-            }
-        }
     }
 
     /** The folder holds what the chart puts there for its pod, readable for its group alone. */
@@ -116,7 +102,7 @@ class ChartPodIT extends OnTheEngine {
     private Path files(RealHosts hosts, RealSshd host, int group) throws IOException {
         var files = Files.createDirectory(directory.resolve("files"));
         Files.copy(hosts.identity(), files.resolve("identity"));
-        Files.copy(hosts.knownHosts(), files.resolve("known_hosts"), StandardCopyOption.REPLACE_EXISTING);
+        Files.copy(hosts.knownHosts(), files.resolve("known_hosts"));
         Files.writeString(files.resolve("hosts"), host.target() + "\n");
         for (var name : new String[] {"identity", "known_hosts", "hosts"}) {
             Files.setAttribute(files.resolve(name), "unix:gid", group);

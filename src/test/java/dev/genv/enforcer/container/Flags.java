@@ -39,11 +39,12 @@ final class Flags {
         return new Flags(words.subList(0, words.size() - 1)); // the last one is the image
     }
 
-    private static String mount(Path source) {
+    /** How the README mounts the state directory, of which it says where it lies. */
+    static String mount(Path source) {
         return "type=bind,source=%s,target=%s".formatted(source, STATE);
     }
 
-    /** With others in front. */
+    /** With others after them. */
     Flags and(String... more) {
         arguments.addAll(List.of(more));
         return this;

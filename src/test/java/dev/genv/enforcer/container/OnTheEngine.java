@@ -57,12 +57,16 @@ abstract class OnTheEngine {
                     .device(2)
                     .write();
             gpus.process(0, member.pid(), "10").process(2, stray.pid(), "10");
-            var before = Files.readString(stateDirectory.resolve("devices.json"));
+            var before = devicesJson();
             var held = RealFlock.take(lock);
             try (var service = ServiceContainer.start(flags)) {
                 try (held) {
                     await().atMost(SOON).until(() -> hasOpen(service.pid(), lock));
-                    assertThat(stateDirectory.resolve("devices.json")).hasContent(before);
+                    // It waits for as long as others hold it, and does nothing meanwhile.
+                    await().during(Duration.ofSeconds(1))
+                            .atMost(Duration.ofSeconds(3))
+                            .until(() ->
+                                    hasOpen(service.pid(), lock) && before.equals(devicesJson()) && stray.isAlive());
                 }
                 assertThat(stray.awaitEnd()).isEqualTo(143);
                 await().atMost(SOON).until(() -> detachments() == 1);
@@ -80,6 +84,29 @@ abstract class OnTheEngine {
 
                 assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
                 assertThat(service.inspect("{{.State.ExitCode}}")).isEqualTo("143");
+            }
+        }
+    }
+
+    /** Shows that with these flags it does nothing that the missing right would be needed for, and says what must be added. */
+    final void lacks(Flags flags, String capability) throws IOException {
+        try (var stray = Child.ofUser(MALLORY);
+                var member = Child.ofUser(BOB, Map.of("GENV_ENVIRONMENT_ID", "a"))) {
+            state.env("a", BOB, null, null, member.pid())
+                    .device(0, "a")
+                    .device(1)
+                    .device(2)
+                    .write();
+            gpus.process(0, member.pid(), "10").process(2, stray.pid(), "10");
+            try (var service = ServiceContainer.start(flags)) {
+                service.awaitReady(false);
+                service.awaitCycles(2);
+                assertThat(service.json("/hosts").getList("[0].missing_rights")).containsExactly(capability);
+                assertThat(service.log()).contains("run as root with --cap-add " + capability);
+                assertThat(stray.isAlive()).isTrue();
+                assertThat(member.isAlive()).isTrue();
+                // What it can see of the stray decides what it knows of it.
+                assertThat(service.json("/violations").getList("rule")).hasSize(capability.equals("KILL") ? 1 : 0);
             }
         }
     }
@@ -102,11 +129,15 @@ abstract class OnTheEngine {
     }
 
     private long detachments() throws IOException {
-        var devices = Files.readString(stateDirectory.resolve("devices.json"));
         return 2
-                - devices.lines()
+                - devicesJson()
+                        .lines()
                         .filter(line -> line.contains("\"eid\": \"a\""))
                         .count();
+    }
+
+    private String devicesJson() throws IOException {
+        return Files.readString(stateDirectory.resolve("devices.json"));
     }
 
     /** The machine's; the container's where even root may not look at the machine's first process, as in some sandboxes. */
