@@ -2,10 +2,10 @@ package dev.genv.enforcer.container;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -73,7 +73,10 @@ class ContainerIT extends OnTheEngine {
     @Test
     void withDockersAppArmorProfileItSaysWhichFlagIsMissing() throws IOException {
         var enabled = Path.of("/sys/module/apparmor/parameters/enabled");
-        assumeTrue(Files.exists(enabled) && Files.readString(enabled).startsWith("Y"), "there is no AppArmor");
+        Requirements.require(
+                Files.exists(enabled) && Files.readString(enabled).startsWith("Y"),
+                "AppArmor",
+                "run on a machine that has it");
         try (var service = ServiceContainer.start(flags().without("--security-opt", "apparmor=unconfined"))) {
             service.awaitReady(false);
             assertThat(service.json("/hosts").getList("[0].missing_rights")).containsExactly("APPARMOR");

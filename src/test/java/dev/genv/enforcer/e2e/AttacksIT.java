@@ -2,6 +2,7 @@ package dev.genv.enforcer.e2e;
 
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
+import dev.genv.enforcer.testsupport.Requirements;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -33,7 +34,7 @@ class AttacksIT {
 
     @BeforeAll
     void begin(@TempDir Path directory) throws Exception {
-        People.assumeThatTheyCanBe();
+        Requirements.root();
         Files.setAttribute(directory, "unix:mode", 0755); // they must get through it
         for (var attack : Attacks.all()) {
             var place = directory.resolve("attack-" + outcomes.size());

@@ -7,6 +7,7 @@ import dev.genv.enforcer.testsupport.Bookkeeper;
 import dev.genv.enforcer.testsupport.Bookkeeper.Habit;
 import dev.genv.enforcer.testsupport.Bookkeeper.Holder;
 import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -28,7 +29,7 @@ class ConcurrencyIT extends OnANode {
 
     @Test
     void nothingIsLostAndNothingComesBack() throws IOException {
-        People.assumeThatTheyCanBe();
+        Requirements.root();
         try (var member = Child.ofUser(People.BOB, Map.of("GENV_ENVIRONMENT_ID", "steady"))) {
             var bookkeeper = new Bookkeeper(
                     node.stateDirectory,

@@ -1,8 +1,7 @@
 package dev.genv.enforcer.e2e;
 
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
-
 import dev.genv.enforcer.testsupport.Myself;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -51,7 +50,7 @@ class FaultsIT {
     @Test
     @Order(2)
     void theReadmeTellsWhatCameOfThem() throws Exception {
-        assumeTrue(Myself.isRoot(), "only root can make all of the faults");
+        Requirements.root();
         var table = new Table("faults", "what goes wrong", "a process that breaks a rule", "told", "health");
         table.tells(faults.outcomes(), FaultsIT::cells, 40);
     }

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.e2e;
 
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,7 +18,7 @@ final class Flock implements AutoCloseable {
     }
 
     static Flock hold(Path lock) throws IOException {
-        assumeTrue(Files.isExecutable(PROGRAM), "there is no flock program on this machine");
+        Requirements.program(PROGRAM.toString(), "util-linux");
         // It prints a word once it has the lock, and holds it until its standard input is closed.
         var process =
                 new ProcessBuilder(PROGRAM.toString(), "-x", lock.toString(), "sh", "-c", "echo held; cat").start();

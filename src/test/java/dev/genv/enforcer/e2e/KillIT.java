@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
@@ -29,7 +30,7 @@ class KillIT extends OnANode {
 
     @Test
     void theStateIsTheOldOneOrTheNewOneAndNoTemporaryFileStays() throws IOException {
-        People.assumeThatTheyCanBe();
+        Requirements.root();
         var rounds = Suite.times(20, 200);
         var old = 0;
         var left = 0;

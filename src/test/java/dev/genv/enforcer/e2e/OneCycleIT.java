@@ -1,10 +1,10 @@
 package dev.genv.enforcer.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.Myself;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.attribute.FileTime;
@@ -97,7 +97,7 @@ class OneCycleIT extends OnANode {
 
     @Test
     void processesOfTwoUsersEndForWhatTheyDoThemselves() throws IOException {
-        assumeTrue(Myself.isRoot(), "only root can start processes of other users");
+        Requirements.root();
         try (var bob = Child.ofUser(2001);
                 var mallory = Child.ofUser(2002)) {
             node.gpus.process(0, bob.pid(), "10").process(1, mallory.pid(), "10");
@@ -140,7 +140,7 @@ class OneCycleIT extends OnANode {
      */
     @Test
     void nobodyIsEndedForTheMemoryOfAnotherUser() throws IOException {
-        assumeTrue(Myself.isRoot(), "only root can start processes of other users");
+        Requirements.root();
         var environment = Map.of("GENV_ENVIRONMENT_ID", "bobs");
         try (var shell = Child.ofUser(2001);
                 var bob = Child.ofUser(2001, environment);

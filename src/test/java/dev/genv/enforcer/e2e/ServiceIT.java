@@ -3,10 +3,10 @@ package dev.genv.enforcer.e2e;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.Myself;
+import dev.genv.enforcer.testsupport.Requirements;
 import io.restassured.path.json.JsonPath;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -114,7 +114,7 @@ class ServiceIT extends OnANode {
 
     @Test
     void aRightThatIsMissingIsSaidEverywhere() throws IOException {
-        assumeTrue(Myself.isRoot() && Myself.mayTouchOthers(), "only root has rights to lose");
+        Requirements.rootWithCapabilities();
         node.startedBy("setpriv", "--bounding-set=-kill").set("NON_ENV_PROCESSES", "enforce");
         try (var others = Child.ofUser(2001)) {
             node.gpus.process(0, others.pid(), "10");

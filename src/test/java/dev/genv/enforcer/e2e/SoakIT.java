@@ -34,7 +34,10 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A day in miniature: 5,000 cycles, in which processes, environments and attachments come and go, and nothing piles up. */
-@EnabledIfSystemProperty(named = "suite.long", matches = "true", disabledReason = "5,000 cycles only with -Plong")
+@EnabledIfSystemProperty(
+        named = "suite.long",
+        matches = "true",
+        disabledReason = "needs the long suites: run with -P long")
 class SoakIT {
     private static final int CYCLES = 5_000;
     private static final int WARMING_UP = 1_000;

@@ -2,9 +2,9 @@ package dev.genv.enforcer.node;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -139,7 +139,7 @@ class ActingLockTest {
 
     @Test
     void aFileOfAnotherUserIsNotOurs() throws IOException {
-        assumeThat(Libc.effectiveUid()).as("only root gives files away").isZero();
+        Requirements.root();
         assertActing(second);
         Files.setAttribute(file, "unix:uid", 65534);
         assertActing(first);

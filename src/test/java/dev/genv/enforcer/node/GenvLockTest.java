@@ -4,10 +4,10 @@ import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -79,7 +79,7 @@ class GenvLockTest {
     /** What genv and flock(1) use, which Java's own locks do not exclude. */
     @Test
     void isTheLockOfFlock() throws Exception {
-        assumeThat(Path.of("/usr/bin/flock")).as("flock(1), to try it with").exists();
+        Requirements.program("/usr/bin/flock", "util-linux");
         try (var lock = directory.lock(SHORT, true)) {
             assertThat(lock).isNotNull();
             assertThat(flock()).isNotZero();

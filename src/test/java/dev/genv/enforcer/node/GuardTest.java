@@ -1,7 +1,6 @@
 package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
@@ -9,6 +8,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -246,7 +246,7 @@ class GuardTest {
     }
 
     private static void asRoot() throws IOException {
-        assumeThat(Libc.effectiveUid()).as("only root has files of root's").isZero();
+        Requirements.root();
     }
 
     private Spared look(List<String> programs, List<String> exempt) {

@@ -2,7 +2,6 @@ package dev.genv.enforcer.node;
 
 import static dev.genv.enforcer.testsupport.ExpectedLook.assertThatOneEnvironmentIsSeen;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
@@ -17,6 +16,7 @@ import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -264,7 +264,7 @@ class NodeHostTest {
     /** The kernel tells which file is run: neither its name nor a copy under the protected path's name matters. */
     @Test
     void aProtectedProgramOfRootIsSparedAndNothingElse(@TempDir Path folder) throws Exception {
-        assumeRoot();
+        requireOtherUsers();
         open(folder);
         var program = program(folder, "server");
         var caring = caring(List.of(new ProtectedExecutable(program, "0")), List.of());
@@ -287,7 +287,7 @@ class NodeHostTest {
 
     @Test
     void aProtectedProgramOfAUserIsSparedWhereThatIsAskedFor(@TempDir Path folder) throws Exception {
-        assumeRoot();
+        requireOtherUsers();
         open(folder);
         var program = program(folder, "server");
         try (var nobody = Child.ofUser(65534, program, Map.of());
@@ -349,13 +349,9 @@ class NodeHostTest {
         return results.getFirst();
     }
 
-    private static void assumeRoot() throws IOException {
-        assumeThat(Libc.effectiveUid())
-                .as("only root has programs of root's and starts processes of others")
-                .isZero();
-        assumeThat(Path.of("/usr/bin/setpriv"))
-                .as("setpriv, to start them with")
-                .exists();
+    private static void requireOtherUsers() throws IOException {
+        Requirements.root();
+        Requirements.program("/usr/bin/setpriv", "util-linux");
     }
 
     /** A temporary folder is its owner's alone. */

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,9 +36,7 @@ class OpenStateDirectoryTest {
 
     @Test
     void anEmptyOneOfRootsIsOpenedToEverybody() throws IOException {
-        assumeThat(Libc.effectiveUid())
-                .as("only root has a directory of root's")
-                .isZero();
+        Requirements.root();
         assertThat(host.openStateDirectoryToEverybody())
                 .hasValueSatisfying(said -> assertThat(said).contains(state.toString(), "0777"));
         assertThat(mode()).isEqualTo(0777);
@@ -47,9 +45,7 @@ class OpenStateDirectoryTest {
 
     @Test
     void theFileOfAnEnforcerIsNothing() throws IOException {
-        assumeThat(Libc.effectiveUid())
-                .as("only root has a directory of root's")
-                .isZero();
+        Requirements.root();
         Files.createFile(state.resolve(".genv-enforcer.lock"));
         assertThat(host.openStateDirectoryToEverybody()).isPresent();
         assertThat(mode()).isEqualTo(0777);

@@ -2,15 +2,14 @@ package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -80,7 +79,7 @@ class ProcessProbeTest {
 
     @Test
     void aRealProcessWhoseFirstThreadHasEnded(@TempDir Path folder) throws Exception {
-        assumeTrue(Files.isExecutable(Path.of("/usr/bin/gcc")), "there is no gcc on this machine");
+        Requirements.program("/usr/bin/gcc", "gcc libc6-dev");
         var source = Files.writeString(folder.resolve("leaderless.c"), """
                 #include <pthread.h>
                 #include <unistd.h>
@@ -199,10 +198,11 @@ class ProcessProbeTest {
 
     @Test
     void whatWeMayNotReadIsNotPermitted() throws IOException {
-        assumeThat(Libc.effectiveUid()).as("root may read everything").isNotZero();
-        assumeThat(Files.getAttribute(PROC.resolve("1"), "unix:uid"))
-                .as("owner of process 1")
-                .isEqualTo(0);
+        Requirements.ordinaryUser();
+        Requirements.require(
+                Files.getAttribute(PROC.resolve("1"), "unix:uid").equals(0),
+                "a process 1 of root",
+                "run outside of a user namespace");
         assertThat(new ProcessProbe(new ProcFs(PROC)).see(1))
                 .map(ProcessProbe.Seen::membership)
                 .contains(Membership.NOT_PERMITTED);

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.observation.MissingRight;
 import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -109,7 +109,7 @@ class RightsTest {
 
     @Test
     void theDirectoryIsLookedAtEachTime() throws IOException {
-        assumeThat(Libc.effectiveUid()).as("root may write everywhere").isNotZero();
+        Requirements.ordinaryUser();
         proc.self(EVERYTHING, "");
         var rights = rights(false, true, true);
         assertThat(rights.missing()).isEmpty();
@@ -128,9 +128,8 @@ class RightsTest {
         proc.self(EVERYTHING, "");
         var needs = new Rights.Needs(false, true, true, Path.of("/proc/self/task"));
         var rights = new Rights(new ProcFs(proc.root()), needs);
-        assumeThat(Files.isWritable(Path.of("/proc/self/task")))
-                .as("a /proc that says so")
-                .isFalse();
+        Requirements.require(
+                !Files.isWritable(Path.of("/proc/self/task")), "a /proc that refuses root", "run outside of a sandbox");
         assertThat(rights.missing()).singleElement().satisfies(right -> {
             assertThat(right.name()).isEqualTo("STATE_WRITE");
             assertThat(right.advice()).contains("/proc/self/task").contains("mount it writable");

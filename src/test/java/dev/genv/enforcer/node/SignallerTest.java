@@ -1,7 +1,6 @@
 package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
@@ -14,6 +13,7 @@ import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -174,10 +174,8 @@ class SignallerTest {
 
     @Test
     void rootEndsTheProcessOfAnother() throws IOException {
-        assumeThat(Libc.effectiveUid())
-                .as("only root can start a process of another user")
-                .isZero();
-        assumeThat(Path.of("/usr/bin/setpriv")).as("setpriv, to start one with").exists();
+        Requirements.root();
+        Requirements.program("/usr/bin/setpriv", "util-linux");
         try (var child = Child.ofUser(65534)) {
             var id = new ProcessId(child.pid(), child.startTime());
             assertLeftAlone(child, process(id, 0L, new Membership.Outside()));

@@ -4,9 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.net.StandardProtocolFamily;
@@ -112,7 +112,7 @@ class StateDirectoryTest {
 
     @Test
     void aFileThatMayNotBeReadIsNotAbsent() throws IOException {
-        assumeThat(Libc.effectiveUid()).as("root may read everything").isNotZero();
+        Requirements.ordinaryUser();
         Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("-w-------")));
         assertThatThrownBy(() -> directory.read("envs.json")).hasMessageContaining("permission denied");
     }
@@ -167,7 +167,7 @@ class StateDirectoryTest {
 
     @Test
     void aDirectoryThatMayNotBeWrittenKeepsItsFile() throws IOException {
-        assumeThat(Libc.effectiveUid()).as("root may write everywhere").isNotZero();
+        Requirements.ordinaryUser();
         Files.writeString(file, "old");
         Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("r-x------"));
         assertThatThrownBy(() -> directory.replace("envs.json", new byte[5], ALWAYS))
@@ -179,22 +179,17 @@ class StateDirectoryTest {
 
     @Test
     void readsNoDevice() throws Exception {
-        assumeThat(Libc.effectiveUid()).as("only root can make a device").isZero();
+        Requirements.root();
         // The one behind /dev/zero, which has no end.
-        assumeThat(exitCode("mknod", file.toString(), "c", "1", "5"))
-                .as("devices can be made here")
-                .isZero();
+        Requirements.require(
+                exitCode("mknod", file.toString(), "c", "1", "5") == 0, "mknod", "add the capability MKNOD");
         assertThatThrownBy(() -> directory.read("envs.json")).isInstanceOf(IOException.class);
     }
 
     @Test
     void aFullDiskLeavesWhatWasThere() throws Exception {
-        assumeThat(Libc.effectiveUid())
-                .as("only root can mount a small file system")
-                .isZero();
-        assumeThat(exitCode("mount", "-t", "tmpfs", "-o", "size=64k,mode=777", "tmpfs", path.toString()))
-                .as("file systems can be mounted here")
-                .isZero();
+        Requirements.root();
+        Requirements.mounts(exitCode("mount", "-t", "tmpfs", "-o", "size=64k,mode=777", "tmpfs", path.toString()) == 0);
         try (var small = requireNonNull(StateDirectory.open(path))) {
             small.replace("envs.json", "old".getBytes(UTF_8), ALWAYS);
             assertThatThrownBy(() -> small.replace("envs.json", new byte[1 << 20], ALWAYS))

@@ -2,9 +2,9 @@ package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.observation.ToolException;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -105,7 +105,7 @@ class TrustedProgramTest {
 
     @Test
     void refusesWhatBelongsToAnotherUser() throws IOException {
-        assumeThat(Libc.effectiveUid()).as("only root can give files away").isZero();
+        Requirements.root();
         var program = program("bin", "755", "755");
         Files.setAttribute(program, "unix:uid", 65534);
         assertRefused(program, "belongs to user 65534");

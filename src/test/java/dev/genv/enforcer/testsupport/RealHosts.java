@@ -1,7 +1,6 @@
 package dev.genv.enforcer.testsupport;
 
 import static org.assertj.core.api.Assertions.fail;
-import static org.junit.jupiter.api.Assumptions.abort;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -9,11 +8,18 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
+import org.opentest4j.TestAbortedException;
 
 /** Several {@link RealSshd}, each on a loopback address of its own, and the one key that opens them all. */
 public final class RealHosts implements AutoCloseable {
     /** Set where a machine that cannot run them is a failure. */
     private static final String REQUIRED = "tests.sshd.required";
+
+    /** Addresses of this process alone: no other one can take a port while a machine does not listen. */
+    private static final String NETWORK = "127.%d.%d."
+            .formatted(
+                    1 + (ProcessHandle.current().pid() >> 8) % 250,
+                    ProcessHandle.current().pid() % 256);
 
     private final Path directory;
     private final Path identity;
@@ -39,7 +45,7 @@ public final class RealHosts implements AutoCloseable {
     /** One more, which does not run yet. */
     public RealSshd add(String name) throws IOException {
         var key = Files.readString(directory.resolve("id.pub"));
-        var host = new RealSshd(directory.resolve(name), name, "127.0.0." + (2 + hosts.size()), key);
+        var host = new RealSshd(directory.resolve(name), name, NETWORK + (2 + hosts.size()), key);
         hosts.add(host);
         return host;
     }
@@ -86,28 +92,31 @@ public final class RealHosts implements AutoCloseable {
 
     /** Skips the test, or fails it where that is asked for. */
     public static void assumePossible() throws IOException {
-        var reason = whyImpossible();
-        if (!reason.isEmpty() && Boolean.getBoolean(REQUIRED)) {
-            fail(reason);
-        } else if (!reason.isEmpty()) {
-            abort(reason);
+        try {
+            requireWhatTheyAreMadeOf();
+        } catch (TestAbortedException e) {
+            if (Boolean.getBoolean(REQUIRED)) {
+                fail(e);
+            }
+            throw e;
         }
     }
 
-    private static String whyImpossible() throws IOException {
-        if (!Myself.isRoot()) {
-            return "only root can make machines with sshd and sudo";
-        }
-        for (var program : List.of("/usr/sbin/sshd", "/usr/bin/ssh-keygen", "/usr/bin/sudo", "/usr/bin/unshare")) {
-            if (!Files.isExecutable(Path.of(program))) {
-                return program + " is not there";
-            }
-        }
+    private static void requireWhatTheyAreMadeOf() throws IOException {
+        Requirements.root();
+        Requirements.program("/usr/sbin/sshd", "openssh-server");
+        Requirements.program("/usr/bin/ssh-keygen", "openssh-client");
+        Requirements.program("/usr/bin/sudo", "sudo");
+        Requirements.program("/usr/bin/unshare", "util-linux");
+        Requirements.mounts(canMount());
+    }
+
+    private static boolean canMount() {
         try {
             Programs.run("unshare", "--mount", "--uts", "mount", "-t", "tmpfs", "tmp", "/run");
-            return "";
+            return true;
         } catch (IOException e) {
-            return "no mount namespaces here: " + e.getMessage();
+            return false;
         }
     }
 }

@@ -2,7 +2,6 @@ package dev.genv.enforcer.remote.shell;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.enforcement.UnreachableException;
@@ -10,6 +9,7 @@ import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.Answer;
 import dev.genv.enforcer.remote.Request;
 import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -45,7 +45,7 @@ class ScriptTest {
     }
 
     static Stream<String> shells() {
-        return OneShell.installed();
+        return OneShell.all();
     }
 
     @BeforeEach
@@ -169,9 +169,7 @@ class ScriptTest {
 
     @Test
     void nothingIsFoundFaultWith() throws Exception {
-        assumeThat(Files.isExecutable(Path.of("/usr/bin/shellcheck")))
-                .as("shellcheck is installed")
-                .isTrue();
+        Requirements.program("/usr/bin/shellcheck", "shellcheck");
         var whole = Files.writeString(folder.resolve("whole.sh"), "");
         for (var part : PARTS) {
             Files.writeString(

@@ -2,7 +2,6 @@ package dev.genv.enforcer.remote.shell;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
@@ -18,7 +17,7 @@ import dev.genv.enforcer.remote.Request;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
-import dev.genv.enforcer.testsupport.Myself;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -59,7 +58,7 @@ class ShellActTest {
     }
 
     static Stream<String> shells() {
-        return OneShell.installed();
+        return OneShell.all();
     }
 
     @BeforeEach
@@ -197,7 +196,7 @@ class ShellActTest {
 
     @Test
     void whoeverRunsAProtectedProgramByNowIsSpared() throws Exception {
-        assumeThat(Myself.isRoot()).isTrue();
+        Requirements.root();
         var server = Files.copy(Path.of("/bin/sleep"), folder.resolve("server"));
         machine.protects(server + "@*");
         var fake = fake();
@@ -234,7 +233,7 @@ class ShellActTest {
 
     @Test
     void whoeverMayNotSignalIsDenied() throws Exception {
-        assumeThat(Myself.isRoot()).isTrue();
+        Requirements.root();
         var fake = fake();
         fake.process.uid(1003);
         var seen = seen(fake.agent);

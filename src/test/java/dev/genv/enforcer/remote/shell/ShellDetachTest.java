@@ -1,7 +1,6 @@
 package dev.genv.enforcer.remote.shell;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.Outcome;
@@ -15,6 +14,7 @@ import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.Myself;
 import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -58,7 +58,7 @@ class ShellDetachTest {
     }
 
     static Stream<String> shells() {
-        return OneShell.installed();
+        return OneShell.all();
     }
 
     @BeforeEach
@@ -247,9 +247,9 @@ class ShellDetachTest {
 
     @Test
     void aFullDiskLeavesTheFileAsItIs() throws Exception {
-        assumeThat(Myself.isRoot()).isTrue();
+        Requirements.root();
         var mount = new ProcessBuilder("mount", "-t", "tmpfs", "-o", "size=64k", "none", machine.state.toString());
-        assumeThat(mount.start().waitFor()).as("a file system of our own").isZero();
+        Requirements.mounts(mount.start().waitFor() == 0);
         try {
             files("a", "b").write();
             Files.createFile(lock);

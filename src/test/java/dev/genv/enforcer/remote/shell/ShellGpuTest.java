@@ -1,7 +1,6 @@
 package dev.genv.enforcer.remote.shell;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.model.GpuProcess;
@@ -9,7 +8,7 @@ import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.Myself;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -174,7 +173,7 @@ class ShellGpuTest {
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xrwx"));
         assertUntrusted("others can write " + folder);
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        assumeThat(Myself.isRoot()).isTrue();
+        Requirements.root();
         Files.setAttribute(machine.smi.path(), "unix:uid", 65534);
         assertUntrusted(machine.smi.path() + " belongs to user 65534");
         assertThat(folder.resolve("called")).doesNotExist();

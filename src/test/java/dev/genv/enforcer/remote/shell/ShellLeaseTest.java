@@ -49,7 +49,7 @@ class ShellLeaseTest {
     }
 
     static Stream<String> shells() {
-        return OneShell.installed();
+        return OneShell.all();
     }
 
     @BeforeEach

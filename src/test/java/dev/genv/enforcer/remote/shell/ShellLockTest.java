@@ -46,7 +46,7 @@ class ShellLockTest {
     }
 
     static Stream<String> shells() {
-        return OneShell.installed();
+        return OneShell.all();
     }
 
     @BeforeEach

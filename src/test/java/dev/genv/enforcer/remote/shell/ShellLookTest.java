@@ -2,7 +2,6 @@ package dev.genv.enforcer.remote.shell;
 
 import static dev.genv.enforcer.testsupport.ExpectedLook.assertThatOneEnvironmentIsSeen;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.Environment;
@@ -15,6 +14,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.Myself;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -44,7 +44,7 @@ class ShellLookTest {
     }
 
     static Stream<String> shells() {
-        return OneShell.installed();
+        return OneShell.all();
     }
 
     @Test
@@ -201,7 +201,7 @@ class ShellLookTest {
     /** The kernel tells which file is run: neither its name nor a copy under the protected path's name matters. */
     @Test
     void aProtectedProgramOfRootIsSparedAndNothingElse() throws Exception {
-        assumeThat(Myself.isRoot()).isTrue();
+        Requirements.root();
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         var program = program("server");
         Files.createSymbolicLink(folder.resolve("link"), Path.of("server"));
@@ -238,7 +238,7 @@ class ShellLookTest {
     /** As a container does with a program of its host. */
     @Test
     void aProtectedProgramIsSparedUnderWhateverNameItIsMounted() throws Exception {
-        assumeThat(Myself.isRoot()).isTrue();
+        Requirements.root();
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         var program = program("server");
         var other = Files.createFile(folder.resolve("mps"));
@@ -257,7 +257,7 @@ class ShellLookTest {
 
     @Test
     void aProgramThatOthersCanReplaceProtectsNobody() throws Exception {
-        assumeThat(Myself.isRoot()).isTrue();
+        Requirements.root();
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         var program = program("server");
         var users = program("users");

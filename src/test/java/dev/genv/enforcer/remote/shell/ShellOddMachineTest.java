@@ -27,7 +27,7 @@ class ShellOddMachineTest {
     private Path folder;
 
     static Stream<String> shells() {
-        return OneShell.installed();
+        return OneShell.all();
     }
 
     @ParameterizedTest

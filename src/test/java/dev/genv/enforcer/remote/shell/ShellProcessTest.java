@@ -1,7 +1,6 @@
 package dev.genv.enforcer.remote.shell;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.model.GpuProcess;
@@ -13,6 +12,7 @@ import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.Myself;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -243,7 +243,7 @@ class ShellProcessTest {
     /** A file that may not be looked at is none of those that may; one of which nothing at all is known may be any. */
     @Test
     void theProgramIsKnownByItsNameWhereItsFileIsNot() throws Exception {
-        assumeThat(Myself.isRoot()).isTrue();
+        Requirements.root();
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         var server = Files.copy(Path.of("/bin/sleep"), folder.resolve("server"));
         process(7).uid(0).exe(server);
@@ -274,7 +274,7 @@ class ShellProcessTest {
 
     @Test
     void whoeverIsNotRootIsToldWhatHeLacks() throws Exception {
-        assumeThat(Myself.isRoot()).isTrue();
+        Requirements.root();
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         var ordinary = new OneShell("setpriv --reuid 65534 --regid 65534 --clear-groups " + shell);
         try (var child = Child.inEnvironment("a")) {

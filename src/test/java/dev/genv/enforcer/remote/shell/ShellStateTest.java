@@ -1,7 +1,6 @@
 package dev.genv.enforcer.remote.shell;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.model.Environment;
@@ -11,6 +10,7 @@ import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.Myself;
 import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -344,7 +344,7 @@ class ShellStateTest {
 
     @Test
     void anotherUsersFolderIsNotOurs() throws Exception {
-        assumeThat(Myself.isRoot()).isTrue();
+        Requirements.root();
         Files.createDirectory(own, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         Files.setAttribute(own, "unix:uid", 65534);
         Files.createFile(own.resolve("lock"));
