@@ -4,16 +4,18 @@ import dev.genv.enforcer.model.Environment;
 import java.io.IOException;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Tells which environments are alive: one of their pids is there, as a zombie even, or one of their Jupyter kernels is. */
 final class Liveness {
     private final ProcFs proc;
     private final Collection<Environment> environments;
-    /** The files of the kernels that run; looked for once, and only if some environment has kernels alone. */
-    private @Nullable Set<String> kernelFiles;
+    /** Which kernels run; searched for once, and only if some environment has kernels alone. */
+    private KernelSearch.@Nullable Result kernels;
+
+    private boolean doubtful;
 
     /** What runs; read once, for a file can list any number of pids. */
     private @Nullable Set<Integer> running;
@@ -32,8 +34,12 @@ final class Liveness {
         if (environment.pids().stream().anyMatch(running()::contains)) {
             return true;
         }
-        return !environment.kernelIds().isEmpty()
-                && environment.kernelIds().stream().map(Liveness::file).anyMatch(kernelFiles()::contains);
+        return !environment.kernelIds().isEmpty() && mayHaveKernel(environment);
+    }
+
+    /** Which processes may be kernels that nobody found; empty where nothing depends on them. */
+    Optional<String> unsearched() {
+        return doubtful && kernels != null ? Optional.ofNullable(kernels.unsearched()) : Optional.empty();
     }
 
     /** The same environment with those of its pids alone that are there: the others mean nothing, and may be many. */
@@ -50,28 +56,29 @@ final class Liveness {
         return running;
     }
 
-    /**
-     * A kernel is a process that was started with the path of {@code kernel-<id>.json}. They are looked up, not compared
-     * one with another, and only what is looked for is kept: users choose how many there are of both.
-     */
-    private Set<String> kernelFiles() throws IOException {
-        if (kernelFiles == null) {
-            var wanted = environments.stream()
-                    .flatMap(environment -> environment.kernelIds().stream())
-                    .map(Liveness::file)
-                    .collect(Collectors.toSet());
-            var files = new HashSet<String>();
-            for (var pid : proc.pids()) {
-                for (var argument : proc.arguments(pid)) {
-                    var name = argument.substring(Math.max(argument.lastIndexOf('/'), argument.lastIndexOf('=')) + 1);
-                    if (wanted.contains(name)) {
-                        files.add(name);
-                    }
+    /** A kernel that was not found may be one of the processes that were not searched: then its environment lives. */
+    private boolean mayHaveKernel(Environment environment) throws IOException {
+        var result = kernels();
+        if (environment.kernelIds().stream().map(Liveness::file).anyMatch(result.files()::contains)) {
+            return true;
+        }
+        doubtful |= result.unsearched() != null;
+        return result.unsearched() != null;
+    }
+
+    private KernelSearch.Result kernels() throws IOException {
+        if (kernels == null) {
+            var wanted = new HashSet<String>();
+            var owners = new HashSet<Long>();
+            for (var environment : environments) {
+                environment.kernelIds().stream().map(Liveness::file).forEach(wanted::add);
+                if (!environment.kernelIds().isEmpty() && environment.uid() != null) {
+                    owners.add(environment.uid());
                 }
             }
-            kernelFiles = files;
+            kernels = new KernelSearch(proc).search(wanted, owners);
         }
-        return kernelFiles;
+        return kernels;
     }
 
     private static String file(String kernel) {

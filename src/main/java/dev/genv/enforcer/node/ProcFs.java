@@ -4,14 +4,11 @@ import dev.genv.enforcer.format.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +18,6 @@ final class ProcFs {
     /** More than the kernel lets a process start with. */
     static final int LARGEST_ENVIRON = 8 << 20;
 
-    private static final Long ROOT = 0L;
     private static final int LARGEST_OTHER = 1 << 20;
 
     private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
@@ -144,26 +140,20 @@ final class ProcFs {
     }
 
     /**
-     * The arguments; none where there is no such process, where they may not be read, or where it does not answer.
+     * The beginning of the arguments, each ended by a NUL; empty where there is no such process.
      *
-     * @throws IOException where they could not be read for another reason, such as too many open files: that must not
-     *     look as if nobody was there
+     * @param uid the real uid of the process
+     * @param limit in bytes
+     * @throws NoAnswerException where the process keeps the kernel from reading them
      */
-    List<String> arguments(int pid) throws IOException {
+    byte[] arguments(ProcessId process, long uid, int limit) throws IOException {
         try {
-            var stat = stat(pid);
-            if (stat.isEmpty()) {
-                return List.of();
-            }
-            var process = new ProcessId(pid, stat.get().startTime());
-            var uid = Objects.requireNonNullElse(realUid(pid), ROOT);
-            var line = memory.read(process, uid, () -> text(file(pid, "cmdline")));
-            return Arrays.asList(line.split("\0", -1));
-        } catch (AccessDeniedException | NoAnswerException e) {
-            return List.of();
+            return memory.read(process, uid, () -> read(file(process.pid(), "cmdline"), limit));
+        } catch (NoAnswerException e) {
+            throw e;
         } catch (IOException e) {
-            if (isGone(pid, e)) {
-                return List.of();
+            if (isGone(process.pid(), e)) {
+                return new byte[0];
             }
             throw e;
         }

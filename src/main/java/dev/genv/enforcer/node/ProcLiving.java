@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.observation.Living;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -8,9 +9,17 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Tells from {@code /proc} who is alive. */
-record ProcLiving(ProcFs proc) implements Living {
+final class ProcLiving implements Living {
+    private final ProcFs proc;
+    private Optional<Problem> doubt = Optional.empty();
+
+    ProcLiving(ProcFs proc) {
+        this.proc = proc;
+    }
+
     @Override
     public List<Environment> among(Collection<Environment> environments) throws IOException {
         var liveness = new Liveness(proc, environments);
@@ -20,7 +29,13 @@ record ProcLiving(ProcFs proc) implements Living {
                 alive.add(liveness.withoutDeadPids(environment));
             }
         }
+        doubt = liveness.unsearched().map(Living::kernelsUnknown);
         return alive;
+    }
+
+    @Override
+    public Optional<Problem> doubt() {
+        return doubt;
     }
 
     @Override

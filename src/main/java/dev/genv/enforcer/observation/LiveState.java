@@ -102,6 +102,7 @@ public final class LiveState {
     private List<Environment> alive(Living living, Accounts accounts, Set<Long> exempt) {
         try {
             var alive = living.among(envs.environments());
+            living.doubt().ifPresent(problems::add);
             return new Owners(living.uids(alive), accounts, exempt).judge(alive);
         } catch (IOException e) {
             lose(Part.ENVIRONMENTS, "proc_unreadable", "which environments are alive is not known: " + e.getMessage());

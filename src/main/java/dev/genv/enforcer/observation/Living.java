@@ -1,10 +1,12 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Tells of a machine which environments are alive there, and whose the processes are that they list. */
 public interface Living {
@@ -23,4 +25,20 @@ public interface Living {
      * @throws IOException where one could not be read for another reason than that the process has ended
      */
     Map<Integer, Long> uids(Collection<Environment> environments) throws IOException;
+
+    /** That {@link #among} took environments for alive which may not be; empty where all is known. */
+    default Optional<Problem> doubt() {
+        return Optional.empty();
+    }
+
+    /**
+     * The problem where not all processes could be searched for kernels.
+     *
+     * @param why a clause
+     */
+    static Problem kernelsUnknown(String why) {
+        return new Problem(
+                "kernels_unknown",
+                "which Jupyter kernels run cannot be told, so environments with kernels count as active: " + why);
+    }
 }

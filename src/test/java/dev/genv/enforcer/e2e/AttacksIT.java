@@ -6,6 +6,7 @@ import dev.genv.enforcer.testsupport.Requirements;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -36,10 +37,14 @@ class AttacksIT {
     void begin(@TempDir Path directory) throws Exception {
         Requirements.root();
         Files.setAttribute(directory, "unix:mode", 0755); // they must get through it
-        for (var attack : Attacks.all()) {
+        for (var attack : all()) {
             var place = directory.resolve("attack-" + outcomes.size());
             outcomes.put(attack, attackers.submit(() -> suffer(attack, place)));
         }
+    }
+
+    private static List<Attack> all() {
+        return Stream.of(Attacks.all(), NodeAttacks.all()).flatMap(List::stream).toList();
     }
 
     @TestFactory

@@ -147,6 +147,11 @@ final class Scene implements Closeable {
                                 line.contains("pid=%d ".formatted(bobsJob.pid())) && line.contains("skipped_grace")));
     }
 
+    /** Waits until there is a file of that name in the state directory, which a process of hers makes. */
+    void awaitFile(String name) {
+        await().atMost(PATIENCE).until(() -> Files.exists(node.stateDirectory.resolve(name)));
+    }
+
     Outcome suffer(Attack attack) throws Exception {
         face.awaitGood();
         attack.step().run(this);

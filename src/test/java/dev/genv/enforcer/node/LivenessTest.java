@@ -122,13 +122,26 @@ class LivenessTest {
 
     /** It can lay its arguments into a file system of its own that never answers: here a pipe that nobody writes. */
     @Test
-    void whoseArgumentsDoNotAnswerIsNoKernelAndHoldsNobodyUp() throws Exception {
-        var cmdline = proc.process(51).file("cmdline");
+    void aProcessWhoseArgumentsDoNotAnswerMayBeAnyKernel() throws Exception {
+        var cmdline = proc.process(51).uid(61002).file("cmdline");
         Files.delete(cmdline);
         Fifo.at(cmdline);
-        assertThat(isAlive(List.of(), List.of(KERNEL))).isFalse();
-        proc.process(53).arguments("python", "-f", "/run/kernel-" + KERNEL + ".json");
-        assertThat(isAlive(List.of(), List.of(KERNEL))).isTrue();
+        var environment = environment(List.of(), List.of(KERNEL));
+        var liveness = new Liveness(files, List.of(environment));
+        assertThat(liveness.isAlive(environment)).isTrue();
+        assertThat(liveness.unsearched()).hasValue("process 51 of uid 61002: its arguments do not answer");
+    }
+
+    @Test
+    void aKernelThatIsFoundLeavesNoDoubt() throws Exception {
+        proc.process(51).arguments("python", "-f", "/run/kernel-" + KERNEL + ".json");
+        var cmdline = proc.process(52).file("cmdline");
+        Files.delete(cmdline);
+        Fifo.at(cmdline);
+        var environment = environment(List.of(), List.of(KERNEL));
+        var liveness = new Liveness(files, List.of(environment));
+        assertThat(liveness.isAlive(environment)).isTrue();
+        assertThat(liveness.unsearched()).isEmpty();
     }
 
     /** genv hands these to a shell. */

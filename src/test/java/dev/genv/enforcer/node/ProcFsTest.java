@@ -52,8 +52,11 @@ class ProcFsTest {
     @Test
     void whoIsNotThereHasNoArguments() throws IOException {
         fake.process(812).arguments("python", "a b", "");
-        assertThat(proc.arguments(812)).startsWith("python", "a b", "");
-        assertThat(proc.arguments(813)).isEmpty();
+        assertThat(proc.arguments(new ProcessId(812, 1000), 1000, 100))
+                .asString()
+                .isEqualTo("python\0a b\0\0");
+        assertThat(proc.arguments(new ProcessId(812, 1000), 1000, 3)).asString().isEqualTo("pyt");
+        assertThat(proc.arguments(new ProcessId(813, 1000), 1000, 100)).isEmpty();
     }
 
     /** A kernel whose arguments could not be read is not a kernel that has ended. */
@@ -62,7 +65,8 @@ class ProcFsTest {
         fake.process(812);
         Files.deleteIfExists(fake.root().resolve("812/cmdline"));
         Files.createDirectory(fake.root().resolve("812/cmdline"));
-        assertThatThrownBy(() -> proc.arguments(812)).isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> proc.arguments(new ProcessId(812, 1000), 1000, 100))
+                .isInstanceOf(IOException.class);
     }
 
     @Test

@@ -103,13 +103,10 @@ final class LivingThere implements Living {
         return kernelFiles != null;
     }
 
-    /** That environments were taken for alive which may not be; nothing where all is known. */
-    Optional<Problem> doubt() {
+    @Override
+    public Optional<Problem> doubt() {
         return guessed
-                ? Optional.of(
-                        new Problem(
-                                "kernels_unknown",
-                                "which Jupyter kernels run cannot be told, for some process does not answer: environments with kernels are taken for alive"))
+                ? Optional.of(Living.kernelsUnknown("some process does not answer, or all of them take too long"))
                 : Optional.empty();
     }
 

@@ -88,7 +88,6 @@ final class LookAnswer {
         rememberKernels(living);
         var read = memory.states().state(frames, nonce);
         var state = new LiveState(read, living, accounts, protection.exempt(), problems, missing);
-        living.doubt().ifPresent(problems::add);
         var snapshot = new Snapshot(
                 name,
                 processes.stream().map(state::settle).toList(),

@@ -66,13 +66,14 @@ for pid; do
 done'
 
 # The ends of the arguments that name a kernel's file, of all processes, and one of ours behind them. They are compared
-# once more, so it may be too many.
+# once more, so it may be too many. A kernel names its file in its first few hundred bytes; users choose how long the
+# arguments of their processes are, and so no more than the first 64 KiB of each are searched.
 # shellcheck disable=SC2016
 arguments='
 read -r nonce
 cd "$1" || exit
 {
-  "$2" -q -c 1048576 -- [0-9]*/cmdline
+  "$2" -q -c 65536 -- [0-9]*/cmdline
   printf "\\000/kernel-@%s %s.json\\000" "$nonce" "$?"
 } | "$3" -z -a -o -E "(^|[/=])kernel-[^/=]*\.json\$" | "$2" -c 1048576'
 

@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.shell;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Host;
+import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
@@ -227,6 +228,22 @@ class ShellProcessTest {
         var snapshot = look().snapshot();
         assertThat(snapshot.environments()).isEmpty();
         assertThat(snapshot.problems()).isEmpty();
+    }
+
+    /** Users choose how many processes there are and how long their arguments are. */
+    @Test
+    void noMoreThanTheBeginningOfLongArgumentsIsSearched() throws Exception {
+        proc.process(7).arguments("x".repeat(32 << 10), "/run/kernel-one.json");
+        proc.process(8).arguments("x".repeat(64 << 10), "/run/kernel-two.json");
+        machine.files()
+                .env("1", Myself.uid(), null, null, List.of(), List.of("one"))
+                .env("2", Myself.uid(), null, null, List.of(), List.of("two"))
+                .device(0)
+                .device(1)
+                .write();
+        var snapshot = look().snapshot();
+        assertThat(snapshot.problems()).isEmpty();
+        assertThat(snapshot.environments()).extracting(Environment::eid).containsExactly("1");
     }
 
     @Test
