@@ -10,6 +10,8 @@ import dev.genv.enforcer.observation.ToolException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The GPUs and their processes, as nvidia-smi lists them. */
@@ -28,10 +30,25 @@ final class NvidiaSmi {
         this.timeout = timeout;
     }
 
-    /** The devices, kept for a while: asking for them costs a child of its own. */
-    private record Known(GpuDevices devices, long readAt) {
+    /**
+     * The devices, kept for a while: asking for them costs a child of its own.
+     *
+     * @param lines what ran on them when they were last used
+     */
+    private record Known(GpuDevices devices, long readAt, List<GpuLine> lines) {
         boolean isFresh() {
             return System.nanoTime() - readAt <= KEEP_DEVICES.toNanos();
+        }
+
+        /** What no longer runs may have gone with its device. */
+        boolean isOf(List<GpuLine> now) {
+            return devices.hasAll(now) && keys(now).containsAll(keys(lines));
+        }
+
+        private static Set<List<Object>> keys(List<GpuLine> lines) {
+            return lines.stream()
+                    .map(line -> List.<Object>of(line.uuid(), line.pid()))
+                    .collect(Collectors.toSet());
         }
     }
 
@@ -43,26 +60,34 @@ final class NvidiaSmi {
     GpuListing list() throws ToolException, InterruptedException {
         try {
             var problems = new ArrayList<Problem>();
-            var lines = GpuLine.parse(query(GpuQuery.PROCESSES), problems);
+            var answer = run(GpuQuery.PROCESSES);
+            var lines = GpuLine.parse(lines(answer), problems);
+            var found = !GpuQuery.foundNoDevices(answer.exitCode(), answer.stdout());
             var known = devices;
-            if (known == null || !known.isFresh() || !known.devices().hasAll(lines)) {
-                known = new Known(GpuDevices.parse(query(GpuQuery.DEVICES)), System.nanoTime());
-                devices = known;
+            if (known == null || !found || !known.isFresh() || !known.isOf(lines)) {
+                known = new Known(GpuDevices.parse(lines(run(GpuQuery.DEVICES))), System.nanoTime(), lines);
+                known.devices.requireSame(found);
             }
-            return GpuListing.of(lines, known.devices(), problems, order);
+            var listing = GpuListing.of(lines, known.devices, problems, order);
+            // Where something is wrong it is asked anew, to see when it is over.
+            devices = listing.problems().isEmpty() ? new Known(known.devices, known.readAt, lines) : null;
+            return listing;
         } catch (ToolException e) {
             devices = null; // whatever went wrong may have moved the indices
             throw e;
         }
     }
 
-    private List<String> query(String what) throws ToolException, InterruptedException {
+    private Tool.Output run(String query) throws ToolException, InterruptedException {
         var found = tool;
         if (found == null) {
             found = new Tool(TrustedProgram.find(program), timeout);
             tool = found;
         }
-        var output = found.run(what, GpuQuery.FORMAT);
+        return found.run(query, GpuQuery.FORMAT);
+    }
+
+    private static List<String> lines(Tool.Output output) throws ToolException {
         return GpuQuery.lines(output.exitCode(), output.stdout(), output.stderr());
     }
 }

@@ -40,6 +40,18 @@ public record GpuDevices(Map<String, Integer> byUuid, List<Problem> problems) {
         return lines.stream().allMatch(line -> byUuid.containsKey(line.uuid()));
     }
 
+    /**
+     * Checks them against an answer to the other query.
+     *
+     * @param found whether that one found any devices
+     * @throws ToolException where the answers contradict each other: devices have come or gone in between
+     */
+    public void requireSame(boolean found) throws ToolException {
+        if (!found && !byUuid.isEmpty()) {
+            throw new ToolException("nvidia-smi found no devices at first, and then " + byUuid.size());
+        }
+    }
+
     Optional<Integer> indexOf(String uuid) {
         return Optional.ofNullable(byUuid.get(uuid));
     }

@@ -29,6 +29,10 @@ public record GpuListing(
     public static GpuListing of(List<GpuLine> lines, GpuDevices devices, List<Problem> told, DeviceOrder order) {
         var problems = new ArrayList<>(told);
         problems.addAll(devices.problems()); // they last as long as the list that has them
+        var lost = order.lost(devices.byUuid());
+        if (devices.problems().isEmpty()) { // otherwise it is said already that some device is not known
+            lost.ifPresent(problems::add);
+        }
         var moved = order.compare(devices.byUuid());
         return new GpuListing(devices.indices(), usage(lines, devices, problems), problems, moved);
     }

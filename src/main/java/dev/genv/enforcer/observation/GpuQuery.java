@@ -24,17 +24,24 @@ public final class GpuQuery {
      * @throws ToolException where it is none
      */
     public static List<String> lines(int exitCode, String stdout, String stderr) throws ToolException {
-        var lines = stdout.lines().filter(line -> !line.isBlank()).toList();
-        var none = !lines.isEmpty() && lines.getFirst().strip().equals(NO_DEVICES);
-        if (none && (exitCode == 0 || exitCode == NO_DEVICES_EXIT_CODE)) {
+        if (foundNoDevices(exitCode, stdout)) {
             return List.of();
         }
+        var lines = stdout.lines().filter(line -> !line.isBlank()).toList();
         if (exitCode != 0) {
             var said =
                     Optional.of(stdout.strip()).filter(text -> !text.isEmpty()).orElse(stderr.strip());
             throw failure(exitCode, said.lines().findFirst().orElse("it said nothing"));
         }
         return lines;
+    }
+
+    /** Whether the answer is that there are no devices, which is another one than that nothing runs on them. */
+    public static boolean foundNoDevices(int exitCode, String stdout) {
+        var first = stdout.lines().filter(line -> !line.isBlank()).findFirst();
+        return first.isPresent()
+                && first.get().strip().equals(NO_DEVICES)
+                && (exitCode == 0 || exitCode == NO_DEVICES_EXIT_CODE);
     }
 
     private static ToolException failure(int exitCode, String said) {

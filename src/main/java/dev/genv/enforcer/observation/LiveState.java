@@ -17,6 +17,8 @@ import java.util.stream.Collectors;
 
 /** The state of the environments that are alive; what cannot be known is put among the problems and the missing parts. */
 public final class LiveState {
+    private static final int MOST_SHOWN = 20;
+
     private final List<Problem> problems;
     private final Set<Part> missing;
     private final EnvsFile envs;
@@ -65,7 +67,11 @@ public final class LiveState {
         return environments;
     }
 
-    /** The devices with the attachments of live environments. */
+    /**
+     * The devices with the attachments of live environments.
+     *
+     * @param listed those that the GPU tool lists
+     */
     public List<Device> devices(Set<Integer> listed) {
         var described = file.devices().stream().map(Device::index).collect(Collectors.toSet());
         if (!environments.isEmpty() && !missing.contains(Part.ATTACHMENTS) && !described.containsAll(listed)) {
@@ -77,7 +83,38 @@ public final class LiveState {
                     new Problem("device_undescribed", "devices.json lacks the device(s) " + lacking + ": not judged"));
         }
         var living = environments.stream().map(Environment::eid).collect(Collectors.toSet());
-        return file.devices().stream().map(device -> device.ofOnly(living)).toList();
+        var devices =
+                file.devices().stream().map(device -> device.ofOnly(living)).toList();
+        compare(devices, listed);
+        return devices;
+    }
+
+    /**
+     * Looks for attached devices that the GPU tool does not list. Every user can write such an attachment, so that one
+     * device is lost is believed of the GPU tool alone. Where it lists none at all there is nothing to be judged either.
+     */
+    private void compare(List<Device> devices, Set<Integer> listed) {
+        var unlisted = devices.stream()
+                .filter(device -> !device.attachments().isEmpty() && !listed.contains(device.index()))
+                .map(Device::index)
+                .sorted()
+                .toList();
+        if (unlisted.isEmpty() || missing.contains(Part.PROCESSES) || missing.contains(Part.EVERY_PROCESS)) {
+            return;
+        }
+        var shown = unlisted.size() <= MOST_SHOWN ? unlisted : unlisted.subList(0, MOST_SHOWN) + " and more";
+        if (listed.isEmpty()) {
+            lose(
+                    Part.EVERY_PROCESS,
+                    "gpu_lost",
+                    "nvidia-smi lists no device, but active environments are attached to %s: reset the GPUs or reboot; if there are none, detach the environments"
+                            .formatted(shown));
+        } else {
+            problems.add(new Problem(
+                    "device_unlisted",
+                    "active environments are attached to the device(s) %s, which nvidia-smi does not list"
+                            .formatted(shown)));
+        }
     }
 
     /** The process with what is to be thought of its membership, now that the environments are known. */

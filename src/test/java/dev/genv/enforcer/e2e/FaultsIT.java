@@ -34,6 +34,7 @@ class FaultsIT {
         suffer(directory.resolve("devices"), StateFileFaults.ofDevices(), _ -> {}, () -> {});
         suffer(directory.resolve("place"), PlaceFaults.all(), _ -> {}, () -> {});
         suffer(directory.resolve("tool"), ToolFaults.all(), _ -> {}, () -> {});
+        suffer(directory.resolve("gpus"), GpuLossFaults.all(), _ -> {}, () -> {});
         suffer(directory.resolve("service"), ServiceFaults.all(), node -> node.set("KILL_AFTER", "2s"), () -> {});
         if (Myself.isRoot()) {
             var disk = new FullDisk();

@@ -20,6 +20,14 @@ final class NodeAttacks {
                                     .env("kernel", People.MALLORY, Scene.MALLORY, null, List.of(), List.of("one")));
                             stray(scene);
                         },
+                        "non-env-processes"),
+                Attack.inVain(
+                        "attaches her environment to a device that does not exist",
+                        scene -> {
+                            scene.sheWrites(scene.honest().device(1).device(99, Scene.HERS));
+                            stray(scene);
+                        },
+                        "device_unlisted",
                         "non-env-processes"));
     }
 

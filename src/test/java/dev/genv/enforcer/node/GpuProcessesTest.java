@@ -92,18 +92,38 @@ class GpuProcessesTest {
         smi.noFault();
 
         processes.list(problems, missing);
-        assertThat(problems).extracting(Problem::code).containsExactly("devices_moved");
-        assertThat(missing).containsExactly(Part.ATTACHMENTS);
+        assertThat(problems).extracting(Problem::code).containsExactly("gpu_lost", "devices_moved");
+        assertThat(missing).containsExactly(Part.EVERY_PROCESS, Part.ATTACHMENTS);
     }
 
     @Test
-    void aGpuThatComesOrGoesAndLeavesTheOthersWhereTheyAreMovesNothing() throws Exception {
-        for (var count : List.of(2, 1, 3)) {
+    void aGpuThatComesMovesNothing() throws Exception {
+        for (var count : List.of(1, 3)) {
             smi.gpus(count).fault("exit 15");
             processes.list(new ArrayList<>(), EnumSet.noneOf(Part.class));
             smi.noFault();
             assertThat(processes.list(problems, missing).devices()).hasSize(count);
         }
+        assertThat(problems).isEmpty();
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void aGpuThatIsNoLongerListedIsLostUntilItIsBack() throws Exception {
+        smi.gpus(3);
+        processes.list(problems, missing);
+        smi.gpus(2).fault("exit 15");
+        processes.list(new ArrayList<>(), EnumSet.noneOf(Part.class));
+        smi.noFault();
+        processes.list(problems, missing);
+        assertThat(problems).extracting(Problem::code).containsExactly("gpu_lost");
+        assertThat(problems.getFirst().detail()).contains("2: " + FakeNvidiaSmi.uuid(2), "restart genv-enforcer");
+        assertThat(missing).containsExactly(Part.EVERY_PROCESS);
+
+        problems.clear();
+        missing.clear();
+        smi.gpus(3);
+        processes.list(problems, missing);
         assertThat(problems).isEmpty();
         assertThat(missing).isEmpty();
     }

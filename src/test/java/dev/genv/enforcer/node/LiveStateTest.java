@@ -57,6 +57,37 @@ class LiveStateTest {
         assertNothingMissing();
     }
 
+    /** The service was started after they had been lost. */
+    @Test
+    void whereNoDeviceIsListedThoseThatAreAttachedAreLost() {
+        live(envs(ALIVE), devices(BOTH)).devices(Set.of());
+        assertThat(problems).extracting(Problem::code).containsExactly("gpu_lost");
+        assertThat(missing).containsExactly(Part.EVERY_PROCESS);
+    }
+
+    @Test
+    void whereNoDeviceIsListedAndNoneIsAttachedNothingIsLost() {
+        live(envs(DEAD), devices(BOTH)).devices(Set.of());
+        assertNothingMissing();
+    }
+
+    /** Every user can attach an environment to a device that does not exist. */
+    @Test
+    void anAttachmentToAnUnknownDeviceIsToldAndHidesNothing() {
+        var forged = new Device(99, "1mi", List.of(new Attachment("alive", null, null)));
+        live(envs(ALIVE), devices(BOTH, forged)).devices(Set.of(0));
+        assertThat(problems).extracting(Problem::code).containsExactly("device_unlisted");
+        assertThat(problems.getFirst().detail()).contains("[99]");
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void nothingIsSaidOfDevicesWhereTheToolFailed() {
+        missing.add(Part.PROCESSES);
+        live(envs(ALIVE), devices(BOTH)).devices(Set.of());
+        assertThat(problems).isEmpty();
+    }
+
     @Test
     void aFreshMachineLacksNothing() {
         var live = live(new State.File.Absent<>(), new State.File.Absent<>());

@@ -288,6 +288,43 @@ class NvidiaSmiTest {
         }
     }
 
+    @Test
+    void allDevicesAreLostWhereItFindsNoneAnyMore() throws Exception {
+        fake.gpus(4);
+        smi.list();
+        fake.gpuLines("");
+        var listing = smi.list();
+        assertThat(listing.devices()).isEmpty();
+        assertThat(listing.problems()).extracting(Problem::code).containsExactly("gpu_lost");
+    }
+
+    /** The list of devices is kept, but a process that is no longer listed may have gone with its device. */
+    @Test
+    void asksAgainWhereAProcessIsNoLongerListed() throws Exception {
+        fake.gpus(2).process(1, PID, "5");
+        smi.list();
+        fake.gpus(1).noProcesses();
+        assertThat(smi.list().problems()).extracting(Problem::code).containsExactly("gpu_lost");
+    }
+
+    @Test
+    void asksAgainAsLongAsADeviceIsLost() throws Exception {
+        fake.gpus(2).process(1, PID, "5");
+        smi.list();
+        fake.gpus(1).noProcesses();
+        smi.list();
+        fake.gpus(2);
+        assertThat(smi.list().problems()).isEmpty();
+    }
+
+    @Test
+    void answersThatContradictEachOtherAreNone() throws Exception {
+        fake.gpus(2).fault("case $1 in *apps*) echo 'No devices were found'; exit 6 ;; esac");
+        assertThatThrownBy(smi::list)
+                .isInstanceOf(ToolException.class)
+                .hasMessage("nvidia-smi found no devices at first, and then 2");
+    }
+
     private List<String> calls() throws IOException {
         return Files.readAllLines(fake.path().resolveSibling("nvidia-smi.calls"));
     }

@@ -39,8 +39,16 @@ final class GpuAnswer {
                             : tool.get().from(1));
         }
         var problems = new ArrayList<Problem>();
-        var lines = GpuLine.parse(lines(frames.one("gpu_processes")), problems);
-        return GpuListing.of(lines, GpuDevices.parse(lines(frames.one("gpu_devices"))), problems, order);
+        var answer = frames.one("gpu_processes");
+        var lines = GpuLine.parse(lines(answer), problems);
+        var devices = GpuDevices.parse(lines(frames.one("gpu_devices")));
+        devices.requireSame(!GpuQuery.foundNoDevices((int) answer.number(0), text(answer)));
+        order.boot(frames.one("machine").at(1));
+        return GpuListing.of(lines, devices, problems, order);
+    }
+
+    private static String text(Frame frame) throws UnreachableException {
+        return new String(frame.bytes(MOST), StandardCharsets.UTF_8);
     }
 
     private List<String> lines(Frame frame) throws ToolException, UnreachableException {
@@ -61,6 +69,6 @@ final class GpuAnswer {
             throw new ToolException("nvidia-smi was broken off");
         }
         pauses.answered(GpuQuery.PROCESSES);
-        return GpuQuery.lines((int) frame.number(0), new String(frame.bytes(MOST), StandardCharsets.UTF_8), "");
+        return GpuQuery.lines((int) frame.number(0), text(frame), "");
     }
 }

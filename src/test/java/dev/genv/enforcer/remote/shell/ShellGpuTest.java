@@ -88,6 +88,19 @@ class ShellGpuTest {
     }
 
     @Test
+    void devicesThatWereListedBeforeAreLost() throws Exception {
+        assertSeen(look());
+        machine.smi.gpuLines("");
+        var look = look();
+        assertThat(problems(look)).extracting(Problem::code).containsExactly("gpu_lost");
+        assertThat(look.snapshot().missing()).containsExactly(Part.EVERY_PROCESS);
+        machine.smi.gpus(1);
+        assertThat(problems(look())).extracting(Problem::code).containsExactly("gpu_lost");
+        machine.smi.gpus(2);
+        assertSeen(look());
+    }
+
+    @Test
     void aLineThatCannotBeReadHidesNoOther() throws Exception {
         machine.smi
                 .process("[GPU is lost]", "[GPU is lost]", "[N/A]")
