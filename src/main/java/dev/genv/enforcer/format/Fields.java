@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 final class Fields {
     private static final long LARGEST_UID = 0xFFFF_FFFFL;
     /** What is read is kept, with every violation even: a name of a megabyte must not be. */
-    private static final int LONGEST_TEXT = 4096;
+    static final int LONGEST_TEXT = 4096;
 
     private final JsonNode object;
 

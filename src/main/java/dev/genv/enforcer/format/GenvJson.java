@@ -18,8 +18,9 @@ import com.fasterxml.jackson.databind.ObjectWriter;
 import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.exc.MismatchedInputException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
@@ -27,13 +28,14 @@ import org.jspecify.annotations.Nullable;
 public final class GenvJson {
     /** genv's own files are five levels deep. */
     private static final int DEEPEST = 64;
-    /** An environment has about 30 of them. Without a bound, 16 MiB of the smallest entries become a gigabyte of objects. */
-    private static final int MOST_TOKENS = 1_000_000;
+    /** In the form from before genv 0.9.0, ids are names; no longer one is taken for an id. */
+    private static final int LONGEST_NAME = Fields.LONGEST_TEXT;
+    /** Of heap. An environment takes 2 KiB of it. */
+    private static final long MOST_BYTES = 24L << 20;
     /** For the snapshots of a whole fleet. */
-    private static final int MOST_TOKENS_OF_A_FLEET = 8_000_000;
+    private static final long MOST_BYTES_OF_A_FLEET = 10 * MOST_BYTES;
 
-    private static final ObjectMapper MAPPER = mapper(MOST_TOKENS);
-    private static final ObjectMapper FLEET_MAPPER = mapper(MOST_TOKENS_OF_A_FLEET);
+    private static final ObjectMapper MAPPER = mapper();
     private static final ObjectWriter WRITER = MAPPER.writer(pythonsForm()).with(new DeleteEscaped());
     private static final ObjectWriter LINE_WRITER = MAPPER.writer(pythonsLine()).with(new DeleteEscaped());
 
@@ -42,42 +44,38 @@ public final class GenvJson {
     /**
      * Reads one JSON value and nothing behind it.
      *
-     * @throws UnreadableException where it is none, is not UTF-8, or is too deep or too long; it quotes nothing of what
+     * @throws UnreadableException where it is none, is not UTF-8, or is too deep or too large; it quotes nothing of what
      *     was read, which may be a secret in the wrong place
      */
     public static JsonNode read(byte[] bytes) throws UnreadableException {
-        return read(bytes, MAPPER);
+        return read(bytes, MOST_BYTES);
     }
 
     /** The same, for what may be as long as the snapshots of a whole fleet. */
     public static JsonNode readFleet(byte[] bytes) throws UnreadableException {
-        return read(bytes, FLEET_MAPPER);
+        return read(bytes, MOST_BYTES_OF_A_FLEET);
     }
 
-    private static JsonNode read(byte[] bytes, ObjectMapper mapper) throws UnreadableException {
-        String text;
-        try {
-            text = StandardCharsets.UTF_8
-                    .newDecoder()
-                    .decode(ByteBuffer.wrap(bytes))
-                    .toString();
-        } catch (CharacterCodingException e) {
-            throw new UnreadableException("is not UTF-8");
-        }
-        try {
-            var node = mapper.readTree(text);
+    private static JsonNode read(byte[] bytes, long mostBytes) throws UnreadableException {
+        // Decoded as it is read: a copy of the whole text would take up to four times as much as the bytes.
+        var text = new InputStreamReader(new ByteArrayInputStream(bytes), StandardCharsets.UTF_8.newDecoder());
+        try (var parser = new MemoryLimitedParser(MAPPER.createParser(text), mostBytes)) {
+            var node = MAPPER.<JsonNode>readTree(parser);
             if (node == null || node.isMissingNode()) {
                 throw new UnreadableException("is empty");
             }
             return node;
+        } catch (StreamConstraintsException e) {
+            throw new UnreadableException("is too large: " + e.getOriginalMessage() + place(e.getLocation()));
         } catch (JsonProcessingException e) {
             throw new UnreadableException("is not JSON: " + kind(e) + place(e.getLocation()));
+        } catch (IOException e) {
+            throw new UnreadableException("is not UTF-8");
         }
     }
 
     private static String kind(JsonProcessingException e) {
         return switch (e) {
-            case StreamConstraintsException limit -> limit.getOriginalMessage();
             case JsonEOFException _ -> "it ends too early";
             case MismatchedInputException _ -> "something stands behind its end";
             default -> "what stands there is not understood";
@@ -95,6 +93,20 @@ public final class GenvJson {
         return write(node, WRITER);
     }
 
+    /**
+     * The same, of bounded length: a letter that was one byte may become six.
+     *
+     * @throws UnreadableException where there would be more bytes; a file that is larger could not be read again
+     */
+    public static byte[] write(JsonNode node, int mostBytes) throws UnreadableException {
+        try (var out = new BoundedOutput(mostBytes)) {
+            WRITER.writeValue(out, node);
+            return out.toByteArray();
+        } catch (IOException e) {
+            throw new UnreadableException("would become larger than %d bytes".formatted(mostBytes));
+        }
+    }
+
     /** Writes as Python's {@code json.dumps(…)} does: one line, in ASCII, without a newline at the end. */
     public static String writeLine(JsonNode node) {
         return new String(write(node, LINE_WRITER), StandardCharsets.US_ASCII);
@@ -108,12 +120,15 @@ public final class GenvJson {
         }
     }
 
-    private static ObjectMapper mapper(int mostTokens) {
+    private static ObjectMapper mapper() {
         return JsonMapper.builder(JsonFactory.builder()
                         .streamReadConstraints(StreamReadConstraints.builder()
                                 .maxNestingDepth(DEEPEST)
-                                .maxTokenCount(mostTokens)
+                                .maxNameLength(LONGEST_NAME)
                                 .build())
+                        // Names would be kept for good, and users choose them.
+                        .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES)
+                        .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
                         .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
                         .disable(JsonWriteFeature.WRITE_HEX_UPPER_CASE)
                         .build())

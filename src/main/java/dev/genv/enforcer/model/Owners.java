@@ -49,7 +49,7 @@ public record Owners(Map<Integer, Long> uidsOfPids, Accounts accounts, Set<Long>
         }
         if (own.size() > 1) {
             return Optional.of("it is recorded for uid %s, but its pids are of uids %s"
-                    .formatted(environment.uid(), ofPids(environment)));
+                    .formatted(environment.uid(), some(ofPids(environment))));
         }
         var name = environment.username();
         if (name != null && !name.isEmpty()) {

@@ -104,11 +104,12 @@ final class Detacher {
         var file = GenvJson.read(bytes);
         var places = detachments.stream().map(Detacher::place).toList();
         var removed = new HashSet<>(DevicesFile.remove(file, Set.copyOf(places)));
+        var after = GenvJson.write(file, StateDirectory.LARGEST_FILE);
         meanwhile.happens();
         if (!removed.isEmpty()
                 && !directory.replace(
                         RawState.DEVICES,
-                        GenvJson.write(file),
+                        after,
                         () -> lock.isInPlace() && Objects.equals(before, directory.status(RawState.DEVICES)))) {
             return Optional.empty();
         }

@@ -14,6 +14,7 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -37,6 +38,9 @@ final class Libc {
     static final int O_NOFOLLOW = ARM ? 0100000 : 0400000;
     static final int SIGKILL = 9;
     static final int SIGTERM = 15;
+
+    /** In bytes. Native memory of the size of a file would stay with the process after it was freed. */
+    private static final int BUFFER = 64 << 10;
 
     private static final int LOCK_EX = 2;
     private static final int LOCK_NB = 4;
@@ -88,16 +92,14 @@ final class Libc {
     /** Reads to the end of a file, but no more than so many bytes. */
     static byte[] read(int descriptor, int limit) throws Errno {
         try (var arena = Arena.ofConfined()) {
-            var buffer = arena.allocate(limit);
-            var filled = 0L;
-            while (filled < limit) {
-                var count = READ.call(descriptor, buffer.asSlice(filled), limit - filled);
-                if (count == 0) {
-                    break;
-                }
-                filled += count;
+            var buffer = arena.allocate(Math.min(BUFFER, limit));
+            var bytes = new byte[limit];
+            var filled = 0;
+            for (var count = 1; filled < limit && count > 0; filled += count) {
+                count = (int) READ.call(descriptor, buffer, Math.min(BUFFER, limit - filled));
+                MemorySegment.copy(buffer, JAVA_BYTE, 0, bytes, filled, count);
             }
-            return buffer.asSlice(0, filled).toArray(JAVA_BYTE);
+            return filled == limit ? bytes : Arrays.copyOf(bytes, filled);
         }
     }
 

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * no link is followed, nothing but a regular file of bounded size is read, and nothing is ever written in place.
  */
 final class StateDirectory implements AutoCloseable {
-    static final int LARGEST_FILE = 16 << 20;
+    /** Environments of as much memory as is read of a file take less; and both files are held at once. */
+    static final int LARGEST_FILE = 6 << 20;
     /** Users choose how many files there are. */
     private static final int MOST_NAMES = 10_000;
 
@@ -72,9 +73,8 @@ final class StateDirectory implements AutoCloseable {
             if (status.size() > LARGEST_FILE) {
                 throw new IOException("is larger than " + LARGEST_FILE + " bytes");
             }
-            // One byte more than it should have: a file that grows while it is read is noticed.
-            var bytes = Libc.read(file.number(), (int) status.size() + 1);
-            if (bytes.length != status.size()) {
+            var bytes = Libc.read(file.number(), (int) status.size());
+            if (bytes.length != status.size() || Libc.read(file.number(), 1).length > 0) {
                 throw new IOException("changed while it was read");
             }
             return bytes;

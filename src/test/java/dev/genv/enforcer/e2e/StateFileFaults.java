@@ -16,9 +16,9 @@ import java.util.stream.Stream;
 final class StateFileFaults {
     private static final String ENVS = "envs.json";
     private static final String DEVICES = "devices.json";
-    private static final int TOO_LARGE = 17 << 20;
+    private static final int TOO_LARGE = 7 << 20;
     private static final int TOO_DEEP = 100_000;
-    private static final int TOO_MANY = 1_100_000;
+    private static final int TOO_MANY = 1_000_000;
     private static final String HUGE_NUMBER = "1e999999999";
 
     private final String name;
@@ -84,9 +84,9 @@ final class StateFileFaults {
                 whole("torn in its middle", this::tear, "state_unreadable"),
                 whole("not UTF-8", this::spoil, "state_unreadable"),
                 whole("not JSON", written("Hello"), "state_unreadable"),
-                whole("of 17 MiB", written(" ".repeat(TOO_LARGE)), "state_unreadable"),
+                whole("of 7 MiB", written(" ".repeat(TOO_LARGE)), "state_unreadable"),
                 whole("nested 100,000 deep", written("[".repeat(TOO_DEEP)), "state_unreadable"),
-                whole("of more than a million tokens", written(tooMany()), "state_unreadable"),
+                whole("of a million empty objects", written(tooMany()), "state_unreadable"),
                 whole("an array at the top", written("[]"), "state_unreadable"),
                 whole("null for the list", written("{\"%s\": null}".formatted(list)), "state_unreadable"),
                 whole("a link to /etc/passwd", linked("/etc/passwd"), "state_unreadable"),
@@ -191,7 +191,7 @@ final class StateFileFaults {
     }
 
     private String tooMany() {
-        return "{\"%s\": [%s0]}".formatted(list, "0,".repeat(TOO_MANY));
+        return "{\"%s\": [%s{}]}".formatted(list, "{},".repeat(TOO_MANY));
     }
 
     private static void zero(Path file) throws IOException {

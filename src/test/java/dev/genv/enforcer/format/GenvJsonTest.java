@@ -156,17 +156,41 @@ class GenvJsonTest {
     }
 
     @Test
-    void readsABoundedNumberOfEntries() throws UnreadableException {
-        assertThat(GenvJson.read(flat(999_998))).hasSize(999_998);
-        for (var entries : new int[] {1_000_000, 8_000_000}) {
-            assertThatThrownBy(() -> GenvJson.read(flat(entries)))
+    void refusesWhatWouldTakeTooMuchMemory() throws UnreadableException {
+        assertThat(GenvJson.read(list("7", 900_000))).hasSize(900_000);
+        assertThat(GenvJson.read(list("[]", 200_000))).hasSize(200_000);
+        for (var text :
+                new byte[][] {list("7", 2_000_000), list("[]", 400_000), list("{}", 400_000), list("\"\"", 600_000)}) {
+            assertThatThrownBy(() -> GenvJson.read(text))
                     .isInstanceOf(UnreadableException.class)
-                    .hasMessageContaining("Token count");
+                    .hasMessageMatching("is too large: it would take more than 24 MiB of memory \\(line 1, .*");
+            assertThat(GenvJson.readFleet(text)).isNotEmpty();
         }
     }
 
-    private static byte[] flat(int entries) {
-        return ("[" + "7,".repeat(entries - 1) + "7]").getBytes(US_ASCII);
+    @Test
+    void refusesNamesThatNoIdCanHave() throws UnreadableException {
+        assertThat(GenvJson.read(named("x".repeat(4096)))).hasSize(1);
+        assertThatThrownBy(() -> GenvJson.read(named("x".repeat(4097))))
+                .isInstanceOf(UnreadableException.class)
+                .hasMessageMatching("is too large: Name length .*")
+                .hasMessageNotContaining("xx");
+    }
+
+    /** The names that users choose would otherwise stay in a table of the parser's for good. */
+    @Test
+    void keepsNoNames() throws UnreadableException {
+        var first = GenvJson.read(named("chosen")).fieldNames().next();
+        var second = GenvJson.read(named("chosen")).fieldNames().next();
+        assertThat(second).isEqualTo(first).isNotSameAs(first);
+    }
+
+    private static byte[] named(String name) {
+        return "{\"%s\": 1}".formatted(name).getBytes(US_ASCII);
+    }
+
+    private static byte[] list(String element, int count) {
+        return ("[" + (element + ",").repeat(count - 1) + element + "]").getBytes(US_ASCII);
     }
 
     private static byte[] nested(int depth) {

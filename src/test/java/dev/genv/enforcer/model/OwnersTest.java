@@ -42,7 +42,7 @@ class OwnersTest {
 
     @Test
     void aPidOfAnotherUserSpeaksAgainstIt() {
-        assertThat(dispute(bobs().pids(20))).contains("uid 1001", "[1001, 1002]");
+        assertThat(dispute(bobs().pids(20))).contains("uid 1001", "1001, 1002");
         assertThat(dispute(env("x").user("bob").uid(BOB).pids(20))).isNotNull();
         assertThat(dispute(env("x").user("bob").uid(BOB).pids(1)))
                 .as("not even root's")

@@ -158,6 +158,17 @@ class DetacherTest {
         assertThat(assertUntouched(Outcome.FAILED, 0, MINE)).contains("devices.json is not JSON");
     }
 
+    /** DEL is one byte in the file and six as genv writes it; the service reads no file that large. */
+    @Test
+    void aFileThatWouldBecomeTooLargeToBeReadAgainIsLeftAlone() throws Exception {
+        var deletes = "\u007f".repeat(StateDirectory.LARGEST_FILE / 2);
+        files().device(0, MINE).write();
+        Files.writeString(
+                file, Files.readString(file).replace("{\n  \"dev", "{\n  \"x\": \"" + deletes + "\",\n  \"dev"));
+        assertThat(assertUntouched(Outcome.FAILED, 0, MINE))
+                .isEqualTo("devices.json would become larger than 6291456 bytes");
+    }
+
     @Test
     void aDirectoryThatCannotBeOpenedIsAFailure() throws Exception {
         files().device(0, MINE).write();

@@ -103,11 +103,11 @@ class StateDirectoryTest {
     @Test
     void readsNothingHuge() throws IOException {
         sized(StateDirectory.LARGEST_FILE);
-        assertThat(directory.read("envs.json")).hasSize(16 << 20);
+        assertThat(directory.read("envs.json")).hasSize(6 << 20);
         sized(StateDirectory.LARGEST_FILE + 1);
-        assertThatThrownBy(() -> directory.read("envs.json")).hasMessage("is larger than 16777216 bytes");
+        assertThatThrownBy(() -> directory.read("envs.json")).hasMessage("is larger than 6291456 bytes");
         sized(1L << 40);
-        assertThatThrownBy(() -> directory.read("envs.json")).hasMessage("is larger than 16777216 bytes");
+        assertThatThrownBy(() -> directory.read("envs.json")).hasMessage("is larger than 6291456 bytes");
     }
 
     @Test

@@ -56,7 +56,7 @@ final class Detachment {
             var file = GenvJson.read(seen);
             removed = DevicesFile.remove(
                     file, actions.stream().map(Detachment::place).collect(Collectors.toUnmodifiableSet()));
-            wanted = GenvJson.write(file);
+            wanted = GenvJson.write(file, StateAnswer.LARGEST);
             return removed.isEmpty() ? Optional.of(all(Result.of(Outcome.ALREADY_DETACHED))) : Optional.empty();
         } catch (UnreadableException e) {
             return Optional.of(all(Result.failed(FILE + " " + e.getMessage())));
