@@ -51,6 +51,18 @@ public record Environment(
                         : ownership.uids().contains(realUid));
     }
 
+    /**
+     * Whether a process of this uid is neither root's nor of a user to whom the environment may belong: whose uid is
+     * recorded, or is that of one of its live pids. Nobody is one where neither is known.
+     */
+    public boolean isStranger(@Nullable Long realUid) {
+        return realUid != null
+                && realUid != 0
+                && !realUid.equals(uid)
+                && !ownership.uids().contains(realUid)
+                && (uid != null || !ownership.uids().isEmpty());
+    }
+
     /** The same with other pids. */
     public Environment with(List<Integer> otherPids) {
         return new Environment(eid, uid, username, creation, config, otherPids, kernelIds, ownership);

@@ -6,7 +6,6 @@ import dev.genv.enforcer.observation.Evasion;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Signal;
 import java.io.IOException;
-import java.util.Objects;
 
 /** Asks processes to end, each only if it still is who it was. */
 final class Signaller {
@@ -40,8 +39,7 @@ final class Signaller {
             if (Thread.currentThread().isInterrupted()) {
                 return Result.failed("given up: it took too long"); // by now it may have been judged otherwise
             }
-            if (!Objects.equals(seen.get().uid(), process.uid())
-                    || evasion.isOther(process, seen.get().membership())) {
+            if (evasion.isOther(process, seen.get().uid(), seen.get().membership())) {
                 return Result.failed("it is no longer what it was when it was judged");
             }
             Libc.pidfdSendSignal(descriptor.number(), action.signal() == Signal.KILL ? Libc.SIGKILL : Libc.SIGTERM);

@@ -9,20 +9,23 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.Collectors;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one real uid's processes use of one device in the name of one environment with a memory capacity. Each uid is
- * judged by itself: to name somebody else's environment and fill it must not end his job.
+ * What one real uid's processes use of one device in the name of one environment with a memory capacity. Each uid to which
+ * the environment may belong is judged by itself: to name somebody else's environment and fill it must not end his job.
+ * All strangers in it are judged together, for one user may have many uids.
  *
- * @param uid null where the uids are not known
+ * @param uid whose processes these are; null where the uids are not known, and for the strangers
+ * @param ofStrangers whether these are the processes of all strangers
  */
 record MemoryShare(
         String host,
         Environment environment,
         int device,
         @Nullable Long uid,
+        boolean ofStrangers,
         Memory capacity,
         List<GpuProcess> processes) {
     private static final Comparator<@Nullable Long> UID = Comparator.nullsFirst(Comparator.naturalOrder());
@@ -49,20 +52,27 @@ record MemoryShare(
         var users = processes.stream()
                 .filter(process -> process.uses(device.index()))
                 .toList();
-        return users.stream()
-                .map(GpuProcess::uid)
-                .distinct()
-                .sorted(UID)
-                .map(uid -> new MemoryShare(
-                        host,
-                        environment,
-                        device.index(),
-                        uid,
-                        capacity,
-                        users.stream()
-                                .filter(process -> Objects.equals(process.uid(), uid))
-                                .collect(Collectors.toList())))
-                .toList();
+        var strangers = new ArrayList<GpuProcess>();
+        var byUid = new TreeMap<@Nullable Long, List<GpuProcess>>(UID);
+        for (var process : users) {
+            if (environment.isStranger(process.uid())) {
+                strangers.add(process);
+            } else {
+                byUid.computeIfAbsent(process.uid(), _ -> new ArrayList<>()).add(process);
+            }
+        }
+        var shares = new ArrayList<MemoryShare>();
+        byUid.forEach((uid, own) ->
+                shares.add(new MemoryShare(host, environment, device.index(), uid, false, capacity, own)));
+        if (!strangers.isEmpty()) {
+            shares.add(new MemoryShare(host, environment, device.index(), null, true, capacity, strangers));
+        }
+        return shares;
+    }
+
+    /** Whose share it is, in a form that stays the same from cycle to cycle. */
+    String users() {
+        return ofStrangers ? "strangers" : "uid " + uid;
     }
 
     /** What is used, as far as it is known. */

@@ -44,7 +44,7 @@ class AttacksIT {
     }
 
     private static List<Attack> all() {
-        return Stream.of(Attacks.all(), NodeAttacks.all()).flatMap(List::stream).toList();
+        return Stream.of(Attacks.all(), NodeAttacks.all(), EscapeAttacks.all()).flatMap(List::stream).toList();
     }
 
     @TestFactory

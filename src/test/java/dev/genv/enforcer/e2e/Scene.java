@@ -238,6 +238,18 @@ final class Scene implements Closeable {
                 "cd %s && %s".formatted(node.stateDirectory, script));
     }
 
+    /** A process of any user, with exactly these variables. */
+    Child starts(int uid, Map<String, String> variables) throws IOException {
+        return add(Child.ofUser(uid, variables));
+    }
+
+    /** A process that root starts, and that is this program in the end. */
+    Child rootStarts(List<String> command, Map<String, String> variables, String becomes) throws IOException {
+        var child = add(Child.running(command, variables));
+        await().until(() -> child.command().equals(becomes));
+        return child;
+    }
+
     @Override
     public void close() {
         children.forEach(Child::close);

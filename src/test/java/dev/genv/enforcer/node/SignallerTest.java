@@ -71,6 +71,29 @@ class SignallerTest {
         }
     }
 
+    @Test
+    void signalsAProcessWhoseUidDiffersAtEveryCheck() throws IOException {
+        try (var child = Child.inEnvironment("15971")) {
+            var id = new ProcessId(child.pid(), child.startTime());
+            assertLeftAlone(child, process(id, Libc.effectiveUid() + 1, MINE));
+            assertLeftAlone(child, process(id, Libc.effectiveUid() + 2, MINE));
+            assertThat(terminate(signaller, process(id, Libc.effectiveUid() + 3, MINE)))
+                    .isEqualTo(Result.of(Outcome.SIGNALLED));
+            assertThat(child.awaitEnd()).isEqualTo(128 + SIGTERM);
+        }
+    }
+
+    @Test
+    void countsChangesOfTheUidAndOfTheMembershipTogether() throws IOException {
+        try (var child = Child.inEnvironment("15971")) {
+            var id = new ProcessId(child.pid(), child.startTime());
+            assertLeftAlone(child, process(id, Libc.effectiveUid() + 1, MINE));
+            assertLeftAlone(child, process(child, new Membership.Outside()));
+            assertThat(terminate(signaller, process(id, Libc.effectiveUid() + 1, MINE)))
+                    .isEqualTo(Result.of(Outcome.SIGNALLED));
+        }
+    }
+
     /** A decision that nobody waits for any longer is not carried out. */
     @Test
     void whoWasJudgedTooLongAgoIsLeftAlone() throws IOException {

@@ -131,8 +131,37 @@ class EnvMemoryTest {
                 .with(process(2).in("a").uid(1003).uses(0, "1100mi"))
                 .fleet());
         assertThat(lines(plan)).first().isEqualTo(MESSAGE);
-        assertThat(plan.violations()).extracting(Violation::subject).containsExactly("environment a device 0 uid 1003");
+        assertThat(plan.violations())
+                .extracting(Violation::subject)
+                .containsExactly("environment a device 0 strangers");
         assertThat(ended(plan)).containsExactly(2);
+    }
+
+    @Test
+    void judgesAllStrangersTogetherAndTheOwnerByHimself() {
+        var fleet = host().devices(1)
+                .with(env("a").capacity("1000mi").attached(0).livePidsOf(1000))
+                .with(
+                        process(1).in("a").uses(0, "900mi"),
+                        process(2).in("a").uid(0).uses(0, "900mi"));
+        for (var pid = 3; pid < 15; pid++) {
+            fleet.with(process(pid).in("a").uid(100_000 + pid).later(pid).uses(0, "100mi"));
+        }
+        var plan = check(fleet.fleet());
+        assertThat(plan.violations())
+                .extracting(Violation::subject)
+                .containsExactly("environment a device 0 strangers");
+        assertThat(ended(plan)).containsExactly(13, 14);
+    }
+
+    @Test
+    void judgesEachUidOfTheLivePidsByItself() {
+        var plan = check(host().devices(1)
+                .with(env("a").uid(0).capacity("1000mi").attached(0).livePidsOf(1001))
+                .with(process(1).in("a").uid(1001).uses(0, "900mi"))
+                .with(process(2).in("a").uid(1002).uses(0, "900mi"))
+                .fleet());
+        assertThat(plan.violations()).isEmpty();
     }
 
     @Test

@@ -97,7 +97,8 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
         return device(snapshot(slot.host()), slot.device()).attachments().stream()
                 .flatMap(attachment -> Stream.ofNullable(environment(snapshot(slot.host()), attachment.eid()))
                         .map(own -> new Action.Detach(slot.host(), own, slot.device(), attachment)))
-                .filter(detach -> user.equals(user(detach.environment())))
+                .filter(detach -> user.equals(user(detach.environment()))
+                        && !detach.environment().ownership().isDisputed())
                 .toList();
     }
 
@@ -127,6 +128,7 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
         return snapshot(slot.host()).processes().stream().anyMatch(process -> {
             var environment = named(snapshot(slot.host()), process);
             return environment != null
+                    && !environment.ownership().isDisputed()
                     && user.equals(user(environment))
                     && Arrays.asList(null, 0L, environment.uid()).contains(process.uid())
                     && process.usage().stream().anyMatch(use -> use.device() == slot.device())
@@ -190,7 +192,7 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
         for (var process : snapshot.processes()) {
             for (var use : process.usage()) {
                 if (environment.equals(named(snapshot, process))
-                        && Objects.equals(process.uid(), uid)
+                        && Objects.equals(group(environment, process.uid()), group(environment, uid))
                         && use.device() == index
                         && use.memory() != null) {
                     used = used.add(BigInteger.valueOf(use.memory().bytes()));
@@ -198,6 +200,13 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
             }
         }
         return used.compareTo(BigInteger.valueOf(capacity.get().bytes())) > 0;
+    }
+
+    /** With whom a uid is judged: all that are neither root's nor among those of the environment are one group. */
+    private static @Nullable Object group(Environment environment, @Nullable Long uid) {
+        var owners = new HashSet<>(environment.ownership().uids());
+        Stream.ofNullable(environment.uid()).forEach(owners::add);
+        return uid == null || uid == 0 || owners.isEmpty() || owners.contains(uid) ? uid : "strangers";
     }
 
     private static Device without(Collection<Action.Detach> detached, String host, Device device) {

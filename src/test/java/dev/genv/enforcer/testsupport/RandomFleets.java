@@ -9,6 +9,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Ownership;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
@@ -135,7 +136,19 @@ public final class RandomFleets {
                 .mapToObj(_ -> random.nextInt(2, 5000))
                 .toList();
         var config = new Environment.Config(oneIn(2) ? "job" : null, pick(CAPACITIES), oneIn(2) ? 1 : null);
-        return new Environment(eid, pick(UIDS), pick(NAMES), EnvBuilder.TIME, config, pids, List.of());
+        var uid = pick(UIDS);
+        return new Environment(eid, uid, pick(NAMES), EnvBuilder.TIME, config, pids, List.of(), ownership(uid));
+    }
+
+    private Ownership ownership(long recorded) {
+        if (oneIn(2)) {
+            return Ownership.UNDISPUTED;
+        }
+        var uids = new HashSet<>(Set.of(recorded));
+        if (oneIn(5)) {
+            uids.add(pick(UIDS));
+        }
+        return new Ownership(uids.size() > 1 || oneIn(15) ? "they disagree" : null, false, uids);
     }
 
     private Device device(int index, List<Environment> environments) {

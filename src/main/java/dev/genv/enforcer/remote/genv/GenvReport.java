@@ -91,7 +91,8 @@ final class GenvReport {
         if (process == null) {
             return Result.of(Outcome.ALREADY_GONE);
         }
-        if (!process.devices().equals(judged.devices()) || evasion.isOther(judged, process.membership())) {
+        if (!process.devices().equals(judged.devices())
+                || evasion.isOther(judged, process.uid(), process.membership())) {
             return Result.failed("it is no longer what it was when it was judged");
         }
         var object = now.process(judged.pid()).filter(GenvReport::isProcess);

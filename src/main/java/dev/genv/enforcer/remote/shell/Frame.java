@@ -57,14 +57,14 @@ record Frame(String line) {
     }
 
     long number(int place) throws UnreachableException {
-        return number(at(place));
+        return number(at(place), word());
     }
 
-    private long number(String text) throws UnreachableException {
+    static long number(String text, String word) throws UnreachableException {
         try {
             return Long.parseLong(text);
         } catch (NumberFormatException e) {
-            throw unreadable("in " + word() + " there is no number where one should be");
+            throw unreadable("in " + word + " there is no number where one should be");
         }
     }
 
@@ -73,7 +73,7 @@ record Frame(String line) {
         var pids = new BitSet();
         for (int space = line.indexOf(' '), next; space >= 0; space = next) {
             next = line.indexOf(' ', space + 1);
-            var pid = number(line.substring(space + 1, next < 0 ? line.length() : next));
+            var pid = number(line.substring(space + 1, next < 0 ? line.length() : next), word());
             if (pid < 0 || pid > MOST_NUMBERS) {
                 throw unreadable("in " + word() + " there is a number that no process has");
             }
@@ -86,7 +86,7 @@ record Frame(String line) {
     byte[] bytes() throws UnreachableException {
         var last = line.lastIndexOf(' ');
         var before = last < 0 ? -1 : line.lastIndexOf(' ', last - 1);
-        if (before < 0 || number(line.substring(before + 1, last)) != line.length() - last - 1) {
+        if (before < 0 || number(line.substring(before + 1, last), word()) != line.length() - last - 1) {
             throw unreadable("of " + word() + " something is lost");
         }
         return decoded(line.substring(last + 1));

@@ -77,9 +77,20 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
         if (reason != null) {
             return new Immunity(Immunity.Kind.PROTECTED, reason);
         }
+        return exemption(uid);
+    }
+
+    /** Why a process of this user is never ended, whatever it is; null where it can be. */
+    @Nullable
+    Immunity exemption(@Nullable Long uid) {
         return uid != null && exempt.contains(uid)
                 ? new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid %d, of whom nothing is ended".formatted(uid))
                 : null;
+    }
+
+    /** The uids of which nothing is ended, in the form in which a script takes them. */
+    String exemptUids() {
+        return exempt.stream().map(String::valueOf).sorted().collect(Collectors.joining(" "));
     }
 
     private @Nullable String whatItIs(int pid, ProcStat stat, @Nullable Long uid, Recollection.Program program) {

@@ -20,6 +20,9 @@ final class Termination {
     /** What its environment must say there, in the form of {@link Recollection#records}. */
     private String records;
 
+    /** Whether its real uid may be any but an exempt one: it was another one too often. */
+    private boolean ofAnyUid;
+
     Termination(Action.Terminate action, Protection protection, String records) {
         this.action = action;
         this.protection = protection;
@@ -59,9 +62,10 @@ final class Termination {
                 Integer.toString(number),
                 Integer.toString(process.pid()),
                 Long.toString(process.id().startTime()),
-                String.valueOf(process.uid()),
+                ofAnyUid ? "" : String.valueOf(process.uid()),
+                ofAnyUid ? protection.exemptUids() : "",
                 action.signal().name(),
-                protection.files(process.uid()),
+                protection.files(ofAnyUid ? null : process.uid()),
                 Base64.getEncoder().encodeToString(environ));
     }
 
@@ -75,15 +79,35 @@ final class Termination {
             case "protected" -> new Result(Outcome.SKIPPED_PROTECTED, "it runs a protected program");
             case "silent" -> Result.failed("its environment does not answer");
             case "late" -> Result.failed("given up: it took too long");
-            case "other", "unreadable" -> OTHER;
+            case "unreadable" -> OTHER;
+            case "other" -> ofAnotherUid(frame.from(2), evasion);
             case "changed" -> changed(frame, nonce, evasion);
             default -> throw Frame.unreadable("of an action it tells something that is not known");
         };
     }
 
+    /** In the next try no uid is expected: a process that changes it all the time would never have that one. */
+    private @Nullable Result ofAnotherUid(String owner, Evasion evasion) throws UnreachableException {
+        if (owner.isEmpty()) {
+            return OTHER; // it cannot be read
+        }
+        var uid = Frame.number(owner, "result");
+        var immunity = protection.exemption(uid);
+        if (immunity != null) {
+            return new Result(Outcome.SKIPPED_EXEMPT, immunity.reason());
+        }
+        var process = action.process();
+        if (evasion.isOther(process, uid, process.membership())) {
+            return OTHER;
+        }
+        ofAnyUid = true;
+        return null;
+    }
+
     private @Nullable Result changed(Frame frame, String nonce, Evasion evasion) throws UnreachableException {
         var now = Recollection.records(frame.text(), nonce);
-        if (now.isEmpty() || evasion.isOther(action.process(), Recollection.membership(now.get()))) {
+        if (now.isEmpty()
+                || evasion.isOther(action.process(), action.process().uid(), Recollection.membership(now.get()))) {
             return OTHER;
         }
         records = now.get();

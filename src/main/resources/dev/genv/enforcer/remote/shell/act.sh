@@ -30,8 +30,8 @@ program
 [ -z "$protects" ] || file
 printf "program %s %s\n" "$known" "${exe-other}"'
 
-terminate() { # NUMBER PID START UID SIGNAL FILES ENVIRON: asks a process to end, if it still is who it was
-  number=$1 pid=$2 start=$3 user=$4 signal=$5 files=$6 expected=$7
+terminate() { # NUMBER PID START UID EXEMPT SIGNAL FILES ENVIRON: asks a process to end, if it still is who it was
+  number=$1 pid=$2 start=$3 user=$4 exempt=$5 signal=$6 files=$7 expected=$8
   if late; then
     say result "$number" late
   elif [ "$pid" -le 1 ] || [ "$pid" -eq $$ ]; then
@@ -39,7 +39,7 @@ terminate() { # NUMBER PID START UID SIGNAL FILES ENVIRON: asks a process to end
   elif ! is_there; then
     say result "$number" gone
   elif ! is_of_user; then
-    say result "$number" other
+    say result "$number" other "$owner"
   else
     allow 100 5
     # Nothing but numbers and base64 comes out of it.
@@ -63,7 +63,7 @@ is_there() { # whether it is this very process still; nothing else is run for it
   case $1 in [ZXx]) [ "${18}" -gt 1 ] ;; esac
 }
 
-is_of_user() {
+is_of_user() { # sets $owner; where no uid is expected, any will do that is not exempt
   owner=''
   {
     while read -r key first _; do
@@ -75,7 +75,12 @@ is_of_user() {
       esac
     done <"$PROC/$pid/status"
   } 2>/dev/null
-  [ "$owner" = "$user" ]
+  if [ -n "$user" ]; then
+    [ "$owner" = "$user" ]
+  else
+    case " $exempt " in *" $owner "*) return 1 ;; esac
+    [ -n "$owner" ]
+  fi
 }
 
 stands() { # whether what it answered was all the time of one and the same program

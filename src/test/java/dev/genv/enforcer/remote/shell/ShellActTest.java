@@ -19,6 +19,7 @@ import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -165,6 +166,67 @@ class ShellActTest {
         assertThat(child.isAlive()).isTrue();
         assertThat(perform(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
         assertThat(child.awaitEnd()).isEqualTo(143);
+    }
+
+    @Test
+    void signalsAProcessWhoseUidDiffersAtEveryCheck() throws Exception {
+        var fake = fake();
+        for (var uid : List.of(2001, 2002)) {
+            var seen = seen(fake.agent);
+            fake.process.uid(uid);
+            assertThat(perform(fake.agent, terminate(seen))).isEqualTo(OTHER);
+        }
+        var seen = seen(fake.agent);
+        fake.process.uid(2003);
+        assertThat(child.isAlive()).isTrue();
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        assertThat(child.awaitEnd()).isEqualTo(143);
+    }
+
+    @Test
+    void doesNotSignalAProcessWhoseNewUidIsExempt() throws Exception {
+        machine.exempts("2003");
+        var fake = fake();
+        for (var uid : List.of(2001, 2002)) {
+            var seen = seen(fake.agent);
+            fake.process.uid(uid);
+            assertThat(perform(fake.agent, terminate(seen))).isEqualTo(OTHER);
+        }
+        var seen = seen(fake.agent);
+        fake.process.uid(2003);
+        assertThat(perform(fake.agent, terminate(seen)))
+                .isEqualTo(new Result(Outcome.SKIPPED_EXEMPT, "it belongs to uid 2003, of whom nothing is ended"));
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    /** Where any uid will do, an exempt one still will not: the script itself compares it. */
+    @Test
+    void doesNotSignalAProcessThatBecomesExemptWhileItIsTriedAgain() throws Exception {
+        machine.exempts("2003");
+        var fake = fake();
+        for (var uid : List.of(2001, 2002)) {
+            var seen = seen(fake.agent);
+            fake.process.uid(uid);
+            assertThat(perform(fake.agent, terminate(seen))).isEqualTo(OTHER);
+        }
+        var seen = seen(fake.agent);
+        fake.process.uid(2004);
+        var results = new HashMap<Action, Result>();
+        var action = terminate(seen);
+        fake.agent.perform(
+                request -> {
+                    var answer = machine.shell.run(request);
+                    try {
+                        fake.process.uid(2003);
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                    return answer;
+                },
+                List.of(action),
+                results::put);
+        assertThat(Objects.requireNonNull(results.get(action)).outcome()).isEqualTo(Outcome.SKIPPED_EXEMPT);
+        assertThat(child.isAlive()).isTrue();
     }
 
     /** What names no environment may change as it likes. */
