@@ -88,6 +88,7 @@ class Wiring {
                 settings.mode(),
                 settings.signals(),
                 settings.restraint(),
+                settings.interval(),
                 lookTimeout(),
                 actTimeout(),
                 others != null && others.remote().quiet());

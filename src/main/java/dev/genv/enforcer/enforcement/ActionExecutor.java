@@ -42,14 +42,20 @@ final class ActionExecutor {
     /** What came of a plan, and what the hosts' readers must know besides. */
     record Execution(List<ActionRecord> records, List<HostProblem> problems) {}
 
-    ActionExecutor(Workers workers, Limits limits, Grace grace, Ticker ticker) {
+    /**
+     * Prepares it.
+     *
+     * @param ticker for deadlines
+     * @param counted for what counts towards an action
+     */
+    ActionExecutor(Workers workers, Limits limits, Grace grace, Ticker ticker, Ticker counted) {
         this.workers = workers;
         this.limits = limits;
         this.grace = grace;
         this.ticker = ticker;
         this.veto = new Veto(limits, grace);
-        this.brake = new Brake(limits.restraint().mostTerminations(), ticker);
-        this.asked = new AskedProcesses(limits.restraint().killAfter(), ticker);
+        this.brake = new Brake(limits.restraint().mostTerminations(), counted);
+        this.asked = new AskedProcesses(limits.restraint().killAfter(), counted);
     }
 
     /** All processes that were asked to end and are not known to have. */

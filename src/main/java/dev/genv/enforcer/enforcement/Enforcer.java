@@ -21,6 +21,7 @@ public final class Enforcer {
 
     private final Setup setup;
     private final Ticker ticker;
+    private final CycleClock clock;
     private final Journal journal;
     private final Workers workers;
     private final Collector collector;
@@ -39,6 +40,7 @@ public final class Enforcer {
      * @param remote whether the hosts are other machines than our own
      * @param signals whether processes may be signalled at all
      * @param restraint what holds it back
+     * @param interval from one cycle to the next; zero for a single one
      * @param lookTimeout how long a host may take to be looked at
      * @param actTimeout how long a host may take to do its part
      * @param quiet whether the log says nothing of hosts that do not answer
@@ -50,6 +52,7 @@ public final class Enforcer {
             ServiceMode mode,
             boolean signals,
             Restraint restraint,
+            Duration interval,
             Duration lookTimeout,
             Duration actTimeout,
             boolean quiet) {}
@@ -67,14 +70,15 @@ public final class Enforcer {
         workers = new Workers(setup.hosts(), setup.remote(), ticker);
         problems = new ProblemLog(setup.quiet());
         collector = new Collector(setup.lookTimeout(), ticker);
-        grace = new Grace(setup.restraint(), ticker);
+        clock = new CycleClock(ticker, setup.interval());
+        grace = new Grace(setup.restraint(), clock.ticker());
         var limits = new ActionExecutor.Limits(
                 setup.mode(),
                 rule -> setup.policy().modeOf(rule) == RuleMode.ENFORCE,
                 setup.signals(),
                 setup.restraint(),
                 setup.actTimeout());
-        executor = new ActionExecutor(workers, limits, grace, ticker);
+        executor = new ActionExecutor(workers, limits, grace, ticker, clock.ticker());
         createdAt = ticker.mark();
     }
 
@@ -109,6 +113,7 @@ public final class Enforcer {
     }
 
     private CycleReport cycle(Instant startedAt, long start) throws InterruptedException {
+        clock.beginCycle();
         var hosts = collector.collect(workers.update(), executor.asked());
         var fleet = new Fleet(hosts.stream().map(HostReport::snapshot).toList(), setup.remote());
         var seenAt = ticker.now();

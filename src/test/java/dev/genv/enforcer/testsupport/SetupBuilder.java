@@ -21,6 +21,7 @@ public final class SetupBuilder {
     private ServiceMode mode = ServiceMode.ENFORCE;
     private boolean signals = true;
     private Restraint restraint = Restraint.NONE;
+    private Duration interval = Duration.ofDays(1);
     private Duration lookTimeout = Duration.ofSeconds(60);
     private Duration actTimeout = Duration.ofSeconds(60);
     private boolean quiet;
@@ -62,6 +63,11 @@ public final class SetupBuilder {
         return this;
     }
 
+    public SetupBuilder interval(Duration now) {
+        interval = now;
+        return this;
+    }
+
     public SetupBuilder lookTimeout(Duration now) {
         lookTimeout = now;
         return this;
@@ -78,6 +84,7 @@ public final class SetupBuilder {
     }
 
     public Enforcer.Setup build() {
-        return new Enforcer.Setup(hosts, remote, policy, mode, signals, restraint, lookTimeout, actTimeout, quiet);
+        return new Enforcer.Setup(
+                hosts, remote, policy, mode, signals, restraint, interval, lookTimeout, actTimeout, quiet);
     }
 }

@@ -1,0 +1,110 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.Signal;
+import dev.genv.enforcer.testsupport.FakeHost;
+import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.SetupBuilder;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class CycleClockTest {
+    private static final Duration INTERVAL = Duration.ofSeconds(10);
+    private static final HostBuilder STRAY = host().devices(1).with(process(1).uses(0));
+
+    private final FakeTime time = new FakeTime();
+
+    @Test
+    void countsAtMostTwoIntervalsForACycle() {
+        var clock = new CycleClock(time.ticker(), INTERVAL);
+        var ticker = clock.ticker();
+        clock.beginCycle();
+        var start = ticker.mark();
+
+        time.pass(Duration.ofHours(5));
+        assertThat(ticker.since(start)).isEqualTo(Duration.ofSeconds(20));
+
+        clock.beginCycle();
+        time.pass(Duration.ofSeconds(10));
+        assertThat(ticker.since(start)).isEqualTo(Duration.ofSeconds(30));
+        assertThat(ticker.now()).as("the time of day is the real one").isEqualTo(FakeTime.START.plusSeconds(18010));
+    }
+
+    @Test
+    void theGracePeriodDoesNotRunOutWhileTheServiceStandsStill() {
+        var node = new FakeHost(STRAY);
+        var enforcer = enforcer(node, new Restraint(Duration.ofSeconds(60), Duration.ZERO, null, 0));
+        enforcer.runCycle();
+        time.pass(Duration.ofHours(5));
+        enforcer.runCycle();
+        assertThat(node.performed).as("20 s are counted").isEmpty();
+
+        runCycles(enforcer, 3);
+        assertThat(node.performed).as("50 s are counted").isEmpty();
+        runCycles(enforcer, 1);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void theGraceForAChangeDoesNotRunOutWhileTheServiceStandsStill() {
+        var job = process(1).in("a").uses(0);
+        var node = new FakeHost(host().devices(1).with(env("a").attached(0)).with(job));
+        var enforcer = enforcer(node, new Restraint(Duration.ZERO, Duration.ofSeconds(60), null, 0));
+        enforcer.runCycle();
+        time.pass(Duration.ofSeconds(10));
+        node.shows(host().devices(1).with(env("a")).with(job));
+        enforcer.runCycle();
+        time.pass(Duration.ofHours(5));
+        enforcer.runCycle();
+        assertThat(node.performed).as("20 s are counted").isEmpty();
+
+        runCycles(enforcer, 3);
+        assertThat(node.performed).as("50 s are counted").isEmpty();
+        runCycles(enforcer, 1);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void noProcessIsKilledBecauseTheServiceStoodStill() {
+        var node = new FakeHost(STRAY);
+        var enforcer = enforcer(node, new Restraint(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0));
+        enforcer.runCycle();
+        time.pass(Duration.ofHours(5));
+        enforcer.runCycle();
+        assertThat(node.performed).as("20 s are counted").hasSize(1);
+
+        runCycles(enforcer, 1);
+        assertThat(node.performed.getLast())
+                .isInstanceOfSatisfying(
+                        Action.Terminate.class,
+                        terminate -> assertThat(terminate.signal()).isEqualTo(Signal.KILL));
+    }
+
+    private void runCycles(Enforcer enforcer, int count) {
+        for (var cycle = 0; cycle < count; cycle++) {
+            time.pass(INTERVAL);
+            enforcer.runCycle();
+        }
+    }
+
+    private Enforcer enforcer(FakeHost node, Restraint restraint) {
+        var rules = Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE, RuleName.ENV_DEVICES, RuleMode.ENFORCE);
+        var setup = SetupBuilder.setup(node)
+                .rules(rules, DeviceLimits.NONE)
+                .restraint(restraint)
+                .interval(INTERVAL)
+                .build();
+        return new Enforcer(setup, new Journal(10), time.ticker(), List.of());
+    }
+}
