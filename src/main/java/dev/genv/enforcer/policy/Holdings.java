@@ -1,5 +1,6 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
@@ -13,17 +14,21 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** Who holds which devices on one machine. Only devices that the GPU tool lists count. */
 final class Holdings {
     private final Snapshot snapshot;
     private final Ending ending;
+    private final Appearances appearances;
     private final Map<String, Environment> environments;
     private final Map<String, List<GpuProcess>> processes;
 
-    Holdings(Snapshot snapshot, Ending ending) {
+    Holdings(Snapshot snapshot, Ending ending, Appearances appearances) {
         this.snapshot = snapshot;
         this.ending = ending;
+        this.appearances = appearances;
         this.environments = snapshot.environmentsById();
         this.processes = snapshot.processesByEnvironment();
     }
@@ -35,14 +40,47 @@ final class Holdings {
         for (var device : listed()) {
             sharesByUser(device)
                     .forEach((user, shares) -> byUser.computeIfAbsent(user, _ -> new ArrayList<>())
-                            .add(new Holding(
-                                    snapshot.host(),
+                            .add(holding(
                                     device.index(),
                                     shares,
-                                    processesOf(shares, device.index()),
-                                    !busy.getOrDefault(user, Set.of()).contains(device.index()))));
+                                    busy.getOrDefault(user, Set.of()).contains(device.index()))));
         }
         return byUser;
+    }
+
+    private Holding holding(int device, List<Holding.Share> shares, boolean isBusy) {
+        var processes = processesOf(shares, device);
+        Holding.Use use;
+        if (!isBusy) {
+            use = Holding.Use.IDLE;
+        } else {
+            use = shares.stream().anyMatch(share -> isUsedByItsOwner(share, device))
+                    ? Holding.Use.PROVEN
+                    : Holding.Use.BUSY;
+        }
+        return new Holding(snapshot.host(), device, shares, processes, use, appearance(device, shares));
+    }
+
+    /** A device that one of them held before anybody looked is not new; else it is as old as the oldest. */
+    private Appearances.@Nullable Appearance appearance(int device, List<Holding.Share> shares) {
+        Appearances.Appearance oldest = null;
+        for (var share : shares) {
+            var appearance = appearances.of(snapshot.host(), share.environment().eid(), device);
+            if (appearance == null) {
+                return null;
+            }
+            oldest = oldest == null || appearance.order() < oldest.order() ? appearance : oldest;
+        }
+        return oldest;
+    }
+
+    /** Whether the kernel proves that the user himself works there: nobody else can give a process his uid and this id. */
+    private boolean isUsedByItsOwner(Holding.Share share, int device) {
+        return processes.getOrDefault(share.environment().eid(), List.of()).stream()
+                .anyMatch(process -> process.uid() != null
+                        && process.uid().equals(share.environment().uid())
+                        && process.uses(device)
+                        && !ending.covers(snapshot.host(), process));
     }
 
     /** The environments that hold devices for nobody. */
@@ -92,26 +130,28 @@ final class Holdings {
     }
 
     /**
-     * The devices on which one of a user's environments is at work, by user. A process with another uid than the
-     * environment that it names does not count: anybody can name anybody's environment.
+     * The devices on which one of a user's environments is at work, by user. Whatever uid a process has: a job in a container
+     * often runs under another one than its user's.
      */
     private Map<String, Set<Integer>> busyDevices() {
+        var byPid = snapshot.processes().stream().collect(Collectors.groupingBy(GpuProcess::pid));
         return snapshot.environments().stream()
                 .filter(environment -> environment.user().isPresent()
                         && !environment.ownership().isDisputed())
                 .collect(Collectors.toMap(
-                        environment -> environment.user().orElseThrow(), this::busyDevices, (some, more) -> {
+                        environment -> environment.user().orElseThrow(),
+                        environment -> busyDevices(environment, byPid),
+                        (some, more) -> {
                             some.addAll(more);
                             return some;
                         }));
     }
 
-    private Set<Integer> busyDevices(Environment environment) {
-        return processes.getOrDefault(environment.eid(), List.of()).stream()
-                .filter(process -> {
-                    var uid = process.uid();
-                    return uid == null || uid == 0 || uid.equals(environment.uid());
-                })
+    /** Those of the processes that name the environment, and of those that it lists, as genv's SDK and Ray do. */
+    private Set<Integer> busyDevices(Environment environment, Map<Integer, List<GpuProcess>> byPid) {
+        var naming = processes.getOrDefault(environment.eid(), List.of()).stream();
+        var listed = environment.pids().stream().flatMap(pid -> byPid.getOrDefault(pid, List.of()).stream());
+        return Stream.concat(naming, listed)
                 .filter(process -> !ending.covers(snapshot.host(), process))
                 .flatMap(process -> process.devices().stream())
                 .collect(Collectors.toCollection(HashSet::new));

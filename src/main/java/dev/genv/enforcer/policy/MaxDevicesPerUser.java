@@ -32,7 +32,7 @@ final class MaxDevicesPerUser implements Rule {
         for (var snapshot : fleet.snapshots()) {
             // Without all the processes nobody can tell which devices are idle, and a running job might be hit first.
             if (snapshot.isComplete()) {
-                var holdings = new Holdings(snapshot, ending);
+                var holdings = new Holdings(snapshot, ending, fleet.appearances());
                 holdings.byUser()
                         .forEach((user, more) -> held.computeIfAbsent(user, _ -> new ArrayList<>())
                                 .addAll(more));

@@ -9,9 +9,11 @@ import static dev.genv.enforcer.testsupport.Plans.ended;
 import static dev.genv.enforcer.testsupport.Plans.enforcing;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -53,18 +55,82 @@ class HoldingTest {
         assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/1 b");
     }
 
+    /** A container's job often runs under another uid than its user's. */
     @Test
-    void aProcessOfAnotherUidDoesNotMakeItBusy() {
-        var plan = giveUpOne(busyBecauseOf(process(1).uid(1003)), 2);
-        assertThat(detached(plan)).containsExactly("here/1 b");
-        assertThat(ended(plan)).containsExactly(1);
+    void isBusyWhateverUidItsProcessHas() {
+        for (var process :
+                List.of(process(1).uid(1003), process(1).uid(0), process(1).uidUnknown())) {
+            var plan = giveUpOne(busyBecauseOf(process), 2);
+            assertThat(detached(plan)).containsExactly("here/0 a");
+            assertThat(ended(plan)).isEmpty();
+        }
+    }
+
+    /** genv's SDK and Ray: the process names no environment, and the environment lists it. */
+    @Test
+    void isBusyWhereAProcessRunsThatTheEnvironmentLists() {
+        var fleet = host().devices(2)
+                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1).pids(1))
+                .with(process(1).listed().uses(1))
+                .fleet();
+        assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/0 a");
     }
 
     @Test
-    void rootOrAnUnknownUidMakesItBusy() {
-        assertThat(detached(giveUpOne(busyBecauseOf(process(1).uid(0)), 2))).containsExactly("here/0 a");
-        assertThat(detached(giveUpOne(busyBecauseOf(process(1).uidUnknown()), 2)))
-                .containsExactly("here/0 a");
+    void aProcessOfTheUsersOwnUidCountsForMoreThanAnyOther() {
+        var fleet = host().devices(2)
+                .with(env("a").attachedAt(NEW, 0), env("b").attachedAt(OLD, 1))
+                .with(process(1).in("a").uses(0), process(2).in("b").uid(1003).uses(1))
+                .fleet();
+        assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/1 b");
+    }
+
+    /** Somebody wrote it in the user's name a moment ago, with any date, and runs a process in it. */
+    @Test
+    void aNewOneGoesFirst() {
+        var forged = env("forged").attachedAt(OLD, 1);
+        for (var own : List.of(process(1).in("a"), process(1).in("a").uid(1003))) {
+            var fleet = host().devices(2)
+                    .with(env("a").attachedAt(NEW, 0), forged)
+                    .with(own.uses(0), process(2).in("forged").uid(1003).uses(1))
+                    .fleet();
+            assertThat(detached(giveUpOne(appeared(fleet, "forged", 1, true), 2)))
+                    .containsExactly("here/1 forged");
+        }
+        var idle = host().devices(2).with(env("a").attachedAt(NEW, 0), forged).fleet();
+        assertThat(detached(giveUpOne(appeared(idle, "forged", 1, true), 2))).containsExactly("here/1 forged");
+    }
+
+    @Test
+    void aNewOneWhereTheKernelShowsTheUserAtWorkGoesAfterAnIdleOne() {
+        var fleet = appeared(newerIsBusy().fleet(), "b", 1, true);
+        assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/0 a");
+    }
+
+    @Test
+    void oneThatAppearedLongAgoIsIdleOrBusyLikeOthers() {
+        var fleet = host().devices(2)
+                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1))
+                .with(process(1).in("b").uid(1003).uses(1))
+                .fleet();
+        assertThat(detached(giveUpOne(appeared(fleet, "b", 1, false), 2))).containsExactly("here/0 a");
+    }
+
+    /** What the file says of the time is anybody's; what the service saw is not. */
+    @Test
+    void amongEqualsTheOneThatAppearedLastGoesFirst() {
+        var fleet = host().devices(2)
+                .with(env("a").attachedAt(NEW, 0), env("b").attachedAt(OLD, 1))
+                .fleet();
+        assertThat(detached(giveUpOne(appeared(fleet, "b", 1, false), 2))).containsExactly("here/1 b");
+    }
+
+    @Test
+    void oneThatWasHeldBeforeThroughAnotherEnvironmentIsNotNew() {
+        var fleet = host().devices(2)
+                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(OLD, 0), env("c").attachedAt(NEW, 1))
+                .fleet();
+        assertThat(detached(giveUpOne(appeared(fleet, "b", 0, true), 2))).containsExactly("here/1 c");
     }
 
     @Test
@@ -135,6 +201,11 @@ class HoldingTest {
                         .with(process(1).in("c").uses(0)));
         assertThat(detached(giveUpOne(hosts, 3))).containsExactly("gpu-2/0 b");
         assertThat(detached(giveUp(2, hosts, 3))).containsExactly("gpu-1/0 a", "gpu-2/0 b");
+    }
+
+    private static Fleet appeared(Fleet fleet, String eid, int device, boolean recent) {
+        return fleet.with(new Appearances(
+                Map.of(new Appearances.Key("here", eid, device), new Appearances.Appearance(1, recent))));
     }
 
     private static HostBuilder newerIsBusy() {

@@ -10,7 +10,6 @@ import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Snapshot;
 import java.math.BigInteger;
 import java.time.LocalDateTime;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -86,6 +85,7 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
     List<Slot> leastHarm(String user, Set<HostProcess> gone) {
         return held(user).stream()
                 .sorted(Comparator.comparing((Slot slot) -> isBusy(user, slot, gone))
+                        .thenComparing(slot -> isProven(user, slot, gone))
                         .thenComparing(slot -> attachedAt(user, slot), Comparator.reverseOrder())
                         .thenComparing(Slot::host)
                         .thenComparing(Slot::device, Comparator.reverseOrder()))
@@ -125,15 +125,29 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
     }
 
     private boolean isBusy(String user, Slot slot, Set<HostProcess> gone) {
-        return snapshot(slot.host()).processes().stream().anyMatch(process -> {
-            var environment = named(snapshot(slot.host()), process);
-            return environment != null
-                    && !environment.ownership().isDisputed()
-                    && user.equals(user(environment))
-                    && Arrays.asList(null, 0L, environment.uid()).contains(process.uid())
-                    && process.usage().stream().anyMatch(use -> use.device() == slot.device())
-                    && !gone.contains(new HostProcess(slot.host(), process.id()));
-        });
+        var snapshot = snapshot(slot.host());
+        return running(slot, gone)
+                .anyMatch(process -> snapshot.environments().stream()
+                        .filter(environment -> user.equals(user(environment)))
+                        .filter(environment -> !environment.ownership().isDisputed())
+                        .anyMatch(environment -> environment.equals(named(snapshot, process))
+                                || environment.pids().contains(process.pid())));
+    }
+
+    private boolean isProven(String user, Slot slot, Set<HostProcess> gone) {
+        var snapshot = snapshot(slot.host());
+        return running(slot, gone)
+                .anyMatch(process -> attachments(user, slot).stream()
+                        .map(Action.Detach::environment)
+                        .anyMatch(environment -> environment.equals(named(snapshot, process))
+                                && process.uid() != null
+                                && process.uid().equals(environment.uid())));
+    }
+
+    private Stream<GpuProcess> running(Slot slot, Set<HostProcess> gone) {
+        return snapshot(slot.host()).processes().stream()
+                .filter(process -> process.usage().stream().anyMatch(use -> use.device() == slot.device()))
+                .filter(process -> !gone.contains(new HostProcess(slot.host(), process.id())));
     }
 
     private LocalDateTime attachedAt(String user, Slot slot) {

@@ -1,0 +1,32 @@
+package dev.genv.enforcer.model;
+
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The attachments that the service saw appear in their user's name. One that it found at its first complete observation of a
+ * host is not among them: nobody can tell how old that is.
+ */
+public record Appearances(Map<Key, Appearance> all) {
+    public static final Appearances NONE = new Appearances(Map.of());
+
+    /** An environment's hold on a device of a host. */
+    public record Key(String host, String eid, int device) {}
+
+    /**
+     * When one appeared.
+     *
+     * @param order larger for one that appeared later
+     * @param recent whether that is so short a while ago that the attachment is new
+     */
+    public record Appearance(long order, boolean recent) {}
+
+    public Appearances {
+        all = Map.copyOf(all);
+    }
+
+    /** Null where it was there before anybody looked. */
+    public @Nullable Appearance of(String host, String eid, int device) {
+        return all.get(new Key(host, eid, device));
+    }
+}
