@@ -10,11 +10,9 @@ import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.policy.Violation;
 import java.time.Instant;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -36,12 +34,11 @@ public final class Journal {
                     JournalEntry::firstSeen, Comparator.reverseOrder())
             .thenComparing(JournalEntry::id);
 
-    private final int mostResolved;
     private final Map<Violation.Key, JournalEntry> active = new LinkedHashMap<>();
-    private final Deque<JournalEntry> resolved = new ArrayDeque<>();
+    private final ResolvedViolations resolved;
 
     public Journal(int mostResolved) {
-        this.mostResolved = mostResolved;
+        resolved = new ResolvedViolations(mostResolved, ResolvedViolations.MOST_BYTES);
     }
 
     /** What a cycle added: what nobody has been told of yet. */
@@ -89,10 +86,7 @@ public final class Journal {
                 .flatMap(key -> Stream.ofNullable(active.remove(key)))
                 .map(JournalEntry::resolved)
                 .toList();
-        ended.forEach(resolved::addFirst);
-        while (resolved.size() > mostResolved) {
-            resolved.removeLast();
-        }
+        ended.forEach(resolved::add);
         return new Update(appeared, told, ended);
     }
 
@@ -188,13 +182,9 @@ public final class Journal {
 
     /** A process may take longer to end than to let go of its device, and then the violation is over before. */
     private boolean noteLate(ActionRecord each, Violation cause) {
-        var entry = resolved.stream()
-                .filter(over -> over.violation().key().equals(cause.key()))
-                .findFirst();
-        entry.ifPresent(over -> {
-            resolved.remove(over);
-            resolved.addFirst(over.with(added(over, note(each.planned().action(), each.result(), each.at()))));
-        });
+        var entry = resolved.remove(cause.key());
+        entry.ifPresent(over ->
+                resolved.add(over.with(added(over, note(each.planned().action(), each.result(), each.at())))));
         return entry.isPresent();
     }
 

@@ -17,10 +17,12 @@ import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -321,6 +323,50 @@ class JournalTest {
 
     private List<JournalEntry> all() {
         return journal.find(entry -> true, 100);
+    }
+
+    /** In every cycle others, each with the longest texts that a state file may have. */
+    @Test
+    void keepsFewerResolvedViolationsTheLongerTheirTextsAre() {
+        var all = new Journal(10_000);
+        for (var cycle = 0; cycle < 40; cycle++) {
+            var violations = new ArrayList<Violation>();
+            for (var i = 0; i < 100; i++) {
+                violations.add(withTexts("%d-%d".formatted(cycle, i) + "x".repeat(4_000)));
+            }
+            all.update(
+                    new Plan(violations, List.of(), List.of()),
+                    news(List.of()),
+                    _ -> RuleMode.AUDIT,
+                    remote(host("gpu-1")));
+        }
+        var texts = all.find(entry -> !entry.active(), 10_000).stream()
+                .mapToLong(entry -> entry.violation().message().length())
+                .sum();
+        assertThat(texts).isBetween(1L << 20, 4L << 20);
+        assertThat(all.find(JournalEntry::active, 10_000)).hasSize(100);
+        assertThat(all.find(entry -> entry.violation().message().startsWith("38-"), 10_000))
+                .as("the oldest are dropped first")
+                .hasSize(100);
+    }
+
+    @Test
+    void keepsTenThousandResolvedViolationsWithOrdinaryTexts() {
+        var all = new Journal(10_000);
+        var violations = IntStream.range(0, 10_000)
+                .mapToObj(pid -> strayOn("gpu-1", pid))
+                .toList();
+        all.update(
+                new Plan(violations, List.of(), List.of()),
+                news(List.of()),
+                _ -> RuleMode.AUDIT,
+                remote(host("gpu-1")));
+        all.update(Plan.EMPTY, news(List.of()), _ -> RuleMode.AUDIT, remote(host("gpu-1")));
+        assertThat(all.find(entry -> !entry.active(), 20_000)).hasSize(10_000);
+    }
+
+    private static Violation withTexts(String text) {
+        return new Violation(RuleName.ENV_OWNER, "gpu-1", text, text, text, text, List.of(), List.of());
     }
 
     private static int pid(JournalEntry entry) {
