@@ -2,6 +2,8 @@ package dev.genv.enforcer.config;
 
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.annotations.QuarkusMain;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Where the service starts: first the settings, for with bad ones nothing else is even tried. */
 @QuarkusMain
@@ -10,6 +12,7 @@ public final class Main {
 
     /** Runs the service; ends with 2 where a setting is bad. */
     public static void main(String... arguments) {
+        ConsoleOutput.install();
         try {
             var settings = Settings.read(Variables.ofProcess());
             if (arguments.length > 0) {
@@ -21,11 +24,27 @@ public final class Main {
                 System.setProperty("quarkus.http.host-enabled", "false");
                 System.setProperty("quarkus.banner.enabled", "false");
                 System.setProperty("quarkus.log.console.stderr", "true");
+            } else {
+                require(StartFailure.ofTemporaryFolder(System.getProperty("java.io.tmpdir", "")));
             }
-            Quarkus.run(Service.class, arguments);
+            Quarkus.run(Service.class, Main::exit, arguments);
         } catch (BadSettingsException e) {
             e.lines().forEach(System.err::println);
             System.exit(BAD_SETTINGS);
         }
+    }
+
+    private static void require(Optional<String> problem) {
+        if (problem.isPresent()) {
+            System.err.println(problem.get());
+            System.exit(StartFailure.EXIT_CODE);
+        }
+    }
+
+    private static void exit(Integer code, @Nullable Throwable failure) {
+        if (failure != null) {
+            StartFailure.print(failure);
+        }
+        System.exit(code);
     }
 }

@@ -98,6 +98,8 @@ record Settings(
         if (remote != null && remote.protocol() == RemoteSettings.Protocol.GENV) {
             refuseWhatGenvCannotKeep(variables);
         }
+        // Quarkus reads it itself, but would tell in its own way what is wrong.
+        variables.find("QUARKUS_HTTP_PORT", Values::port);
         variables.check();
         return settings;
     }

@@ -22,6 +22,7 @@ import java.util.stream.Stream;
 /** Reads the values of settings. Each complaint, an IllegalArgumentException, says what would be right. */
 final class Values {
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})\\s*(ms|s|m|h|)");
+    private static final int HIGHEST_PORT = 65_535;
     private static final Pattern USER = Pattern.compile("[^@/:*=]+");
     private static final Pattern SSH_USER = Pattern.compile("[^\\s@:/-][^\\s@:/]*");
     /** The last number of 32 bits is no uid: it stands for none. */
@@ -172,6 +173,14 @@ final class Values {
             // The same complaint fits.
         }
         throw new IllegalArgumentException("expected an absolute path");
+    }
+
+    /** A TCP port; 0 is any that is free. */
+    static int port(String value) {
+        if (!value.matches("[0-9]{1,5}") || Integer.parseInt(value) > HIGHEST_PORT) {
+            throw new IllegalArgumentException("expected a port, 0 to 65535");
+        }
+        return Integer.parseInt(value);
     }
 
     /** A file that can be read now. */

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.policy.Words;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -27,6 +28,7 @@ final class Variables {
                     + "|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
 
     private static final int TOO_FAR = 8;
+    private static final int LONGEST = 1000;
 
     private final Map<String, String> values = new HashMap<>();
     private final SortedSet<String> known = new TreeSet<>();
@@ -70,7 +72,7 @@ final class Variables {
         try {
             return reader.apply(value.strip());
         } catch (IllegalArgumentException e) {
-            complaints.add("%s=%s: %s".formatted(name, value, e.getMessage()));
+            refuse(name, String.valueOf(e.getMessage()));
             return null;
         }
     }
@@ -95,7 +97,13 @@ final class Variables {
 
     /** Complains of a variable, whether it is set or not. */
     void refuse(String name, String why) {
-        complaints.add("%s=%s: %s".formatted(name, values.getOrDefault(name, ""), why));
+        complaints.add(complaint(name, why));
+    }
+
+    /** Values may come from anywhere, and the reason may repeat them. */
+    private String complaint(String name, String why) {
+        var value = values.getOrDefault(name, "");
+        return "%s=%s: %s".formatted(Words.safe(name), Words.safe(value, LONGEST), Words.safe(why, LONGEST));
     }
 
     /** Complains of all known variables with this prefix that are set. */
@@ -115,8 +123,7 @@ final class Variables {
         values.keySet().stream()
                 .filter(name -> name.startsWith(PREFIX) && !known.contains(name) && !isKubernetes(name))
                 .sorted()
-                .forEach(name ->
-                        all.add("%s=%s: there is no such setting%s".formatted(name, values.get(name), nearest(name))));
+                .forEach(name -> all.add(complaint(name, "there is no such setting" + nearest(name))));
         if (!all.isEmpty()) {
             throw new BadSettingsException(all);
         }

@@ -17,6 +17,7 @@ import dev.genv.enforcer.telemetry.ActionMetrics;
 import dev.genv.enforcer.telemetry.CycleMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
 import dev.genv.enforcer.telemetry.ViolationMetrics;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.config.MeterFilter;
 import io.quarkus.runtime.Quarkus;
@@ -24,6 +25,7 @@ import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.Dependent;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -48,6 +50,7 @@ class Wiring {
     private final Settings settings;
     private final @Nullable FleetWiring others;
     private @Nullable RemoteFleet fleet;
+    private @Nullable NodeHost node;
 
     Wiring() throws BadSettingsException {
         settings = Settings.read(Variables.ofProcess());
@@ -80,7 +83,14 @@ class Wiring {
 
     @Produces
     @Singleton
-    Enforcer enforcer(Journal journal, LostGpus gpus, MeterRegistry registry) throws InterruptedException {
+    Ticker ticker() {
+        return Ticker.ofSystem();
+    }
+
+    @Produces
+    @Singleton
+    Enforcer enforcer(Journal journal, LostGpus gpus, MeterRegistry registry, Ticker ticker)
+            throws InterruptedException {
         var setup = new Enforcer.Setup(
                 others == null ? node() : fleet(others),
                 others != null,
@@ -92,10 +102,11 @@ class Wiring {
                 lookTimeout(),
                 actTimeout(),
                 others != null && others.remote().quiet());
+        countDroppedLines(registry);
         return new Enforcer(
                 setup,
                 journal,
-                Ticker.ofSystem(),
+                ticker,
                 List.of(
                         gpus::record,
                         new CycleMetrics(registry)::record,
@@ -103,6 +114,13 @@ class Wiring {
                         new ViolationMetrics(registry, journal)::record,
                         new ActionMetrics(registry)::record,
                         this::endOnError));
+    }
+
+    /** What was lost is counted where it is lost, from before there is a registry. */
+    private static void countDroppedLines(MeterRegistry registry) {
+        FunctionCounter.builder("genv.enforcer.log.lines.dropped", registry, _ -> ConsoleOutput.dropped())
+                .description("Lines of the log that were dropped because nobody read the output in time")
+                .register(registry);
     }
 
     /** A client chooses its methods, and each would become a series of its own. */
@@ -126,6 +144,13 @@ class Wiring {
     void close() {
         if (fleet != null) {
             fleet.close();
+        }
+        if (node != null) {
+            try {
+                node.close();
+            } catch (IOException e) {
+                LOG.debug("The lock of this enforcer is given back when the process ends", e);
+            }
         }
     }
 
@@ -152,6 +177,7 @@ class Wiring {
                         settings.gpuTimeout(),
                         settings.requireHostPid()),
                 new NodeHost.Care(settings.protectedExecutables(), settings.exemptUsers(), acts, settings.signals()));
+        node = host;
         if (acts) {
             host.openStateDirectoryToEverybody().ifPresent(LOG::warn);
             host.takeCharge().ifPresent(LOG::warn);

@@ -5,6 +5,8 @@ import dev.genv.enforcer.policy.Plan;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,9 +27,20 @@ public record CycleReport(
         List<JournalEntry> appeared,
         @Nullable String error) {
 
+    /** The problems that hide nothing and prevent no action in this cycle. Where they do, there is another one that tells it. */
+    private static final Set<String> HARMLESS_PROBLEMS =
+            Set.of("missing_right", "user_unknown_here", "identities_unknown", "duplicate_host", "brake_reached");
+
     /** Whether every host was seen completely. */
     public boolean isComplete() {
         return result == CycleResult.SUCCESS || result == CycleResult.ACTION_FAILED;
+    }
+
+    /** Why this is not all that there was to see and to do, in sentences; what became of the actions is not among them. */
+    public List<String> shortcomings() {
+        var problems = hosts.stream().flatMap(host -> ProblemLog.lines(host, HARMLESS_PROBLEMS));
+        return LogLines.bounded(
+                Stream.concat(Stream.ofNullable(error), problems).toList(), "problems");
     }
 
     /** genv's words for it, a line each: the violations, then the terminations, then the detachments. */

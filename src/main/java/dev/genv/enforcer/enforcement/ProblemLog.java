@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
 /** Tells the log what could not be seen or judged, once when it begins and once when it is over. */
@@ -54,15 +55,26 @@ final class ProblemLog {
         return new HostProblem(unreachable.host(), why);
     }
 
-    /** What is told is harmless already; what tells two problems apart is not shortened any further. */
+    /** The problems of a host but those of these codes, a line each. */
+    static Stream<String> lines(HostReport host, Set<String> without) {
+        return host.problems().stream()
+                .filter(problem -> !without.contains(problem.code()))
+                .map(problem -> line(new HostProblem(host.host(), problem)));
+    }
+
     private static List<String> lines(Set<HostProblem> these, Set<HostProblem> notThese) {
         return these.stream()
                 .filter(problem -> !notThese.contains(problem))
-                .map(problem -> "[%s] %s: %s"
-                        .formatted(
-                                Words.safe(problem.host()),
-                                problem.problem().code(),
-                                problem.problem().detail()))
+                .map(ProblemLog::line)
                 .toList();
+    }
+
+    /** What is told is harmless already; what tells two problems apart is not shortened any further. */
+    private static String line(HostProblem problem) {
+        return "[%s] %s: %s"
+                .formatted(
+                        Words.safe(problem.host()),
+                        problem.problem().code(),
+                        problem.problem().detail());
     }
 }

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,7 @@ final class ActingLock implements AutoCloseable {
 
     private final Path path;
     private final LockHolders holders;
+    private final ReentrantLock inUse = new ReentrantLock();
     private @Nullable Descriptor held;
 
     /**
@@ -45,14 +47,29 @@ final class ActingLock implements AutoCloseable {
 
     /** Takes it, or finds that we still have it. Where there is no directory, there is nothing to lock yet. */
     Standing take() {
+        inUse.lock();
         try (var directory = StateDirectory.open(path)) {
             if (directory == null) {
-                close();
+                release();
                 return Standing.ACTING;
             }
             return take(directory);
         } catch (IOException noDirectory) {
             return Standing.ACTING; // whoever reads the files in it tells why
+        } finally {
+            inUse.unlock();
+        }
+    }
+
+    /** Gives it back, unless a look that hangs is at it: then it is free when this process ends. */
+    @Override
+    public void close() throws IOException {
+        if (inUse.tryLock()) {
+            try {
+                release();
+            } finally {
+                inUse.unlock();
+            }
         }
     }
 
@@ -64,9 +81,7 @@ final class ActingLock implements AutoCloseable {
         }
     }
 
-    /** Gives it back. */
-    @Override
-    public void close() throws IOException {
+    private void release() throws IOException {
         if (held != null) {
             held.close();
             held = null;
@@ -74,7 +89,7 @@ final class ActingLock implements AutoCloseable {
     }
 
     private Standing takeAnew(StateDirectory directory) throws IOException {
-        close();
+        release();
         // It names its directory: the file of an enforcer of another one, moved here by somebody, is not ours.
         var content =
                 "genv-enforcer of directory %d\n".formatted(directory.status().inode());

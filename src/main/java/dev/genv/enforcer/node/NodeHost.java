@@ -10,6 +10,7 @@ import dev.genv.enforcer.observation.LiveState;
 import dev.genv.enforcer.observation.MissingRight;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.Action;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,7 +25,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The machine that we run on. */
-public final class NodeHost implements Host {
+public final class NodeHost implements Host, Closeable {
     private final String name;
     private final Path stateDirectory;
     private final ProcFs proc;
@@ -174,6 +175,14 @@ public final class NodeHost implements Host {
                 standing.other() == null ? watchesOnly() : standing.other(),
                 null,
                 read.lockWait());
+    }
+
+    /** Lets another enforcer act here. */
+    @Override
+    public void close() throws IOException {
+        if (acting != null) {
+            acting.close();
+        }
     }
 
     private static long ticks() {

@@ -33,12 +33,14 @@ final class Node implements AutoCloseable {
     private final List<String> launcher = new ArrayList<>();
     private final List<Process> started = new ArrayList<>();
     private int runs;
+    private Path temporaryFolder;
 
     /** What the program said, and how it ended. */
     record Output(int exitCode, List<String> out, List<String> log) {}
 
     Node(Path directory) throws IOException {
         this.directory = directory;
+        temporaryFolder = directory;
         stateDirectory = Files.createDirectory(directory.resolve("genv"));
         state = new StateFiles(stateDirectory);
         gpus = new FakeNvidiaSmi(directory.resolve("bin"));
@@ -105,7 +107,7 @@ final class Node implements AutoCloseable {
         var command = new ArrayList<>(launcher);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(FLAGS);
-        command.addAll(List.of("-Djava.io.tmpdir=" + directory, "-jar", JAR.toString()));
+        command.addAll(List.of("-Djava.io.tmpdir=" + temporaryFolder, "-jar", JAR.toString()));
         var builder = new ProcessBuilder(command);
         builder.directory(directory.toFile()).redirectOutput(out.toFile()).redirectError(log.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GENV_") || name.startsWith("QUARKUS_"));
@@ -113,6 +115,12 @@ final class Node implements AutoCloseable {
         var process = builder.start();
         started.add(process);
         return new Service(process, out, log);
+    }
+
+    /** The JVM's folder for temporary files; else it is that of the node. */
+    Node temporaryFolder(Path folder) {
+        temporaryFolder = folder;
+        return this;
     }
 
     private static List<String> flags() {

@@ -1,0 +1,199 @@
+package dev.genv.enforcer.config;
+
+import java.io.ByteArrayOutputStream;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongConsumer;
+import org.jboss.logging.Logger;
+
+/**
+ * An output whose writers never wait for its reader. Whole lines queue up to a bound of bytes; what exceeds it is dropped and
+ * counted. While the JVM shuts down, writers wait until their line is written, for a bounded time in all.
+ */
+final class ConsoleOutput extends OutputStream {
+    private static final int CAPACITY = 256 * 1024;
+    private static final Duration LONGEST_WAIT_AT_EXIT = Duration.ofSeconds(1);
+    private static final AtomicLong DROPPED = new AtomicLong();
+
+    private final OutputStream sink;
+    private final int capacity;
+    private final LongConsumer resumed;
+    private final Deque<byte[]> queue = new ArrayDeque<>();
+    private final ByteArrayOutputStream line = new ByteArrayOutputStream();
+    private final Thread copier;
+    private int queuedBytes;
+    private long unreported;
+    private long waitAtExit = -1;
+
+    /**
+     * Starts its thread.
+     *
+     * @param resumed told how many lines were dropped, when the reader has caught up again
+     */
+    ConsoleOutput(OutputStream sink, String name, int capacity, LongConsumer resumed) {
+        this.sink = sink;
+        this.capacity = capacity;
+        this.resumed = resumed;
+        copier = Thread.ofPlatform().daemon().name(name).unstarted(this::copy);
+        copier.start();
+    }
+
+    /** Replaces standard output and standard error of this process. The log goes to one of them. */
+    static void install() {
+        System.setOut(stream(FileDescriptor.out, "stdout", System.out));
+        System.setErr(stream(FileDescriptor.err, "stderr", System.err));
+    }
+
+    /** How many lines nobody will ever read, since the start. */
+    static long dropped() {
+        return DROPPED.get();
+    }
+
+    private static PrintStream stream(FileDescriptor descriptor, String name, PrintStream before) {
+        var output = new ConsoleOutput(new FileOutputStream(descriptor), name, CAPACITY, ConsoleOutput::logDropped);
+        Runtime.getRuntime()
+                .addShutdownHook(new Thread(() -> output.waitForReader(LONGEST_WAIT_AT_EXIT), name + "-end"));
+        return new PrintStream(output, false, before.charset());
+    }
+
+    private static void logDropped(long lines) {
+        Logger.getLogger(ConsoleOutput.class)
+                .warnf("%d lines of the log were dropped, because nobody read the output in time", lines);
+    }
+
+    @Override
+    public void write(int single) {
+        write(new byte[] {(byte) single}, 0, 1);
+    }
+
+    @Override
+    public synchronized void write(byte[] bytes, int offset, int length) {
+        var end = lastNewline(bytes, offset, length) + 1;
+        if (end > offset) {
+            line.write(bytes, offset, end - offset);
+            enqueue(line.toByteArray());
+            line.reset();
+        }
+        line.write(bytes, end, offset + length - end);
+        if (line.size() > capacity) {
+            drop(line.toByteArray());
+            line.reset();
+        }
+    }
+
+    /** Nothing to do: a line is on its way as soon as it is complete. */
+    @Override
+    public void flush() {}
+
+    /** From now on writers wait for the reader, all of them together no longer than this. */
+    synchronized void waitForReader(Duration longest) {
+        waitAtExit = longest.toNanos();
+        if (line.size() > 0) {
+            enqueue(line.toByteArray());
+            line.reset();
+        }
+        awaitEmpty();
+    }
+
+    private static int lastNewline(byte[] bytes, int offset, int length) {
+        for (var i = offset + length - 1; i >= offset; i--) {
+            if (bytes[i] == '\n') {
+                return i;
+            }
+        }
+        return offset - 1;
+    }
+
+    private synchronized void enqueue(byte[] lines) {
+        if (queuedBytes + lines.length > capacity) {
+            drop(lines);
+            return;
+        }
+        queue.addLast(lines);
+        queuedBytes += lines.length;
+        notifyAll();
+        awaitEmpty();
+    }
+
+    private synchronized void drop(byte[] lines) {
+        var count = 0L;
+        for (var each : lines) {
+            if (each == '\n') {
+                count++;
+            }
+        }
+        count = Math.max(1, count);
+        unreported += count;
+        DROPPED.addAndGet(count);
+    }
+
+    /** Does not wait before the end of the JVM. */
+    private synchronized void awaitEmpty() {
+        while (queuedBytes > 0 && waitAtExit > 0 && !Thread.currentThread().equals(copier)) {
+            var start = System.nanoTime();
+            try {
+                wait(Math.max(1, waitAtExit / 1_000_000));
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            } finally {
+                waitAtExit -= System.nanoTime() - start;
+            }
+        }
+    }
+
+    private void copy() {
+        try {
+            while (true) {
+                var lines = next();
+                var lost = done(lines, send(lines));
+                if (lost > 0) {
+                    resumed.accept(lost);
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private synchronized byte[] next() throws InterruptedException {
+        while (queue.isEmpty()) {
+            wait();
+        }
+        return queue.removeFirst();
+    }
+
+    private boolean send(byte[] lines) {
+        try {
+            sink.write(lines);
+            sink.flush();
+            return true;
+        } catch (IOException e) { // such as of a pipe without a reader
+            drop(lines);
+            return false;
+        }
+    }
+
+    /**
+     * Removes lines from the count of what waits.
+     *
+     * @return how many were dropped since that was reported last; 0 while nobody would read it
+     */
+    private synchronized long done(byte[] lines, boolean written) {
+        queuedBytes -= lines.length;
+        notifyAll();
+        if (!written || queuedBytes > 0 || waitAtExit >= 0) {
+            return 0;
+        }
+        var lost = unreported;
+        unreported = 0;
+        return lost;
+    }
+}

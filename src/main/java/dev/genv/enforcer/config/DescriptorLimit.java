@@ -1,0 +1,36 @@
+package dev.genv.enforcer.config;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/** How many files the service may open at once. */
+final class DescriptorLimit {
+    /** Measured: a single cycle on a node opens 187, most of them jars. The rest is for clients and for child processes. */
+    static final int NEEDED = 256;
+
+    /** The JVM raises the soft limit to the hard one at its start. */
+    private static final Pattern SOFT_LIMIT = Pattern.compile("(?m)^Max open files +([0-9]+) ");
+
+    private DescriptorLimit() {}
+
+    /** Says that there are too few. Where nothing is known of it, there is nothing to say. */
+    static Optional<String> problem() {
+        try {
+            return problem(Files.readString(Path.of("/proc/self/limits")));
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    static Optional<String> problem(String limits) {
+        var limit = SOFT_LIMIT.matcher(limits);
+        return limit.find() && Long.parseLong(limit.group(1)) < NEEDED
+                ? Optional.of(
+                        "genv-enforcer cannot start: it may open %s files and needs %d; raise the limit (ulimit -n)"
+                                .formatted(limit.group(1), NEEDED))
+                : Optional.empty();
+    }
+}

@@ -1,0 +1,21 @@
+package dev.genv.enforcer.config;
+
+import io.quarkus.bootstrap.runner.AotQuarkusEntryPoint;
+
+/**
+ * The main class of the packaged service. The JVM finds it near the beginning of the class path, so that it runs also where
+ * there are too few file descriptors for Quarkus, which would tell of a missing class.
+ */
+public final class Launcher {
+    private Launcher() {}
+
+    /** Checks what Quarkus needs, then starts it. */
+    public static void main(String... arguments) throws Throwable {
+        var problem = DescriptorLimit.problem();
+        if (problem.isPresent()) {
+            System.err.println(problem.get());
+            System.exit(StartFailure.EXIT_CODE);
+        }
+        AotQuarkusEntryPoint.main(arguments);
+    }
+}

@@ -1,0 +1,28 @@
+package dev.genv.enforcer.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class DescriptorLimitTest {
+    private static final String LIMITS = """
+            Limit                     Soft Limit           Hard Limit           Units
+            Max processes             63432                63432                processes
+            Max open files            %-20s 524288               files
+            Max locked memory         8388608              8388608              bytes
+            """;
+
+    @Test
+    void namesTheLimitAndWhatIsNeeded() {
+        assertThat(DescriptorLimit.problem(LIMITS.formatted("64")))
+                .hasValue(
+                        "genv-enforcer cannot start: it may open 64 files and needs 256; raise the limit (ulimit -n)");
+    }
+
+    @Test
+    void saysNothingWhereThereAreEnough() {
+        assertThat(DescriptorLimit.problem(LIMITS.formatted("256"))).isEmpty();
+        assertThat(DescriptorLimit.problem(LIMITS.formatted("unlimited"))).isEmpty();
+        assertThat(DescriptorLimit.problem("")).isEmpty();
+    }
+}

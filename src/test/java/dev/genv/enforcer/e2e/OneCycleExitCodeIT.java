@@ -1,0 +1,109 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.Fifo;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Whoever runs a single cycle learns from its exit code whether its output is the whole truth. */
+class OneCycleExitCodeIT extends OnANode {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    @Test
+    void isOneWhereTheOutputCannotBeWritten() throws IOException {
+        try (var stray = strayProcess()) {
+            for (var redirection : new String[] {">/dev/full", ">&-"}) {
+                var output = node.startedBy("/bin/sh", "-c", "exec \"$@\" " + redirection, "sh")
+                        .set("MODE", "audit")
+                        .once();
+
+                assertThat(output.exitCode()).as(redirection).isEqualTo(1);
+                assertThat(output.log())
+                        .anyMatch(line -> line.contains("Exit code 1: standard output cannot be written: "));
+                assertThat(stray.isAlive()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void isOneWhereTheReaderOfTheOutputIsGone() throws IOException {
+        try (var stray = strayProcess()) {
+            var exitCode = directory.resolve("exit-code");
+            node.startedBy(
+                            "/bin/bash",
+                            "-c",
+                            // The reader is gone before there is any output.
+                            "exec 3> >(exec sleep 0); wait $!; \"$@\" >&3; echo $? >%s".formatted(exitCode),
+                            "bash")
+                    .set("MODE", "audit")
+                    .once();
+
+            assertThat(exitCode).content().isEqualTo("1\n");
+            assertThat(stray.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void isOneWhereAnotherEnforcerActs() throws IOException {
+        node.serve();
+
+        var output = node.once();
+
+        assertThat(output.exitCode()).isEqualTo(1);
+        assertThat(output.log()).anyMatch(line -> line.contains("Exit code 1: [gpu-1] second_enforcer: "));
+    }
+
+    @Test
+    void isOneWhereAnEntryCannotBeRead() throws IOException {
+        Files.writeString(node.stateDirectory.resolve("envs.json"), "{\"envs\": [{\"uid\": 1}]}");
+
+        var output = node.once();
+
+        assertThat(output.exitCode()).isEqualTo(1);
+        assertThat(output.log()).anyMatch(line -> line.contains("Exit code 1: [gpu-1] entry_unreadable: "));
+    }
+
+    /** The first of two waits for its reader: that must not keep the second one from acting. */
+    @Test
+    void nothingIsLockedWhileTheOutputIsNotRead() throws Exception {
+        try (var stray = strayProcess()) {
+            var pipe = directory.resolve("pipe");
+            Fifo.at(pipe);
+            // More than a pipe holds, so that it cannot be written to its end.
+            node.startedBy(
+                            "/bin/bash",
+                            "-c",
+                            "exec 4<>%1$s; head -c 65536 /dev/zero >&4; exec \"$@\" >&4".formatted(pipe),
+                            "bash")
+                    .set("MODE", "enforce")
+                    .set("NON_ENV_PROCESSES", "audit")
+                    .set("INTERVAL", 0);
+            var first = node.start();
+            // This line is written in the cycle, when it has the lock for sure.
+            await().atMost(PATIENCE)
+                    .until(() ->
+                            first.said().stream().anyMatch(line -> line.contains("pid=%d ".formatted(stray.pid()))));
+
+            try (var second = new Node(Files.createDirectory(directory.resolve("second")))) {
+                second.set("STATE_DIR", node.stateDirectory).set("NVIDIA_SMI", node.gpus.path());
+                await().atMost(PATIENCE)
+                        .until(() -> second.once().log().stream().noneMatch(line -> line.contains("second_enforcer")));
+            }
+            assertThat(first.process().isAlive()).isTrue();
+            assertThat(stray.isAlive()).isTrue();
+        }
+    }
+
+    private Child strayProcess() throws IOException {
+        var stray = Child.withEnvironment(Map.of());
+        node.gpus.process(0, stray.pid(), "10");
+        node.set("NON_ENV_PROCESSES", "audit");
+        return stray;
+    }
+}

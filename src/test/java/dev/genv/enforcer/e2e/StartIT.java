@@ -1,0 +1,69 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+
+/** What prevents the packaged program from starting: each is told in one sentence, without a stack trace. */
+class StartIT extends OnANode {
+    @Test
+    void tooFewDescriptorsAreNamedWithTheNumberNeeded() throws IOException {
+        var output = node.startedBy("/bin/sh", "-c", "ulimit -n 64; exec \"$@\"", "sh")
+                .once();
+
+        assertFailsToStart(
+                output,
+                1,
+                "genv-enforcer cannot start: it may open 64 files and needs 256; raise the limit (ulimit -n)");
+    }
+
+    @Test
+    void aTemporaryFolderThatCannotBeUsedIsNamed() throws IOException {
+        node.temporaryFolder(Path.of("/proc")).set("INTERVAL", "1s");
+
+        assertFailsToStart(
+                node.run(),
+                1,
+                "genv-enforcer cannot start: the folder for temporary files, /proc, is not writable; choose another one with -Djava.io.tmpdir (JAVA_OPTS in the image)");
+    }
+
+    @Test
+    void aPortInUseIsNamed() throws IOException {
+        try (var other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            node.set("INTERVAL", "1s").variable("QUARKUS_HTTP_PORT", Integer.toString(other.getLocalPort()));
+
+            assertFailsToStart(
+                    node.run(),
+                    1,
+                    "genv-enforcer cannot start: it cannot listen on 127.0.0.1 port %d; the port is taken or the address is not of this machine (QUARKUS_HTTP_HOST, QUARKUS_HTTP_PORT)"
+                            .formatted(other.getLocalPort()));
+        }
+    }
+
+    @Test
+    void aPortThatIsNoneIsABadSetting() throws IOException {
+        node.set("INTERVAL", "1s").variable("QUARKUS_HTTP_PORT", "abc");
+
+        assertFailsToStart(node.run(), 2, "QUARKUS_HTTP_PORT=abc: expected a port, 0 to 65535");
+    }
+
+    @Test
+    void valuesAreEscaped() throws IOException {
+        node.set("MODE", "audit\u001b[2J\nGENV_ENFORCER_X=fine");
+
+        assertFailsToStart(
+                node.run(),
+                2,
+                "GENV_ENFORCER_MODE=audit\\u001b[2J\\u000aGENV_ENFORCER_X=fine: expected enforce or audit");
+    }
+
+    private static void assertFailsToStart(Node.Output output, int exitCode, String sentence) {
+        assertThat(output.log()).containsExactly(sentence);
+        assertThat(output.out()).noneMatch(line -> line.contains("ERROR") || line.contains("[io.quarkus"));
+        assertThat(output.exitCode()).isEqualTo(exitCode);
+    }
+}

@@ -1,0 +1,93 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.Fifo;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The service while nobody reads its log: a pipe holds 64 KiB, and then every write to it blocks. */
+@Timeout(180)
+class UnreadLogIT extends OnANode {
+    private static final int STRAYS = 3;
+
+    @Test
+    void cyclesGoOnAndNoLineIsLost() throws Exception {
+        var pipe = Fifo.at(directory.resolve("pipe"));
+        try (var reader = new RandomAccessFile(pipe.toFile(), "rw")) {
+            var service = startWritingTo(pipe);
+            awaitLine(reader, "Looking every");
+            var pids = new int[STRAYS];
+            try (var _ = new FullPipe(pipe)) {
+                for (var i = 0; i < STRAYS; i++) {
+                    pids[i] = endedStray();
+                }
+            }
+            for (var pid : pids) {
+                awaitLine(reader, "pid=%d ".formatted(pid));
+            }
+            assertThat(service.process().isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void itStopsInTime() throws Exception {
+        var pipe = Fifo.at(directory.resolve("pipe"));
+        try (var reader = new RandomAccessFile(pipe.toFile(), "rw")) {
+            var service = startWritingTo(pipe);
+            awaitLine(reader, "Looking every");
+            try (var _ = new FullPipe(pipe)) {
+                endedStray();
+                endedStray();
+
+                assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+            }
+        }
+    }
+
+    private Node.Service startWritingTo(Path pipe) throws IOException {
+        node.startedBy("/bin/sh", "-c", "exec \"$@\" >%s".formatted(pipe), "sh")
+                .set("INTERVAL", "1s")
+                .set("NON_ENV_PROCESSES", "enforce")
+                .variable("QUARKUS_HTTP_PORT", "0");
+        return node.start();
+    }
+
+    private int endedStray() throws IOException {
+        try (var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+            await().atMost(Duration.ofSeconds(60)).until(() -> !stray.isAlive());
+            return stray.pid();
+        }
+    }
+
+    private static void awaitLine(RandomAccessFile reader, String part) throws IOException {
+        String line;
+        do {
+            line = reader.readLine();
+        } while (line == null || !line.contains(part));
+    }
+
+    /** Fills the pipe and keeps it full. */
+    private static final class FullPipe implements AutoCloseable {
+        private final Process writer;
+
+        FullPipe(Path pipe) throws IOException {
+            writer = new ProcessBuilder("cat", "/dev/zero")
+                    .redirectOutput(pipe.toFile())
+                    .start();
+        }
+
+        @Override
+        public void close() {
+            writer.destroyForcibly().onExit().join();
+        }
+    }
+}
