@@ -19,9 +19,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -31,7 +33,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The real script in each shell, on real processes; only the GPUs are make-believe. */
-@Timeout(60)
+@Timeout(600)
 @ParameterizedClass
 @MethodSource("shells")
 class ShellLookTest {
@@ -289,31 +291,39 @@ class ShellLookTest {
 
     @Test
     void aJupyterKernelKeepsAnEnvironmentAlive() throws Exception {
+        // No other process of this machine has these.
+        var one = UUID.randomUUID().toString();
+        var two = UUID.randomUUID().toString();
+        var three = UUID.randomUUID().toString();
         machine.files()
-                .env("1", Myself.uid(), null, null, List.of(), List.of("one"))
-                .env("2", Myself.uid(), null, null, List.of(), List.of("two", "other\nx"))
-                .env("3", Myself.uid(), null, null, List.of(), List.of("three"))
+                .env("1", Myself.uid(), null, null, List.of(), List.of(one))
+                .env("2", Myself.uid(), null, null, List.of(), List.of(two, two + "\nx"))
+                .env("3", Myself.uid(), null, null, List.of(), List.of(three))
                 .device(0)
                 .device(1)
                 .write();
-        try (var one = Child.running(List.of("sh", "-c", "sleep 600; :", "/run/kernel-one.json"), Map.of());
-                var two = Child.running(List.of("sh", "-c", "sleep 600; :", "-f=kernel-two.json"), Map.of());
-                var none = Child.running(
-                        List.of(
-                                "sh",
-                                "-c",
-                                "sleep 600; :",
-                                "/run/kernel-three.json.bak",
-                                "/run/xkernel-three.json",
-                                "kernel-three.json\nx"),
-                        Map.of())) {
-            assertThat(List.of(one, two, none))
+        try (var first = kernel("/run/kernel-%s.json".formatted(one));
+                var second = kernel("-f=kernel-%s.json".formatted(two));
+                var none = kernel(
+                        "/run/kernel-%s.json.bak".formatted(three),
+                        "/run/xkernel-%s.json".formatted(three),
+                        "kernel-%s.json\nx".formatted(three))) {
+            assertThat(List.of(first, second, none))
                     .allSatisfy(child -> assertThat(child.isAlive()).isTrue());
             var snapshot = machine.look().snapshot();
             assertThat(snapshot.environments()).extracting(Environment::eid).containsExactly("1", "2");
             assertComplete(snapshot);
         }
         assertThat(machine.look().snapshot().environments()).isEmpty();
+    }
+
+    /** It runs once it has become the shell: until then the kernel shows the arguments of the JVM's helper. */
+    private static Child kernel(String... arguments) throws IOException {
+        var command = new ArrayList<>(List.of("sh", "-c", "sleep 600; :"));
+        command.addAll(List.of(arguments));
+        var child = Child.running(command, Map.of());
+        await().until(() -> child.command().equals("sh"));
+        return child;
     }
 
     /** Whoever hides the word from the shell is taken for alive, and that is told: it can only spare. */
