@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The image with the flags of the README: what it does with all of them, and what without each. */
 @Tag("container")
-@Timeout(120)
+@Timeout(600)
 class ContainerIT extends OnTheEngine {
     private Flags flags() throws IOException {
         return Flags.ofTheReadme(stateDirectory)
@@ -65,7 +65,7 @@ class ContainerIT extends OnTheEngine {
         try (var service = ServiceContainer.start(flags().without("--pid=host").set("REQUIRE_HOST_PID", false))) {
             service.awaitReady(true);
             gpus.process(FakeNvidiaSmi.uuid(2), service.startWithin(MALLORY), "10");
-            await().atMost(SOON).until(() -> service.startedWithin().isEmpty());
+            await().until(() -> service.startedWithin().isEmpty());
         }
     }
 
@@ -172,7 +172,8 @@ class ContainerIT extends OnTheEngine {
                             .exitCode())
                     .isZero();
             assertThat(service.execute("genv-enforcer-health", "127.0.0.1", "8080", "/nowhere"))
-                    .isEqualTo(new Docker.Answer(1, "HTTP/1.0 404 Not Found"));
+                    .satisfies(answer -> assertThat(answer.exitCode()).isEqualTo(1))
+                    .satisfies(answer -> assertThat(answer.text().lines()).contains("HTTP/1.0 404 Not Found"));
             assertThat(service.execute("genv-enforcer-health", "127.0.0.1", "8081")
                             .exitCode())
                     .isEqualTo(1);
@@ -200,6 +201,12 @@ class ContainerIT extends OnTheEngine {
     void aBadSettingEndsTheStartWithOneLine() throws IOException {
         assertThat(ServiceContainer.once(flags().set("MODE", "enforc")))
                 .satisfies(end -> assertThat(end.exitCode()).isEqualTo(2))
-                .satisfies(end -> assertThat(end.text()).startsWith("GENV_ENFORCER_MODE=enforc: "));
+                .satisfies(end -> assertThat(end.output()).isEmpty())
+                // The client may have something to say itself, such as that the machine forwards no packets.
+                .satisfies(end -> assertThat(end.errors().lines())
+                        .filteredOn(line -> line.contains("GENV_ENFORCER_"))
+                        .singleElement()
+                        .asString()
+                        .startsWith("GENV_ENFORCER_MODE=enforc: "));
     }
 }

@@ -2,6 +2,7 @@ package dev.genv.enforcer.container;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,8 +17,13 @@ final class Docker {
 
     private Docker() {}
 
-    /** How the client ended, and all that it said. */
-    record Answer(int exitCode, String text) {}
+    /** How the client ended, and what it wrote to each stream. Its own warnings are among the errors. */
+    record Answer(int exitCode, String output, String errors) {
+        /** Both, where it does not matter which. */
+        String text() {
+            return output + "\n" + errors;
+        }
+    }
 
     /** Must do what it is for. */
     static String run(String... arguments) throws IOException {
@@ -27,22 +33,27 @@ final class Docker {
     static String run(List<String> arguments) throws IOException {
         var answer = tryToRun(arguments);
         if (answer.exitCode != 0) {
-            throw new IOException(
-                    "docker %s ended with %d: %s".formatted(String.join(" ", arguments), answer.exitCode, answer.text));
+            throw new IOException("docker %s ended with %d: %s"
+                    .formatted(String.join(" ", arguments), answer.exitCode, answer.text()));
         }
-        return answer.text;
+        return answer.output;
     }
 
     static Answer tryToRun(List<String> arguments) throws IOException {
         var command = new ArrayList<>(List.of("docker"));
         command.addAll(arguments);
-        var process = new ProcessBuilder(command).redirectErrorStream(true).start();
-        var text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        var errors = Files.createTempFile("docker", "errors");
         try {
-            return new Answer(process.waitFor(), text.strip());
+            var process =
+                    new ProcessBuilder(command).redirectError(errors.toFile()).start();
+            var output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            return new Answer(
+                    process.waitFor(), output.strip(), Files.readString(errors).strip());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException("interrupted", e);
+        } finally {
+            Files.delete(errors);
         }
     }
 
