@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -116,9 +117,10 @@ class RequestLimitsTest {
                 open.add(socket);
                 socket.getOutputStream().write((plan("Content-Length: 100") + "{").getBytes(StandardCharsets.US_ASCII));
             }
-            await().untilAsserted(() -> assertThat(http.send(plan("Content-Length: 2\r\nConnection: close") + "{}")
-                            .text())
-                    .contains("other plans are being made"));
+            await().atMost(HANG)
+                    .untilAsserted(() -> assertThat(http.send(plan("Content-Length: 2\r\nConnection: close") + "{}")
+                                    .text())
+                            .contains("other plans are being made"));
             assertThat(http.get("/hosts").status()).isEqualTo(200);
         } finally {
             for (var socket : open) {

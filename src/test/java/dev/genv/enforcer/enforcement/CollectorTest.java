@@ -17,7 +17,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(600)
 class CollectorTest {
     /** Nobody ever waits so long here. */
     private static final Duration TIMEOUT = Duration.ofMinutes(10);

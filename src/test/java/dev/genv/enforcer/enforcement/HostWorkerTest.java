@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -13,7 +14,7 @@ import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 
 class HostWorkerTest {
-    private static final Duration LONG = Duration.ofSeconds(20);
+    private static final Duration LONG = HANG;
     private final HostWorker worker = new HostWorker(
             new FakeHost(host("gpu-1")), Thread.ofPlatform().daemon().factory(), Ticker.ofSystem());
 

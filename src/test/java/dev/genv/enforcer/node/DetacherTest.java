@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(60)
+@Timeout(600)
 class DetacherTest {
     private static final LockHolders HOLDERS = new LockHolders(new ProcFs(Path.of("/proc")));
     private static final Attachment MINE = new Attachment("mine", "4g", "20/11/2026 10:00:00");

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -21,10 +22,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(60)
+@Timeout(600)
 class GenvLockTest {
     private static final Duration SHORT = Duration.ofMillis(200);
-    private static final Duration LONG = Duration.ofSeconds(30);
+    private static final Duration LONG = HANG;
     private final Path file;
     private final StateDirectory directory;
 
@@ -71,7 +72,7 @@ class GenvLockTest {
                         .isInstanceOfSatisfying(LockException.class, GenvLockTest::isTimeout)
                         .hasMessageContaining("for longer than 200 ms");
             }
-            assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(SHORT.multipliedBy(2), LONG);
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThanOrEqualTo(SHORT.multipliedBy(2));
         }
         requireNonNull(directory.lock(SHORT, false)).close();
     }

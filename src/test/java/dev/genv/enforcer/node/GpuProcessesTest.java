@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Accounts;
@@ -13,7 +14,6 @@ import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(60)
+@Timeout(600)
 class GpuProcessesTest {
     private static final long EXEMPT = 77;
     private final List<Problem> problems = new ArrayList<>();
@@ -36,7 +36,7 @@ class GpuProcessesTest {
         smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(1);
         proc = new FakeProc(folder.resolve("proc"));
         processes = new GpuProcesses(
-                new NvidiaSmi(smi.path().toString(), Duration.ofSeconds(20)),
+                new NvidiaSmi(smi.path().toString(), HANG),
                 new ProcessProbe(new ProcFs(proc.root())),
                 new Spared(new ProcFs(proc.root()), Accounts.NONE, Set.of(EXEMPT), List.of()));
     }

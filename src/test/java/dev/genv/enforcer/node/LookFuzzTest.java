@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.format.DevicesFile;
@@ -110,7 +111,7 @@ class LookFuzzTest {
                             state,
                             Duration.ofSeconds(5),
                             smi.path().toString(),
-                            Duration.ofSeconds(20),
+                            HANG,
                             false),
                     new NodeHost.Care(List.of(), List.of(), false, false));
             try {

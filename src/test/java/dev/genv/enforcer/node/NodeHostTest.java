@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node;
 
 import static dev.genv.enforcer.testsupport.ExpectedLook.assertThatOneEnvironmentIsSeen;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Outcome;
@@ -33,7 +34,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The real /proc and real processes; only the GPUs are make-believe. */
-@Timeout(60)
+@Timeout(600)
 class NodeHostTest {
     private static final String EVERYTHING = "000001ffffffffff";
     private static final NodeHost.Care CARE = new NodeHost.Care(List.of(), List.of(), true, true);
@@ -51,7 +52,7 @@ class NodeHostTest {
                         state,
                         Duration.ofSeconds(5),
                         smi.path().toString(),
-                        Duration.ofSeconds(20),
+                        HANG,
                         false),
                 CARE);
     }
@@ -222,7 +223,7 @@ class NodeHostTest {
             proc.self(EVERYTHING, "unconfined");
             proc.pidNamespace(4026532281L);
             var places = new NodeHost.Places(
-                    folder, state, Duration.ofSeconds(5), smi.path().toString(), Duration.ofSeconds(20), true);
+                    folder, state, Duration.ofSeconds(5), smi.path().toString(), HANG, true);
             var elsewhere = new NodeHost("gpu-1", places, CARE);
             smi.process(0, child.pid(), "1");
             files().device(0, "15971").write();
@@ -318,7 +319,7 @@ class NodeHostTest {
 
     private NodeHost caring(List<ProtectedExecutable> programs, List<String> exempt) {
         var places = new NodeHost.Places(
-                Path.of("/proc"), state, Duration.ofSeconds(5), smi.path().toString(), Duration.ofSeconds(20), false);
+                Path.of("/proc"), state, Duration.ofSeconds(5), smi.path().toString(), HANG, false);
         return new NodeHost("gpu-1", places, new NodeHost.Care(programs, exempt, true, true));
     }
 

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node;
 
 import static dev.genv.enforcer.testsupport.FakeNvidiaSmi.uuid;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -21,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-@Timeout(120)
+@Timeout(600)
 class NvidiaSmiTest {
     /** A process that runs: the fake one, like the driver, lists no other. */
     private static final int PID = (int) ProcessHandle.current().pid();
@@ -33,7 +34,7 @@ class NvidiaSmiTest {
 
     NvidiaSmiTest(@TempDir Path folder) throws IOException {
         fake = new FakeNvidiaSmi(folder.resolve("bin"));
-        smi = new NvidiaSmi(fake.path().toString(), Duration.ofSeconds(20));
+        smi = new NvidiaSmi(fake.path().toString(), HANG);
     }
 
     @Test

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Nothing here is ever signalled but children of the test's own. */
-@Timeout(60)
+@Timeout(600)
 class SignallerTest {
     private static final int SIGTERM = 15;
     private static final Membership MINE = new Membership.InEnvironment("15971");

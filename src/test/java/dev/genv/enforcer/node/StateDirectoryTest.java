@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(60)
+@Timeout(600)
 class StateDirectoryTest {
     private static final StateDirectory.Condition ALWAYS = () -> true;
     private final Path path;

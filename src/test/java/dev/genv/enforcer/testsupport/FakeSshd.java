@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.security.GeneralSecurityException;
 import java.security.KeyPair;
 import java.security.PublicKey;
-import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -141,14 +140,14 @@ public final class FakeSshd implements Closeable {
     /** Says something of its own accord to all who are connected. */
     public void say(Message message) throws IOException {
         for (var session : server.getActiveSessions()) {
-            session.writePacket(message.in(session)).verify(Duration.ofSeconds(20));
+            session.writePacket(message.in(session)).verify(TestTimeouts.HANG);
         }
     }
 
     /** Begins to agree on new keys with all who are connected. */
     public void rekey() throws IOException {
         for (var session : server.getActiveSessions()) {
-            session.reExchangeKeys().verify(Duration.ofSeconds(20));
+            session.reExchangeKeys().verify(TestTimeouts.HANG);
         }
     }
 

@@ -7,13 +7,11 @@ import java.io.FileInputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
 /** The processes that have a mount namespace in common, also those whose parents have died. */
 final class MountNamespace implements Closeable {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final Path GONE = Path.of("");
 
     private final Path name;
@@ -53,7 +51,7 @@ final class MountNamespace implements Closeable {
     /** Ends all of them on the spot. */
     @Override
     public void close() throws IOException {
-        await().atMost(PATIENCE).until(() -> {
+        await().until(() -> {
             processes().forEach(ProcessHandle::destroyForcibly);
             return processes().isEmpty();
         });

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 
 /** An HTTP client that sends whatever it is given, also what no other client would. */
 public final class RawHttp {
-    private static final Duration LONGEST = Duration.ofSeconds(15);
+    private static final Duration LONGEST = TestTimeouts.HANG;
     private static final Pattern STATUS = Pattern.compile("HTTP/1\\.[01] ([0-9]{3}).*", Pattern.DOTALL);
 
     private static final Pattern LENGTH = Pattern.compile("(?i)\r\ncontent-length: *([0-9]{1,9})");

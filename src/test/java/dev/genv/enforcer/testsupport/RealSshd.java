@@ -9,7 +9,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.time.Duration;
 import java.util.List;
 
 /**
@@ -22,7 +21,6 @@ public final class RealSshd implements AutoCloseable {
     /** Where the state is, as its processes see it. */
     public static final String STATE = "/var/tmp/genv";
 
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final String ENTER = """
             set -e
             echo "$2" >/proc/sys/kernel/hostname
@@ -181,7 +179,7 @@ public final class RealSshd implements AutoCloseable {
         builder.environment().put("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
         builder.redirectErrorStream(true).redirectOutput(log.toFile());
         listener = builder.start();
-        await().atMost(PATIENCE).until(() -> !listener.isAlive() || log().contains("Server listening on"));
+        await().until(() -> !listener.isAlive() || log().contains("Server listening on"));
         if (!listener.isAlive()) {
             throw new IOException("sshd has not started: " + log());
         }
@@ -197,14 +195,14 @@ public final class RealSshd implements AutoCloseable {
         }
         if (listener != null) {
             listener.destroyForcibly();
-            await().atMost(PATIENCE).until(() -> !listener.isAlive());
+            await().until(() -> !listener.isAlive());
         }
     }
 
     /** Ends what serves connections, in the middle of whatever it does. New ones can be made. */
     public void cut() {
         connections().forEach(ProcessHandle::destroyForcibly);
-        await().atMost(PATIENCE).until(() -> connections().isEmpty());
+        await().until(() -> connections().isEmpty());
     }
 
     /** Stops it and its connections, as a machine stops that swaps itself to death: ports are open, nobody answers. */

@@ -11,7 +11,7 @@ import org.junit.platform.launcher.LauncherSessionListener;
  */
 public final class TestTimeouts implements LauncherSessionListener {
     /** What has not happened until then never will. */
-    public static final Duration HANG = Duration.ofSeconds(60);
+    public static final Duration HANG = Duration.ofMinutes(3);
 
     @Override
     public void launcherSessionOpened(LauncherSession session) {

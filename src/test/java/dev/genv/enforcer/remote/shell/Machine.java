@@ -25,6 +25,9 @@ import java.util.stream.Collectors;
 /** A machine to look at: its state and its GPUs are in a folder, its processes are real ones. */
 final class Machine {
     static final String BOOT = "c0d43b84-5d58-44cb-8d64-fe40f0a9661f";
+    /** For a whole message; what tests wait for comes sooner on any machine. */
+    static final Duration TIMEOUT = Duration.ofMinutes(2);
+
     private static final String EVERYTHING = "000001ffffffffff";
     private static final long FIRST_PID_NAMESPACE = 4026531836L;
 
@@ -37,9 +40,9 @@ final class Machine {
     private String proc = "/proc";
     private String service = "one";
     private boolean acts = true;
-    private Duration lockTimeout = Duration.ofSeconds(5);
-    private Duration gpuTimeout = Duration.ofSeconds(5);
-    private Duration timeout = Duration.ofSeconds(20);
+    private Duration lockTimeout = Duration.ofSeconds(30);
+    private Duration gpuTimeout = Duration.ofSeconds(30);
+    private Duration timeout = TIMEOUT;
     private Duration lease = Duration.ofMinutes(1);
     private boolean requireHostPid;
     private List<ProtectedExecutable> programs = List.of();

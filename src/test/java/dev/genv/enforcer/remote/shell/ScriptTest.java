@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** What becomes of a script on its way to a shell, and of its answer on its way back. */
-@Timeout(60)
+@Timeout(600)
 @ParameterizedClass
 @MethodSource("shells")
 class ScriptTest {

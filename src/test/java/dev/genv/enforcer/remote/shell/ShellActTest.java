@@ -40,7 +40,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Ends real processes, with the real script in each shell; what the kernel tells of them may be make-believe. */
-@Timeout(60)
+@Timeout(600)
 @ParameterizedClass
 @MethodSource("shells")
 class ShellActTest {
@@ -245,7 +245,7 @@ class ShellActTest {
     void whatWasJudgedLongAgoIsNotDone() throws Exception {
         var fake = fake();
         var seen = seen(fake.agent);
-        Machine.uptime(folder.resolve("proc"), 3600 + 21);
+        Machine.uptime(folder.resolve("proc"), 3600 + (int) Machine.TIMEOUT.toSeconds() + 1);
         assertThat(perform(fake.agent, terminate(seen))).isEqualTo(Result.failed("given up: it took too long"));
         machine.nanos.addAndGet(Duration.ofSeconds(1).toNanos()); // on our way
         Files.writeString(folder.resolve("proc/sys/kernel/random/boot_id"), Machine.BOOT.replace('c', 'd'));

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** What is known of deeds whose answer is lost. */
-@Timeout(60)
+@Timeout(600)
 @ParameterizedClass
 @MethodSource("shells")
 class ShellBegunTest {

@@ -37,7 +37,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Takes attachments out of a real file, in which others write meanwhile. */
-@Timeout(60)
+@Timeout(600)
 @ParameterizedClass
 @MethodSource("shells")
 class ShellDetachTest {
@@ -201,7 +201,7 @@ class ShellDetachTest {
     /** While the lock is held, whoever takes it too must wait, also for the writing. */
     @Test
     void theLockIsHeldForTheWriting() throws Exception {
-        var patient = machine.lockTimeout(Duration.ofSeconds(10)).agent();
+        var patient = machine.lockTimeout(Duration.ofSeconds(30)).agent();
         patient.look(machine.shell, Set.of());
         var held = RealFlock.take(lock);
         var waiting = "-> FLOCK .*:%s 0 EOF".formatted(Files.getAttribute(lock, "unix:ino"));

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Users who keep genv's lock from everybody else, by what they may do with a file of their own. */
-@Timeout(60)
+@Timeout(600)
 @ParameterizedClass
 @MethodSource("shells")
 class ShellLockTest {

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Machines as there are few. */
-@Timeout(120)
+@Timeout(600)
 class ShellOddMachineTest {
     @TempDir
     private Path folder;

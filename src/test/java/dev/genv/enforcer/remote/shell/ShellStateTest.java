@@ -33,7 +33,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** A state directory in which others do what they like. */
-@Timeout(60)
+@Timeout(600)
 @ParameterizedClass
 @MethodSource("shells")
 class ShellStateTest {

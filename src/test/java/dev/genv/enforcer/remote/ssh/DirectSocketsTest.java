@@ -1,11 +1,11 @@
 package dev.genv.enforcer.remote.ssh;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.StandardSocketOptions;
-import java.time.Duration;
 import jdk.net.ExtendedSocketOptions;
 import org.junit.jupiter.api.Test;
 
@@ -13,8 +13,7 @@ class DirectSocketsTest {
     @Test
     void theKernelFindsOutWhetherAnybodyIsStillThere() throws Exception {
         var lifeline = new Lifeline();
-        var sockets = new DirectSockets(
-                new Lookup(), lifeline, new Chatter(lifeline, 1), Deadline.in(Duration.ofSeconds(20)));
+        var sockets = new DirectSockets(new Lookup(), lifeline, new Chatter(lifeline, 1), Deadline.in(HANG));
         try (var server = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.9"));
                 var socket = sockets.createSocket("127.0.0.9", server.getLocalPort())) {
             assertThat(socket.getOption(StandardSocketOptions.SO_KEEPALIVE)).isTrue();

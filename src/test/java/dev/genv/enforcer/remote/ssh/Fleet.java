@@ -1,5 +1,10 @@
 package dev.genv.enforcer.remote.ssh;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.remote.Answer;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.KeptExchange;
 import dev.genv.enforcer.remote.Request;
@@ -13,13 +18,17 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /** Servers, a key for them, and what the service needs to log in on them. Time passes for its pauses when a test says so. */
 final class Fleet implements Closeable {
     /** What a command is given at most in these tests, unless they want to see it break off. */
-    static final Duration PATIENCE = Duration.ofSeconds(20);
+    static final Duration PATIENCE = HANG;
+
+    private static final Duration SHORT = Duration.ofMillis(300);
 
     final AtomicLong nanos = new AtomicLong();
     final Path directory;
@@ -52,7 +61,7 @@ final class Fleet implements Closeable {
 
     /** As root, with the key, to the servers whose lines these are. */
     SshAccess access(String... known) throws IOException {
-        return access(Duration.ofSeconds(20), known);
+        return access(HANG, known);
     }
 
     SshAccess access(Duration timeout, String... known) throws IOException {
@@ -69,8 +78,7 @@ final class Fleet implements Closeable {
     }
 
     SshAccess configured(String config, @Nullable String user, String known) throws IOException {
-        return access(new SshSettings(
-                user, null, null, file("config", config), file("known_hosts", known), Duration.ofSeconds(20)));
+        return access(new SshSettings(user, null, null, file("config", config), file("known_hosts", known), HANG));
     }
 
     KeptExchange connect(SshAccess access, String address) {
@@ -90,6 +98,28 @@ final class Fleet implements Closeable {
 
     static Request request(String command, Duration timeout) {
         return new Request(command, "", timeout, 1 << 20);
+    }
+
+    /**
+     * Runs a command that never ends, with a timeout that grows until it came as far as it should before it was broken off:
+     * on a busy machine everything takes longer.
+     */
+    Answer breakOff(KeptExchange connection, Function<Duration, Request> command, Predicate<Answer> farEnough)
+            throws UnreachableException, InterruptedException {
+        for (var timeout = SHORT; ; timeout = timeout.multipliedBy(2)) {
+            assertThat(connection.run(request("true")).exitCode()).isZero();
+            try {
+                var answer = connection.run(command.apply(timeout));
+                if (farEnough.test(answer) || timeout.compareTo(HANG) > 0) {
+                    return answer;
+                }
+            } catch (UnreachableException e) { // the command was not even begun
+                if (timeout.compareTo(HANG) > 0) {
+                    throw e;
+                }
+            }
+            pass(Duration.ofMinutes(1));
+        }
     }
 
     /** An address of names that are made up here. */

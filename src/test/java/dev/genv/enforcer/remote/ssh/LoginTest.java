@@ -1,6 +1,7 @@
 package dev.genv.enforcer.remote.ssh;
 
 import static dev.genv.enforcer.remote.ssh.Refusal.assertRefused;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -18,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Who logs in, and with what. */
 class LoginTest {
-    private static final Duration TIMEOUT = Duration.ofSeconds(20);
+    private static final Duration TIMEOUT = HANG;
 
     @TempDir
     Path directory;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.remote.ssh;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
-import java.time.Duration;
 import java.util.Random;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
@@ -51,7 +51,7 @@ class PipeTest {
         pipe.write('a');
         assertThat(Thread.ofPlatform()
                         .start(new FutureTask<>(() -> pipe.source().read()))
-                        .join(Duration.ofSeconds(9)))
+                        .join(HANG))
                 .isTrue();
 
         pipe.write('b');

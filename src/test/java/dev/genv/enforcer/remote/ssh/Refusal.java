@@ -1,5 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -13,7 +14,7 @@ final class Refusal {
     private Refusal() {}
 
     static AbstractStringAssert<?> assertRefused(KeptExchange connection, String code) {
-        return assertRefused(connection, code, Duration.ofSeconds(20));
+        return assertRefused(connection, code, HANG);
     }
 
     static AbstractStringAssert<?> assertRefused(KeptExchange connection, String code, Duration timeout) {

@@ -169,7 +169,8 @@ class SshConfiguredTest {
             return 0;
         });
 
-        var answer = connection.run(new Request("p", "x".repeat(8 << 20), Duration.ofMillis(700), 100));
+        var answer =
+                fleet.breakOff(connection, timeout -> new Request("p", "x".repeat(8 << 20), timeout, 100), _ -> true);
 
         assertThat(answer.broken()).extracting(Answer.Broken::code).isEqualTo("timeout");
         fleet.pass(Duration.ofMinutes(1));
