@@ -7,6 +7,7 @@ import dev.genv.enforcer.policy.HostProblem;
 import dev.genv.enforcer.policy.PlannedAction;
 import dev.genv.enforcer.policy.Signal;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -15,10 +16,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Lets only so many processes of a host be asked to end in one cycle. Whoever waits longest comes first, so that nobody can
- * hide behind others of his that come again and again; who could not be asked before comes last.
+ * Lets only so many processes of a host be asked to end in one cycle. The real uids of a host take turns, so that the
+ * processes of one user do not delay those of another; all processes of unknown uids are one group. Within a uid, whoever
+ * waits longest comes first, so that nobody can hide behind others of his that come again and again; who could not be asked
+ * before comes last.
  */
 final class Brake {
     private static final Duration REMEMBERED = Duration.ofHours(1);
@@ -26,6 +31,16 @@ final class Brake {
     private final int most;
     private final Ticker ticker;
     private final Map<HostProcess, Wait> waiting = new HashMap<>();
+
+    /** When a process of each user was last asked. */
+    private final Map<User, Long> served = new HashMap<>();
+
+    /** A real uid of a host; null for all processes of unknown uids. */
+    private record User(String host, @Nullable Long uid) {
+        static User of(Action.Terminate action) {
+            return new User(action.host(), action.process().uid());
+        }
+    }
 
     /**
      * What is remembered of one that is to be ended.
@@ -45,27 +60,55 @@ final class Brake {
     /** Those that must wait for the next cycle. Whoever is killed was counted when he was asked. */
     Set<PlannedAction> heldBack(List<PlannedAction> due) {
         var now = ticker.mark();
-        var byHost = new LinkedHashMap<String, List<Candidate>>();
+        var byHost = new LinkedHashMap<String, Map<User, List<Candidate>>>();
         for (var planned : due) {
             if (planned.action() instanceof Action.Terminate terminate && terminate.signal() == Signal.TERM) {
                 var wait = waiting.merge(
                         terminate.target(),
                         new Wait(now, now, 0),
                         (known, _) -> new Wait(known.first, now, known.failures));
-                byHost.computeIfAbsent(terminate.host(), _ -> new ArrayList<>()).add(new Candidate(planned, wait));
+                byHost.computeIfAbsent(terminate.host(), _ -> new LinkedHashMap<>())
+                        .computeIfAbsent(User.of(terminate), _ -> new ArrayList<>())
+                        .add(new Candidate(planned, wait));
             }
         }
         waiting.values().removeIf(wait -> ticker.since(wait.last).compareTo(REMEMBERED) > 0);
+        served.values().removeIf(at -> ticker.since(at).compareTo(REMEMBERED) > 0);
         var heldBack = new HashSet<PlannedAction>();
         for (var ofHost : byHost.values()) {
             if (most > 0) {
-                ofHost.stream()
-                        .sorted(Candidate.ORDER)
-                        .skip(most)
-                        .forEach(candidate -> heldBack.add(candidate.planned));
+                inTurn(ofHost).stream().skip(most).forEach(candidate -> heldBack.add(candidate.planned));
             }
         }
         return heldBack;
+    }
+
+    /** One of each user, then a second one of each, and so on. */
+    private List<Candidate> inTurn(Map<User, List<Candidate>> byUser) {
+        var turns = byUser.entrySet().stream()
+                .sorted(Comparator.<Map.Entry<User, List<Candidate>>>comparingLong(
+                                entry -> waitsSince(entry.getKey(), entry.getValue()))
+                        .thenComparing(entry -> served.containsKey(entry.getKey())))
+                .map(entry -> entry.getValue().stream().sorted(Candidate.ORDER).iterator())
+                .collect(Collectors.toCollection(ArrayDeque::new));
+        var inTurn = new ArrayList<Candidate>();
+        while (!turns.isEmpty()) {
+            var turn = turns.removeFirst();
+            inTurn.add(turn.next());
+            if (turn.hasNext()) {
+                turns.addLast(turn);
+            }
+        }
+        return inTurn;
+    }
+
+    /** Since a user's first process waits, or his last one was asked: so he cannot be overtaken for ever by new users. */
+    private long waitsSince(User user, List<Candidate> candidates) {
+        var first = candidates.stream()
+                .mapToLong(candidate -> candidate.waiting.first)
+                .min()
+                .orElseThrow();
+        return Math.max(first, served.getOrDefault(user, first));
     }
 
     Result reason() {
@@ -77,6 +120,9 @@ final class Brake {
         results.forEach((planned, result) -> {
             if (planned.action() instanceof Action.Terminate terminate
                     && !result.outcome().isSkipped()) {
+                if (terminate.signal() == Signal.TERM) {
+                    served.put(User.of(terminate), ticker.mark());
+                }
                 waiting.computeIfPresent(
                         terminate.target(),
                         (_, wait) -> result.outcome().isFailure()

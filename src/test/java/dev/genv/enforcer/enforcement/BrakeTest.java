@@ -1,0 +1,126 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.PlannedAction;
+import dev.genv.enforcer.policy.Signal;
+import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.GpuProcessBuilder;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** How the termination limit of a cycle is shared. */
+class BrakeTest {
+    private static final int LIMIT = 10;
+    private static final long MALLORY = 1001;
+    private static final long BOB = 1002;
+
+    private final FakeTime time = new FakeTime();
+    private final Brake brake = new Brake(LIMIT, time.ticker());
+    private final List<PlannedAction> due = new ArrayList<>();
+
+    @Test
+    void manyProcessesOfOneUserDoNotDelayThoseOfAnother() {
+        for (var pid = 1; pid <= 300; pid++) {
+            adds(process(pid).uid(MALLORY));
+        }
+        cycle();
+        adds(process(999).uid(BOB), process(1000).uid(BOB));
+
+        assertThat(cycle()).hasSize(LIMIT).contains(999, 1000);
+    }
+
+    @Test
+    void withinAUidTheOneThatWaitsLongestIsFirst() {
+        for (var pid = 100; pid < 115; pid++) {
+            adds(process(pid).uid(MALLORY));
+        }
+        assertThat(cycle()).containsExactly(100, 101, 102, 103, 104, 105, 106, 107, 108, 109);
+        for (var pid = 1; pid < 15; pid++) {
+            adds(process(pid).uid(MALLORY));
+        }
+        assertThat(cycle()).contains(110, 111, 112, 113, 114);
+    }
+
+    /** As many uids as a user with subordinate uids likes: whoever came before new ones is served before them. */
+    @Test
+    void aUidIsServedBeforeUidsThatCameLater() {
+        for (var uid = 0; uid < 15; uid++) {
+            adds(process(100 + uid).uid(200_000 + uid), process(300 + uid).uid(200_000 + uid));
+        }
+        adds(process(1).uid(BOB));
+        cycle();
+        for (var uid = 0; uid < 100; uid++) {
+            adds(process(1000 + uid).uid(300_000 + uid));
+        }
+        assertThat(cycle()).contains(1);
+    }
+
+    @Test
+    void aUidWaitsNoLongerThanItTakesToServeEachOtherOneOnce() {
+        for (var uid = 0; uid < 12; uid++) {
+            for (var pid = 0; pid < 5; pid++) {
+                adds(process(1000 + 10 * uid + pid).uid(200_000 + uid));
+            }
+        }
+        cycle();
+        adds(process(1).uid(BOB));
+        cycle();
+        assertThat(cycle()).contains(1);
+    }
+
+    @Test
+    void allProcessesOfUnknownUidsAreOneGroup() {
+        for (var pid = 1; pid <= 30; pid++) {
+            adds(process(pid).uidUnknown());
+        }
+        adds(process(999).uid(BOB));
+        assertThat(cycle()).hasSize(LIMIT).contains(999);
+    }
+
+    @Test
+    void aUidWhoseProcessesCannotBeSignalledTakesItsTurnAndNoMore() {
+        for (var pid = 1; pid <= 30; pid++) {
+            adds(process(pid).uid(MALLORY));
+        }
+        for (var pid = 100; pid < 130; pid++) {
+            adds(process(pid).uid(BOB));
+        }
+        var outcomes = new HashMap<PlannedAction, Result>();
+        var heldBack = brake.heldBack(due);
+        due.stream()
+                .filter(planned -> !heldBack.contains(planned))
+                .forEach(planned -> outcomes.put(planned, Result.of(Outcome.DENIED)));
+        brake.note(outcomes);
+        time.pass(Duration.ofSeconds(10));
+
+        assertThat(cycle()).filteredOn(pid -> pid >= 100).hasSize(LIMIT / 2);
+    }
+
+    private void adds(GpuProcessBuilder... processes) {
+        for (var each : processes) {
+            due.add(new PlannedAction(new Action.Terminate("here", each.build(), Signal.TERM), List.of(), true));
+        }
+    }
+
+    /** One cycle; those that were not held back are signalled, and gone. */
+    private List<Integer> cycle() {
+        var heldBack = brake.heldBack(due);
+        var signalled =
+                due.stream().filter(planned -> !heldBack.contains(planned)).toList();
+        var results = new HashMap<PlannedAction, Result>();
+        signalled.forEach(planned -> results.put(planned, Result.of(Outcome.SIGNALLED)));
+        heldBack.forEach(planned -> results.put(planned, brake.reason()));
+        brake.note(results);
+        due.removeAll(signalled);
+        time.pass(Duration.ofSeconds(10));
+        return signalled.stream()
+                .map(planned -> ((Action.Terminate) planned.action()).process().pid())
+                .toList();
+    }
+}
