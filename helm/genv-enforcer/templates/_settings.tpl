@@ -13,6 +13,7 @@ GENV_ENFORCER_MAX_DEVICES_PER_USER_MODE: settings.maxDevicesPerUserMode
 GENV_ENFORCER_GRACE_PERIOD: settings.gracePeriod
 GENV_ENFORCER_DETACHED_GRACE: settings.detachedGrace
 GENV_ENFORCER_KILL_AFTER: settings.killAfter
+GENV_ENFORCER_COMPLIANCE_PERIOD: settings.compliancePeriod
 GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE: settings.maxTerminationsPerCycle
 GENV_ENFORCER_PROTECTED_EXECUTABLES: settings.protectedExecutables
 GENV_ENFORCER_EXEMPT_USERS: settings.exemptUsers

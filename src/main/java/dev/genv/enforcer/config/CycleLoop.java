@@ -9,8 +9,11 @@ import io.quarkus.scheduler.Scheduler;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.random.RandomGenerator;
 import org.jboss.logging.Logger;
 
 /** Makes the cycles come, and lets the last one end. */
@@ -29,12 +32,15 @@ public class CycleLoop {
     private final Enforcer enforcer;
     private final Pace pace;
     private final Scheduler scheduler;
+    private final RandomGenerator random;
+    private final CountDownLatch stopped = new CountDownLatch(1);
     private volatile boolean stopping;
 
-    CycleLoop(Enforcer enforcer, Pace pace, Scheduler scheduler) {
+    CycleLoop(Enforcer enforcer, Pace pace, Scheduler scheduler, RandomGenerator random) {
         this.enforcer = enforcer;
         this.pace = pace;
         this.scheduler = scheduler;
+        this.random = random;
     }
 
     /** Runs one cycle, on a thread of its own: a signal that stops us would cut the main one. */
@@ -56,10 +62,21 @@ public class CycleLoop {
                 .setInterval(pace.interval().toString())
                 .setDelayed(pace.interval().toString())
                 .setConcurrentExecution(ConcurrentExecution.SKIP)
-                .setTask(execution -> enforcer.runCycle(), true)
+                .setTask(execution -> runDelayed(), true)
                 .schedule();
         Thread.ofVirtual().name("cycle-watch").start(this::watch);
         LOG.infof("Looking every %d seconds", pace.interval().toSeconds());
+    }
+
+    /** Runs a cycle a random time later, unless we stop before. */
+    void runDelayed() {
+        try {
+            if (!stopped.await(pace.delay(random.nextDouble()).toNanos(), TimeUnit.NANOSECONDS)) {
+                enforcer.runCycle();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** Until we stop: the scheduler goes by the time of day, and if somebody sets that back it falls asleep. */
@@ -85,6 +102,7 @@ public class CycleLoop {
     /** A cycle under way comes to its end if it can; what has not begun by then never begins. */
     void stop(@Observes ShutdownEvent event) throws InterruptedException {
         stopping = true;
+        stopped.countDown();
         scheduler.unscheduleJob(JOB);
         awaitEnd(PATIENCE);
         if (enforcer.isRunning()) {

@@ -134,6 +134,10 @@ record Settings(
                         single ? Values::graceOfASingleCycle : Values::grace),
                 variables.get("GENV_ENFORCER_DETACHED_GRACE", Duration.ofSeconds(60), Values::grace),
                 kills ? killAfter.orElse(null) : null,
+                variables.get(
+                        "GENV_ENFORCER_COMPLIANCE_PERIOD",
+                        Restraint.DEFAULT_COMPLIANCE_PERIOD,
+                        Values::compliancePeriod),
                 variables.get("GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", single ? 0 : 10, Values::limit));
     }
 

@@ -51,6 +51,11 @@ final class Values {
         return duration(value, Duration.ZERO, "expected a time from 0s to 24h, such as 30s or 2m");
     }
 
+    /** How long a process must break no rule; with 0s one compliant observation would be enough to escape SIGKILL. */
+    static Duration compliancePeriod(String value) {
+        return duration(value, Duration.ofSeconds(1), "expected a time from 1s to 24h, such as 60s or 10m");
+    }
+
     /** A single cycle that waits would do nothing at all. */
     static Duration graceOfASingleCycle(String value) {
         var grace = grace(value);

@@ -27,12 +27,14 @@ import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -61,6 +63,13 @@ class Wiring {
     @Singleton
     Pace pace() {
         return new Pace(settings.interval(), lookTimeout().plus(actTimeout()));
+    }
+
+    /** For the delay of each cycle: nobody must be able to compute the next one from those that were. */
+    @Produces
+    @Singleton
+    RandomGenerator random() {
+        return new SecureRandom();
     }
 
     @Produces

@@ -55,7 +55,8 @@ final class ActionExecutor {
         this.ticker = ticker;
         this.veto = new Veto(limits, grace);
         this.brake = new Brake(limits.restraint().mostTerminations(), counted);
-        this.asked = new AskedProcesses(limits.restraint().killAfter(), counted);
+        this.asked = new AskedProcesses(
+                limits.restraint().killAfter(), limits.restraint().compliancePeriod(), counted);
     }
 
     /** All processes that were asked to end and are not known to have. */

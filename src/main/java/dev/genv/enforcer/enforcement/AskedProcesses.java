@@ -24,21 +24,25 @@ final class AskedProcesses {
     /** What the kernel and the driver need to take a killed process apart. */
     private static final Duration TAKING_APART = Duration.ofSeconds(10);
 
-    /**
-     * How long a process must break no rule to be forgiven: if it then breaks one again it is asked again, before anything
-     * worse. Not at once, for the GPU tool may lose sight of one, and a second SIGTERM makes many a trainer abort.
-     */
-    private static final Duration FORGIVEN = Duration.ofSeconds(60);
-
     /** A list of hosts may be wrong for a while. */
     private static final Duration FORGOTTEN = Duration.ofHours(1);
 
     private final @Nullable Duration killAfter;
+    private final Duration compliancePeriod;
     private final Ticker ticker;
     private final Map<HostProcess, Asked> asked = new HashMap<>();
 
-    AskedProcesses(@Nullable Duration killAfter, Ticker ticker) {
+    /**
+     * Knows none yet.
+     *
+     * @param killAfter for how long a process must go on breaking rules to be killed; null for never
+     * @param compliancePeriod how long a process must break no rule to be forgotten: if it then breaks one again it is asked
+     *     again, before anything worse. Not at once: the GPU tool may lose sight of one, a second SIGTERM makes many a trainer
+     *     abort, and a process may break rules only in every second look
+     */
+    AskedProcesses(@Nullable Duration killAfter, Duration compliancePeriod, Ticker ticker) {
         this.killAfter = killAfter;
+        this.compliancePeriod = compliancePeriod;
         this.ticker = ticker;
     }
 
@@ -134,7 +138,7 @@ final class AskedProcesses {
         if (breaks.isEmpty()) {
             if (!sure) {
                 known.unseen = true;
-            } else if (known.isForgiven(ticker)) {
+            } else if (known.compliesFor(ticker, killAfter).compareTo(compliancePeriod) >= 0) {
                 asked.remove(process);
             }
             return Next.NOTHING;
@@ -169,7 +173,7 @@ final class AskedProcesses {
         /** Whether nobody told that it was asked. */
         private boolean unsure;
 
-        /** For how long it went on breaking rules; the time in which it was seen to behave does not count. */
+        /** For how long it went on breaking rules; the time after a look in which it broke none does not count. */
         private Duration brokenFor = Duration.ZERO;
 
         private @Nullable Long brokenSince;
@@ -184,25 +188,31 @@ final class AskedProcesses {
             brokenSince = now;
         }
 
-        /** Time in which nobody could see it counts for half of what would kill it, and no more. */
         void breaks(Ticker ticker, @Nullable Duration killAfter) {
-            if (brokenSince != null) {
-                var more = ticker.since(brokenSince);
-                var half = killAfter == null ? more : killAfter.dividedBy(2);
-                brokenFor = brokenFor.plus(unseen && more.compareTo(half) > 0 ? half : more);
-            }
+            countTimeSinceItBroke(ticker, unseen ? killAfter : null);
             brokenSince = ticker.mark();
             quietSince = null;
             unseen = false;
         }
 
-        boolean isForgiven(Ticker ticker) {
+        /** It breaks no rule now. Nobody saw when it stopped, so the time since the look before counts. */
+        Duration compliesFor(Ticker ticker, @Nullable Duration killAfter) {
+            countTimeSinceItBroke(ticker, killAfter);
             brokenSince = null;
             unseen = false;
             if (quietSince == null) {
                 quietSince = ticker.mark();
             }
-            return ticker.since(quietSince).compareTo(FORGIVEN) >= 0;
+            return ticker.since(quietSince);
+        }
+
+        /** Time in which nobody could see it counts for half of what would kill it, and no more. */
+        private void countTimeSinceItBroke(Ticker ticker, @Nullable Duration halved) {
+            if (brokenSince != null) {
+                var more = ticker.since(brokenSince);
+                var most = halved == null ? more : halved.dividedBy(2);
+                brokenFor = brokenFor.plus(more.compareTo(most) > 0 ? most : more);
+            }
         }
     }
 }

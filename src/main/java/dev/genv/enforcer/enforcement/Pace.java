@@ -12,9 +12,24 @@ public record Pace(Duration interval, Duration longest) {
     private static final int INTERVALS = 3;
     private static final Duration LATE = Duration.ofSeconds(2);
 
+    /** Up to which part of the interval a cycle is begun later than the scheduler says. */
+    private static final int DELAYED_BY = 5;
+
+    /**
+     * How long to wait before a cycle that is due. So the past cycles do not tell exactly when the next one observes a
+     * process.
+     *
+     * @param random chosen anew each time, from 0 to less than 1
+     */
+    public Duration delay(double random) {
+        return Duration.ofNanos((long) (interval.dividedBy(DELAYED_BY).toNanos() * random));
+    }
+
     /** Whether a cycle should have begun by now: a scheduler that ticks once a second may be a second late. */
     public boolean isOverdue(Duration sinceLatest) {
-        return sinceLatest.compareTo(interval.plus(LATE)) > 0;
+        return sinceLatest.compareTo(
+                        interval.plus(interval.dividedBy(DELAYED_BY)).plus(LATE))
+                > 0;
     }
 
     /** Whether what the last cycle saw is too old to rely on. */

@@ -19,6 +19,7 @@ class ChartRefusalTest {
                 "settings: {interval: 500ms}|settings.interval is 500ms: set a time from 1s to 24h",
                 "settings: {interval: 25h}|settings.interval is 25h: set a time from 1s to 24h",
                 "settings: {killAfter: 0s}|settings.killAfter is 0s: set a time from 1s to 24h",
+                "settings: {compliancePeriod: 0s}|settings.compliancePeriod is 0s: set a time from 1s to 24h",
                 "settings: {gpuTimeout: 0s}|settings.gpuTimeout is 0s: set a time from 1ms to 24h",
                 "settings: {gracePeriod: 1441m}|settings.gracePeriod is 1441m: set a time from 0s to 24h",
                 "settings: {exemptUsers: [4294967295]}|settings.exemptUsers names 4294967295, which is no uid",

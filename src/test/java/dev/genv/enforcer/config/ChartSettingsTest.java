@@ -69,6 +69,7 @@ class ChartSettingsTest {
                         RuleName.ENV_OWNER, RuleMode.OFF));
         assertThat(settings.limits().toString()).contains("2", "john=3", "1003=1000000");
         assertThat(settings.restraint().killAfter()).isNull();
+        assertThat(settings.restraint().compliancePeriod()).isEqualTo(Duration.ofMinutes(10));
         assertThat(settings.protectedExecutables()).hasSize(3);
         assertThat(settings.exemptUsers()).containsExactly("alice", "1003");
         assertThat(settings.stateDir()).isEqualTo(Path.of("/srv/genv"));
@@ -133,6 +134,7 @@ class ChartSettingsTest {
                 "maxDevicesPerUser|1000000000|GENV_ENFORCER_MAX_DEVICES_PER_USER",
                 "gracePeriod|86401s|GENV_ENFORCER_GRACE_PERIOD",
                 "killAfter|999ms|GENV_ENFORCER_KILL_AFTER",
+                "compliancePeriod|0|GENV_ENFORCER_COMPLIANCE_PERIOD",
                 "lockTimeout|0|GENV_ENFORCER_LOCK_TIMEOUT",
                 "stateDir|genv|GENV_ENFORCER_STATE_DIR",
                 "gpuSource|nvml|GENV_ENFORCER_GPU_SOURCE",

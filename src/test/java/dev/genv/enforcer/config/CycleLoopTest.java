@@ -10,6 +10,7 @@ import dev.genv.enforcer.enforcement.Pace;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.SetupBuilder;
+import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.scheduler.Scheduler;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
@@ -18,7 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What happens when the scheduler has fallen asleep: it goes by the time of day, and somebody may set that back. */
+/** What the loop does besides what the scheduler does: that goes by the time of day, which somebody may set back. */
 @QuarkusTest
 class CycleLoopTest {
     private final FakeTime time = new FakeTime();
@@ -30,15 +31,12 @@ class CycleLoopTest {
     @Test
     void aCycleThatNobodyBeginsIsBegunByTheWatch() {
         var second = Duration.ofSeconds(1);
-        var node = new FakeHost(host());
-        var enforcer =
-                new Enforcer(SetupBuilder.setup(node).build(), new Journal(1), time.ticker(), List.of(cycles::add));
-        var loop = new CycleLoop(enforcer, new Pace(second, second), scheduler);
+        var loop = new CycleLoop(enforcer(), new Pace(second, second), scheduler, () -> 0);
 
-        time.pass(Duration.ofSeconds(3));
+        time.pass(Duration.ofMillis(3200));
         loop.runIfOverdue();
         assertThat(cycles)
-                .as("three seconds are within what a scheduler may be late")
+                .as("so late a scheduler and the random delay together may be")
                 .isEmpty();
 
         time.pass(Duration.ofMillis(1));
@@ -47,5 +45,32 @@ class CycleLoopTest {
 
         loop.runIfOverdue();
         assertThat(cycles).as("one is enough").hasSize(1);
+    }
+
+    @Test
+    void aDueCycleIsRunAfterItsDelay() {
+        var loop = new CycleLoop(
+                enforcer(), new Pace(Duration.ofSeconds(1), Duration.ZERO), scheduler, () -> Long.MAX_VALUE);
+
+        loop.runDelayed();
+
+        assertThat(cycles).hasSize(1);
+    }
+
+    @Test
+    void aCycleThatIsStillDelayedAtTheShutdownNeverBegins() throws InterruptedException {
+        var loop = new CycleLoop(
+                enforcer(), new Pace(Duration.ofHours(24), Duration.ZERO), scheduler, () -> Long.MAX_VALUE);
+        var delayed = Thread.ofVirtual().start(loop::runDelayed);
+
+        loop.stop(new ShutdownEvent());
+
+        assertThat(delayed.join(Duration.ofSeconds(60))).isTrue();
+        assertThat(cycles).isEmpty();
+    }
+
+    private Enforcer enforcer() {
+        var setup = SetupBuilder.setup(new FakeHost(host())).build();
+        return new Enforcer(setup, new Journal(1), time.ticker(), List.of(cycles::add));
     }
 }

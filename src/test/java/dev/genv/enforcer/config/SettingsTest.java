@@ -90,10 +90,15 @@ class SettingsTest {
                         "GENV_ENFORCER_GRACE_PERIOD", "2m",
                         "GENV_ENFORCER_DETACHED_GRACE", "0",
                         "GENV_ENFORCER_KILL_AFTER", "Never",
+                        "GENV_ENFORCER_COMPLIANCE_PERIOD", "10m",
                         "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", "0"))
                 .restraint();
 
-        assertThat(restraint).isEqualTo(new Restraint(Duration.ofMinutes(2), Duration.ZERO, null, 0));
+        assertThat(restraint)
+                .isEqualTo(new Restraint(Duration.ofMinutes(2), Duration.ZERO, null, Duration.ofMinutes(10), 0));
+        assertThat(complaints(Map.of("GENV_ENFORCER_COMPLIANCE_PERIOD", "0")))
+                .containsExactly(
+                        "GENV_ENFORCER_COMPLIANCE_PERIOD=0: expected a time from 1s to 24h, such as 60s or 10m");
     }
 
     @Test

@@ -176,12 +176,63 @@ class KillingTest {
         assertThat(signals()).containsExactly("1 TERM", "1 TERM", "1 KILL");
     }
 
+    @Test
+    void killsAProcessThatBreaksTheRuleOnlyInEverySecondLook() {
+        for (var seconds = 0; seconds < 60; seconds += 20) {
+            node.shows(stray());
+            cycles(seconds);
+            node.shows(empty());
+            cycles(seconds + 10);
+        }
+        assertThat(signals()).as("it broke the rule for 3 × 10 s").containsExactly("1 TERM");
+        node.shows(stray());
+        cycles(60);
+        assertThat(signals()).containsExactly("1 TERM", "1 KILL");
+    }
+
+    /** Nobody knows when in a long time between two looks it stopped breaking the rule. */
+    @Test
+    void countsHalfOfTheTimeUntilSigkillWhereItCompliesOnlyAtTheEndOfALongInterval() {
+        cycles(0);
+        node.shows(empty());
+        cycles(3600);
+        node.shows(stray());
+        cycles(3650, 3664);
+        assertThat(signals()).containsExactly("1 TERM");
+        cycles(3665);
+        assertThat(signals()).containsExactly("1 TERM", "1 KILL");
+    }
+
+    @Test
+    void forgetsOnlyAfterTheCompliancePeriod() {
+        enforcer = enforcer(new Restraint(Duration.ZERO, Duration.ZERO, KILL_AFTER, Duration.ofMinutes(10), 0));
+        cycles(0, 10);
+        node.shows(empty());
+        cycles(20, 619);
+        node.shows(stray());
+        cycles(629);
+        assertThat(signals()).containsExactly("1 TERM");
+        cycles(639);
+        assertThat(signals()).as("30 s in all").containsExactly("1 TERM", "1 KILL");
+    }
+
+    @Test
+    void asksAgainAfterTheCompliancePeriod() {
+        enforcer = enforcer(new Restraint(Duration.ZERO, Duration.ZERO, KILL_AFTER, Duration.ofMinutes(10), 0));
+        cycles(0, 10);
+        node.shows(empty());
+        cycles(20, 620);
+        node.shows(stray());
+        cycles(630);
+        assertThat(signals()).containsExactly("1 TERM", "1 TERM");
+    }
+
     /** A short absence is neither forgiven, which would give a second SIGTERM, nor counted as disobedience. */
     @Test
     void theTimeInWhichItWasSeenToBehaveDoesNotCount() {
-        cycles(0, 20);
+        cycles(0, 10);
         node.shows(empty());
-        cycles(30, 60);
+        cycles(20, 60);
         node.shows(stray());
 
         cycles(70, 79);

@@ -9,9 +9,17 @@ class PaceTest {
     private final Pace pace = new Pace(Duration.ofSeconds(10), Duration.ofSeconds(80));
 
     @Test
-    void isOverdueAfterAnIntervalAndAMoment() {
-        assertThat(pace.isOverdue(Duration.ofSeconds(12))).isFalse();
-        assertThat(pace.isOverdue(Duration.ofMillis(12_001))).isTrue();
+    void isOverdueAfterAnIntervalTheLongestDelayAndAMoment() {
+        assertThat(pace.isOverdue(Duration.ofSeconds(14))).isFalse();
+        assertThat(pace.isOverdue(Duration.ofMillis(14_001))).isTrue();
+    }
+
+    @Test
+    void delaysACycleByUpToAFifthOfTheInterval() {
+        assertThat(pace.delay(0)).isZero();
+        assertThat(pace.delay(0.5)).isEqualTo(Duration.ofSeconds(1));
+        assertThat(pace.delay(Math.nextDown(1.0))).isLessThanOrEqualTo(Duration.ofSeconds(2));
+        assertThat(new Pace(Duration.ofHours(24), Duration.ZERO).delay(0.25)).isEqualTo(Duration.ofMinutes(72));
     }
 
     @Test
