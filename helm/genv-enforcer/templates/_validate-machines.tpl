@@ -50,6 +50,9 @@ mode is remote, but nothing says who logs in: set remote.username, or name him w
 settings.{{ . }} cannot be kept with remote.agent=genv, for genv's own protocol does not tell who runs what: set remote.agent=shell, or take it out
 {{- end -}}
 {{- end -}}
+{{- if has (toString .Values.settings.envOwner) (list "enforce" "true") }}
+settings.envOwner is enforce, but genv's own protocol does not tell who runs what: set remote.agent=shell, or settings.envOwner=audit
+{{- end }}
 {{- if not (has (toString .Values.settings.killAfter) (list "never" "<nil>" "")) }}
 settings.killAfter is {{ .Values.settings.killAfter }}, but genv's own protocol has no SIGKILL: set remote.agent=shell, or settings.killAfter=never
 {{- end -}}

@@ -25,7 +25,8 @@ final class PlanRequest {
             "non_env_processes", RuleName.NON_ENV_PROCESSES,
             "inactive_env_processes", RuleName.INACTIVE_ENV_PROCESSES,
             "env_devices", RuleName.ENV_DEVICES,
-            "env_memory", RuleName.ENV_MEMORY);
+            "env_memory", RuleName.ENV_MEMORY,
+            "env_owner", RuleName.ENV_OWNER);
     private static final String GENERAL = "max_devices_per_user";
     private static final String PER_USER = "max_devices_for_user";
 

@@ -113,6 +113,11 @@ record Settings(
                         "genv's own protocol does not tell who runs what, so this cannot be kept: set GENV_ENFORCER_REMOTE_AGENT=shell, or take it out");
             }
         }
+        if (variables.get("GENV_ENFORCER_ENV_OWNER", RuleMode.AUDIT, Values::ruleMode) == RuleMode.ENFORCE) {
+            variables.refuse(
+                    "GENV_ENFORCER_ENV_OWNER",
+                    "genv's own protocol does not tell who runs what: set GENV_ENFORCER_REMOTE_AGENT=shell, or expected off or audit");
+        }
         if (variables
                 .get("GENV_ENFORCER_KILL_AFTER", Optional.<Duration>empty(), Values::killAfter)
                 .isPresent()) {
@@ -151,9 +156,7 @@ record Settings(
                 case ENV_OWNER -> RuleMode.AUDIT;
             };
             var name = Variables.PREFIX + rule.name() + (rule == RuleName.MAX_DEVICES_PER_USER ? "_MODE" : "");
-            rules.put(
-                    rule,
-                    variables.get(name, otherwise, rule == RuleName.ENV_OWNER ? Values::auditMode : Values::ruleMode));
+            rules.put(rule, variables.get(name, otherwise, Values::ruleMode));
         }
         return rules;
     }

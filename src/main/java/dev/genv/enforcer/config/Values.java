@@ -92,15 +92,6 @@ final class Values {
         };
     }
 
-    /** Of a rule that compares what can be forged: it never enforces. */
-    static RuleMode auditMode(String value) {
-        return switch (value.toLowerCase(Locale.ROOT)) {
-            case "off", "false" -> RuleMode.OFF;
-            case "audit" -> RuleMode.AUDIT;
-            default -> throw new IllegalArgumentException("expected off or audit");
-        };
-    }
-
     static Settings.GpuSource gpuSource(String value) {
         return switch (value.toLowerCase(Locale.ROOT)) {
             case "auto" -> Settings.GpuSource.AUTO;

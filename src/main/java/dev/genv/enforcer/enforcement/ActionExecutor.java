@@ -25,6 +25,7 @@ final class ActionExecutor {
     private final Grace grace;
     private final AskedProcesses asked;
     private final Brake brake;
+    private final StrangerGrace strangers;
     private final Veto veto;
     private volatile boolean stopped;
 
@@ -53,7 +54,8 @@ final class ActionExecutor {
         this.limits = limits;
         this.grace = grace;
         this.ticker = ticker;
-        this.veto = new Veto(limits, grace);
+        this.strangers = new StrangerGrace(limits.restraint().detachedGrace(), counted);
+        this.veto = new Veto(limits, grace, strangers);
         this.brake = new Brake(limits.restraint().mostTerminations(), counted);
         this.asked = new AskedProcesses(
                 limits.restraint().killAfter(), limits.restraint().compliancePeriod(), counted);
@@ -83,6 +85,7 @@ final class ActionExecutor {
     Execution execute(Plan plan, List<HostReport> hosts, Function<Set<HostProcess>, Plan> again)
             throws InterruptedException {
         var records = new ArrayList<ActionRecord>();
+        strangers.record(hosts, plan);
         asked.keepOnly(hosts.stream().map(HostReport::host).collect(Collectors.toUnmodifiableSet()));
         for (var host : hosts) {
             asked.ended(host).forEach(last -> records.add(record(last, Result.of(Outcome.EXITED))));

@@ -12,10 +12,12 @@ import org.jspecify.annotations.Nullable;
 final class Veto {
     private final ActionExecutor.Limits limits;
     private final Grace grace;
+    private final StrangerGrace strangers;
 
-    Veto(ActionExecutor.Limits limits, Grace grace) {
+    Veto(ActionExecutor.Limits limits, Grace grace, StrangerGrace strangers) {
         this.limits = limits;
         this.grace = grace;
+        this.strangers = strangers;
     }
 
     /**
@@ -54,7 +56,7 @@ final class Veto {
         String first = null;
         for (var cause : planned.causes()) {
             if (limits.isEnforced().test(cause.rule())) {
-                var reason = grace.reasonToWait(cause, planned.action());
+                var reason = reasonToWait(cause, planned.action());
                 if (reason.isEmpty()) {
                     return null;
                 }
@@ -76,7 +78,14 @@ final class Veto {
     boolean isDue(Violation cause, Action action) {
         return limits.isEnforced().test(cause.rule())
                 && captured(action).isEmpty()
-                && grace.reasonToWait(cause, action).isEmpty();
+                && reasonToWait(cause, action).isEmpty();
+    }
+
+    private Optional<String> reasonToWait(Violation cause, Action action) {
+        var reason = grace.reasonToWait(cause, action);
+        return reason.isPresent() || cause.rule() != RuleName.ENV_OWNER
+                ? reason
+                : grace.captured(action).or(() -> strangers.reasonToWait(action));
     }
 
     private static @Nullable Result immunity(Action action) {

@@ -8,16 +8,23 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.Snapshot;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
 
 /**
- * Broken by a process that names the environment of another user, and by an environment whose owner is disputed. Nothing is
- * ever done about it: half of what it compares can be forged.
+ * Broken by a process that names the environment of another user, and by an environment whose owner is disputed. Most of
+ * what it compares can be forged. So only a process is terminated of which the kernel says that it is a stranger.
  */
 final class EnvOwner implements Rule {
     /** Of each kind, on one machine: anybody can write as many into the state as it holds. */
     static final int MOST = 100;
 
-    private record Stranger(Environment environment, GpuProcess process) {}
+    /**
+     * A process in an environment of another user.
+     *
+     * @param isProven whether the uids on both sides are the kernel's
+     */
+    private record Stranger(Environment environment, GpuProcess process, boolean isProven) {}
 
     @Override
     public RuleName name() {
@@ -38,11 +45,17 @@ final class EnvOwner implements Rule {
                         .limit(MOST)
                         .map(environment -> disputed(fleet, snapshot, environment))
                         .forEach(findings::add);
-                strangers.stream()
-                        .limit(MOST)
-                        .map(stranger -> stranger(fleet, snapshot, stranger.environment, stranger.process))
+                // Nobody who can be terminated is hidden by others who cannot.
+                var proven = strangers.stream().filter(Stranger::isProven);
+                var unproven = strangers.stream().filter(stranger -> !stranger.isProven);
+                Stream.concat(proven, unproven.limit(MOST))
+                        .map(stranger -> stranger(fleet, snapshot, stranger))
                         .forEach(findings::add);
-                if (disputed.size() > MOST || strangers.size() > MOST) {
+                if (disputed.size() > MOST
+                        || strangers.stream()
+                                        .filter(stranger -> !stranger.isProven)
+                                        .count()
+                                > MOST) {
                     problems.add(tooMany(snapshot.host(), disputed.size(), strangers.size()));
                 }
             }
@@ -55,7 +68,7 @@ final class EnvOwner implements Rule {
         return snapshot.environments().stream()
                 .flatMap(environment -> processes.getOrDefault(environment.eid(), List.of()).stream()
                         .filter(process -> isStranger(process, environment))
-                        .map(process -> new Stranger(environment, process)))
+                        .map(process -> new Stranger(environment, process, isProven(snapshot, environment))))
                 .toList();
     }
 
@@ -73,7 +86,21 @@ final class EnvOwner implements Rule {
         return uid != null && uid != 0 && environment.uid() != null && !uid.equals(environment.uid());
     }
 
-    private Finding stranger(Fleet fleet, Snapshot snapshot, Environment environment, GpuProcess process) {
+    /**
+     * Whether the kernel says whose environment it is: all its live pids are of the recorded uid. A container of genv's own
+     * toolkit records root without a name, whoever runs in it.
+     */
+    private static boolean isProven(Snapshot snapshot, Environment environment) {
+        return snapshot.knows(Part.PROCESSES)
+                && !environment.ownership().isDisputed()
+                && environment.user().isPresent()
+                && environment.uid() != null
+                && environment.ownership().uids().equals(Set.of(environment.uid()));
+    }
+
+    private Finding stranger(Fleet fleet, Snapshot snapshot, Stranger stranger) {
+        var environment = stranger.environment;
+        var process = stranger.process;
         var message = Words.on(fleet, snapshot.host())
                 + "Process %d of uid %d names environment %s of uid %d"
                         .formatted(process.pid(), process.uid(), Words.safe(environment.eid()), environment.uid());
@@ -85,7 +112,7 @@ final class EnvOwner implements Rule {
                 environment.user().orElse(null),
                 environment.eid(),
                 process.devices());
-        return new Finding(finding.violation(), List.of());
+        return stranger.isProven ? finding : new Finding(finding.violation(), List.of());
     }
 
     private Finding disputed(Fleet fleet, Snapshot snapshot, Environment environment) {

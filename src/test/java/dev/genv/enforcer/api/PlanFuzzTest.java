@@ -36,7 +36,7 @@ class PlanFuzzTest {
             Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
             new DeviceLimits(2, Map.of("bob", 1)));
     private static final String POLICY = """
-            {"non_env_processes": true, "env_devices": true, "env_memory": true, "inactive_env_processes": true,
+            {"non_env_processes": true, "env_devices": true, "env_memory": true, "inactive_env_processes": true, "env_owner": true,
              "max_devices_per_user": 2, "max_devices_for_user": {"bob": 1}}""";
 
     @Test

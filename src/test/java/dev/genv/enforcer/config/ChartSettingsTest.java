@@ -130,7 +130,7 @@ class ChartSettingsTest {
                 "interval|999ms|GENV_ENFORCER_INTERVAL",
                 "interval|soon|GENV_ENFORCER_INTERVAL",
                 "mode|off|GENV_ENFORCER_MODE",
-                "envOwner|enforce|GENV_ENFORCER_ENV_OWNER",
+                "envOwner|maybe|GENV_ENFORCER_ENV_OWNER",
                 "maxDevicesPerUser|1000000000|GENV_ENFORCER_MAX_DEVICES_PER_USER",
                 "gracePeriod|86401s|GENV_ENFORCER_GRACE_PERIOD",
                 "killAfter|999ms|GENV_ENFORCER_KILL_AFTER",

@@ -157,7 +157,8 @@ class RemoteSettingsTest {
 
     /** Somebody relies on it, and nothing would tell him. */
     @ParameterizedTest
-    @ValueSource(strings = {"EXEMPT_USERS=alice", "PROTECTED_EXECUTABLES=/opt/x", "KILL_AFTER=10s"})
+    @ValueSource(
+            strings = {"ENV_OWNER=enforce", "EXEMPT_USERS=alice", "PROTECTED_EXECUTABLES=/opt/x", "KILL_AFTER=10s"})
     void refusesWhatGenvsOwnProtocolCannotKeep(String setting) throws BadSettingsException {
         var name = "GENV_ENFORCER_" + setting.substring(0, setting.indexOf('='));
         variables.put(name, setting.substring(setting.indexOf('=') + 1));

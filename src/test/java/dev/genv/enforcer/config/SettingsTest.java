@@ -117,9 +117,9 @@ class SettingsTest {
     }
 
     @Test
-    void theOwnersRuleNeverEnforces() throws BadSettingsException {
-        assertThat(complaints(Map.of("GENV_ENFORCER_ENV_OWNER", "enforce")))
-                .containsExactly("GENV_ENFORCER_ENV_OWNER=enforce: expected off or audit");
+    void theOwnersRuleEnforcesWhereItIsToldTo() throws BadSettingsException {
+        assertThat(read(Map.of("GENV_ENFORCER_ENV_OWNER", "enforce")).rules())
+                .containsEntry(RuleName.ENV_OWNER, RuleMode.ENFORCE);
         assertThat(read(Map.of("GENV_ENFORCER_ENV_OWNER", "off")).rules())
                 .containsEntry(RuleName.ENV_OWNER, RuleMode.OFF);
     }

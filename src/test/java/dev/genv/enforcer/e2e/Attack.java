@@ -1,5 +1,6 @@
 package dev.genv.enforcer.e2e;
 
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -10,8 +11,12 @@ import java.util.Set;
  * @param bob what becomes of bob's job
  * @param hers what becomes of her own process
  * @param told the rules that are said to be broken and the codes of the problems, all of which must be told
+ * @param settings with what the service runs besides the scene's own settings, without their prefix
  */
-record Attack(String name, Step step, Bob bob, Hers hers, Set<String> told) {
+record Attack(String name, Step step, Bob bob, Hers hers, Set<String> told, Map<String, String> settings) {
+    private Attack(String name, Step step, Bob bob, Hers hers, Set<String> told) {
+        this(name, step, bob, hers, told, Map.of());
+    }
 
     /** What she does. */
     interface Step {
@@ -54,6 +59,11 @@ record Attack(String name, Step step, Bob bob, Hers hers, Set<String> told) {
     /** genv's files being what they are, this can only be delayed and told. */
     static Attack delayed(String name, Step step, String... told) {
         return new Attack(name, step, Bob.ENDED_AFTER_THE_GRACE, Hers.ENDED, Set.of(told));
+    }
+
+    /** The same against a service with other settings. */
+    Attack against(Map<String, String> otherSettings) {
+        return new Attack(name, step, bob, hers, told, otherSettings);
     }
 
     @Override

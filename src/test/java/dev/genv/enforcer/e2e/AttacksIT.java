@@ -77,9 +77,11 @@ class AttacksIT {
     }
 
     private static Scene.Outcome suffer(Attack attack, Path directory) throws Exception {
-        try (var node = new Node(Files.createDirectory(directory));
-                var scene = new Scene(node)) {
-            return scene.suffer(attack);
+        try (var node = new Node(Files.createDirectory(directory))) {
+            attack.settings().forEach(node::set);
+            try (var scene = new Scene(node)) {
+                return scene.suffer(attack);
+            }
         }
     }
 }

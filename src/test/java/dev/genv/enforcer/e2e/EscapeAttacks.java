@@ -1,18 +1,25 @@
 package dev.genv.enforcer.e2e;
 
+import static dev.genv.enforcer.e2e.Scene.BOB;
 import static dev.genv.enforcer.e2e.Scene.BOBS;
 
+import dev.genv.enforcer.testsupport.StateFiles;
 import java.util.List;
 import java.util.Map;
 
 /** Ways in which mallory tries to break a rule and to avoid every signal. */
 final class EscapeAttacks {
     private static final Map<String, String> IN_BOBS = Map.of("GENV_ENVIRONMENT_ID", BOBS);
+    private static final Map<String, String> ENFORCED = Map.of("ENV_OWNER", "enforce");
     private static final int FIRST_SUBORDINATE_UID = 200_000;
 
     /** The privilege that lets it change its real uid is root's here; newuidmap gives it to everybody with subordinate uids. */
     private static final String CHANGES_ITS_UID =
             "$uid = %d; while (1) { $< = $uid++; select(undef, undef, undef, 0.001) }".formatted(FIRST_SUBORDINATE_UID);
+
+    /** The driver lists no process at every second time that it is asked for them. */
+    private static final String LISTS_NONE_AT_EVERY_SECOND_CALL =
+            "case $1 in *compute-apps*) if [ -e $0.second ]; then rm $0.second; exit 0; fi; : >$0.second ;; esac";
 
     private EscapeAttacks() {}
 
@@ -31,6 +38,36 @@ final class EscapeAttacks {
                             }
                         },
                         "env-memory",
-                        "env-owner"));
+                        "env-owner"),
+                Attack.inVain(
+                                "ignores SIGTERM and uses the GPU only in every second look",
+                                scene -> {
+                                    scene.herProcess(
+                                            scene.sheStarts("trap '' TERM; exec sleep 600", Map.of(), "sleep"), 2, 10);
+                                    scene.node.gpus.fault(LISTS_NONE_AT_EVERY_SECOND_CALL);
+                                },
+                                "non-env-processes")
+                        .against(Map.of("KILL_AFTER", "3s")),
+                Attack.inVain(
+                                "uses bob's device in bob's environment, which has no capacity; `GENV_ENFORCER_ENV_OWNER=enforce`",
+                                scene -> {
+                                    scene.sheWrites(withoutCapacity(scene));
+                                    scene.herProcess(IN_BOBS, 0, 10);
+                                },
+                                "env-owner")
+                        .against(ENFORCED),
+                Attack.blinding(
+                                "does the same, and writes her pid into bob's environment",
+                                scene -> {
+                                    scene.herProcess(IN_BOBS, 0, 10);
+                                    scene.sheWrites(scene.honest()
+                                            .env(BOBS, People.BOB, BOB, null, scene.bobsShell(), scene.herShell()));
+                                },
+                                "env-owner")
+                        .against(ENFORCED));
+    }
+
+    private static StateFiles withoutCapacity(Scene scene) {
+        return scene.honest().env(BOBS, People.BOB, BOB, null, scene.bobsShell());
     }
 }

@@ -4,7 +4,10 @@ import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.Plans.ended;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Named.named;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Immunity;
@@ -15,7 +18,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class EnvOwnerTest {
     @Test
@@ -46,6 +53,61 @@ class EnvOwnerTest {
                 .fleet());
 
         assertThat(plan.violations()).isEmpty();
+    }
+
+    @Test
+    void plansToTerminateAStrangerWhereTheKernelKnowsBothUids() {
+        var environment = env("a").livePidsOf(1000).attached(0);
+        assertThat(ended(check(
+                        RuleMode.ENFORCE,
+                        environment,
+                        process(1).in("a").uid(1007).uses(0))))
+                .containsExactly(1);
+    }
+
+    @ParameterizedTest
+    @MethodSource("unproven")
+    void plansNothingWhereTheKernelDoesNotKnowBothUids(EnvBuilder environment, GpuProcessBuilder process) {
+        assertThat(check(RuleMode.ENFORCE, environment, process).actions()).isEmpty();
+    }
+
+    static Stream<Arguments> unproven() {
+        var stranger = process(1).in("a").uid(1007).uses(0);
+        return Stream.of(
+                arguments(named("no live pid is known", env("a")), stranger),
+                arguments(named("its pids are of another uid than it records", env("a").livePidsOf(1001)), stranger),
+                arguments(named("it is disputed", env("a").disputed("so")), stranger),
+                arguments(
+                        named(
+                                "a container of genv's own toolkit",
+                                env("a").nameless().uid(0).livePidsOf(0)),
+                        stranger),
+                arguments(
+                        named("the process is root's", env("a").livePidsOf(1000)),
+                        process(1).in("a").uid(0).uses(0)),
+                arguments(
+                        named("the uid of the process is not known", env("a").livePidsOf(1000)),
+                        process(1).in("a").uidUnknown().uses(0)),
+                arguments(
+                        named("the process is the owner's", env("a").livePidsOf(1000)),
+                        process(1).in("a").uses(0)));
+    }
+
+    /** Others who cannot be terminated must not hide those who can. */
+    @Test
+    void terminatesAlsoWhereManyOtherStrangersAre() {
+        var many = IntStream.rangeClosed(2, EnvOwner.MOST + 5)
+                .mapToObj(pid -> process(pid).in("a").uid(1007).uses(0))
+                .toArray(GpuProcessBuilder[]::new);
+        var plan = new Policy(Map.of(RuleName.ENV_OWNER, RuleMode.ENFORCE), DeviceLimits.NONE)
+                .check(
+                        host().devices(1)
+                                .with(env("a"), env("b").livePidsOf(1000))
+                                .with(many)
+                                .with(process(7000).in("b").uid(1007).uses(0))
+                                .fleet(),
+                        Set.of());
+        assertThat(ended(plan)).containsExactly(7000);
     }
 
     @Test
@@ -166,6 +228,11 @@ class EnvOwnerTest {
                         .map(planned ->
                                 ((Action.Terminate) planned.action()).process().pid())
                         .toList();
+    }
+
+    private static Plan check(RuleMode mode, EnvBuilder environment, GpuProcessBuilder process) {
+        return new Policy(Map.of(RuleName.ENV_OWNER, mode), DeviceLimits.NONE)
+                .check(host().devices(1).with(environment).with(process).fleet(), Set.of());
     }
 
     private static Plan audit(Fleet fleet) {

@@ -178,7 +178,12 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
                                 .anyMatch(use -> use.memory() != null
                                         && use.memory().bytes() > 0
                                         && isOver(snapshot, environment, use.device(), process.uid()));
-            case MAX_DEVICES_PER_USER, ENV_OWNER -> false;
+            case ENV_OWNER ->
+                !snapshot.missing().contains(Part.PROCESSES)
+                        && !snapshot.missing().contains(Part.ENVIRONMENTS)
+                        && environment != null
+                        && isStrangerToTheKernel(environment, process.uid());
+            case MAX_DEVICES_PER_USER -> false;
         };
     }
 
@@ -221,6 +226,18 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
         var owners = new HashSet<>(environment.ownership().uids());
         Stream.ofNullable(environment.uid()).forEach(owners::add);
         return uid == null || uid == 0 || owners.isEmpty() || owners.contains(uid) ? uid : "strangers";
+    }
+
+    /** Nobody disputes whose it is, the live pids say the same as the file, it is somebody's, and this is another user. */
+    private static boolean isStrangerToTheKernel(Environment environment, @Nullable Long uid) {
+        var ofPids = environment.ownership().uids();
+        return environment.ownership().dispute() == null
+                && ofPids.size() == 1
+                && ofPids.iterator().next().equals(environment.uid())
+                && user(environment) != null
+                && uid != null
+                && uid > 0
+                && !ofPids.contains(uid);
     }
 
     private static Device without(Collection<Action.Detach> detached, String host, Device device) {

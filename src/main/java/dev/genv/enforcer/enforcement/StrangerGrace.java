@@ -1,0 +1,115 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.Words;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The grace period of processes in environments of other users. The rule env-owner always has it: who owns an environment
+ * stands in genv's files, which everybody can write, also where the uids come from the kernel.
+ */
+final class StrangerGrace {
+    private static final Duration FORGOTTEN = Duration.ofHours(1);
+
+    /** Users choose how many processes there are: above this number the absent ones are forgotten at once. */
+    private static final int MOST_ABSENT = 10_000;
+
+    /** Users choose the ids of environments too. genv's own are pids. */
+    private static final int LONGEST_ID = 256;
+
+    private final Duration grace;
+    private final Ticker ticker;
+    private final Map<Stay, History> histories = new HashMap<>();
+
+    /** A process in an environment that it names. */
+    private record Stay(HostProcess process, String environment) {
+        static Stay of(Action.Terminate action) {
+            return new Stay(action.target(), action.environmentId());
+        }
+    }
+
+    /**
+     * What was observed of it.
+     *
+     * @param belongs whether the environment was of the process's user when both were first observed undisputed
+     * @param length for how long the process was observed as a stranger
+     * @param at when it was last observed, by the ticker's mark
+     * @param isStranger whether the last observation found a stranger
+     */
+    private record History(boolean belongs, Duration length, long at, boolean isStranger) {}
+
+    StrangerGrace(Duration grace, Ticker ticker) {
+        this.grace = grace;
+        this.ticker = ticker;
+    }
+
+    /** Records a cycle. Time counts from an observation of a stranger to the next cycle, whatever that finds. */
+    void record(List<HostReport> hosts, Plan plan) {
+        var now = ticker.mark();
+        for (var host : hosts) {
+            var environments = host.snapshot().environmentsById();
+            host.snapshot().processesByEnvironment().forEach((eid, processes) -> {
+                var environment = environments.get(eid);
+                if (environment != null
+                        && eid.length() <= LONGEST_ID
+                        && !environment.ownership().isDisputed()) {
+                    processes.forEach(process -> observe(host.host(), environment, process, now));
+                }
+            });
+        }
+        var strangers = new HashSet<Stay>();
+        for (var planned : plan.actions()) {
+            if (planned.rules().contains(RuleName.ENV_OWNER)
+                    && planned.action() instanceof Action.Terminate terminate) {
+                strangers.add(Stay.of(terminate));
+            }
+        }
+        histories.replaceAll((stay, known) -> known.isStranger || strangers.contains(stay)
+                ? new History(
+                        known.belongs,
+                        known.isStranger ? known.length.plus(ticker.since(known.at)) : known.length,
+                        now,
+                        strangers.contains(stay))
+                : known);
+        var isFull = histories.size() > MOST_ABSENT;
+        histories
+                .values()
+                .removeIf(known ->
+                        known.at != now && (isFull || ticker.since(known.at).compareTo(FORGOTTEN) > 0));
+    }
+
+    private void observe(String host, Environment environment, GpuProcess process, long now) {
+        if (process.uid() != null) {
+            histories.merge(
+                    new Stay(new HostProcess(host, process.id()), environment.eid()),
+                    new History(!environment.isStranger(process.uid()), Duration.ZERO, now, false),
+                    (known, _) -> known.isStranger ? known : new History(known.belongs, known.length, now, false));
+        }
+    }
+
+    /** Why the process is not yet, or never, terminated as a stranger; nothing where it may be. */
+    Optional<String> reasonToWait(Action action) {
+        var known = action instanceof Action.Terminate terminate ? histories.get(Stay.of(terminate)) : null;
+        if (known == null) {
+            return Optional.of("it was not observed in an environment of another user");
+        }
+        if (known.belongs) {
+            return Optional.of("environment %s was of its user when it was first observed there"
+                    .formatted(Words.safe(action.environmentId())));
+        }
+        return known.length.compareTo(grace) < 0
+                ? Optional.of(
+                        "it must be observed in an environment of another user for %d s".formatted(grace.toSeconds()))
+                : Optional.empty();
+    }
+}
