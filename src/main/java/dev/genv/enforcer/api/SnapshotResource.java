@@ -1,9 +1,6 @@
 package dev.genv.enforcer.api;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.format.SnapshotJson;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
@@ -11,9 +8,11 @@ import jakarta.ws.rs.core.MediaType;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 
 /** What the last cycle saw. */
-@Path("/snapshot")
+@Path(SnapshotResource.PATH)
 @Produces(MediaType.APPLICATION_JSON)
 public class SnapshotResource {
+    static final String PATH = "/snapshot";
+
     private final Enforcer enforcer;
 
     SnapshotResource(Enforcer enforcer) {
@@ -22,12 +21,9 @@ public class SnapshotResource {
 
     @GET
     @Operation(summary = "Every host in the form of \"genv usage snapshot\"; none before the first cycle")
-    public JsonNode show() {
-        var hosts = JsonNodeFactory.instance.objectNode();
-        enforcer.latest()
-                .ifPresent(report -> report.fleet()
-                        .snapshots()
-                        .forEach(snapshot -> hosts.set(snapshot.host(), SnapshotJson.write(snapshot))));
-        return hosts;
+    public FleetView show() {
+        return enforcer.latest()
+                .map(report -> new FleetView(report.fleet().snapshots()))
+                .orElse(FleetView.EMPTY);
     }
 }

@@ -13,9 +13,11 @@ import org.eclipse.microprofile.openapi.annotations.enums.ParameterIn;
 import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
 
 /** The violations, those that go on and those that are over. */
-@Path("/violations")
+@Path(ViolationsResource.PATH)
 @Produces(MediaType.APPLICATION_JSON)
 public class ViolationsResource {
+    static final String PATH = "/violations";
+
     private final Journal journal;
 
     ViolationsResource(Journal journal) {

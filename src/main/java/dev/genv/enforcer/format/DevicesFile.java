@@ -1,11 +1,12 @@
 package dev.genv.enforcer.format;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Problem;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -62,23 +63,27 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
                 same.stream().flatMap(device -> device.attachments().stream()).toList());
     }
 
-    /** The devices in the file's form. */
-    public static JsonNode write(List<Device> devices) {
-        var array = JsonNodeFactory.instance.arrayNode();
+    /** Writes the devices in the file's form. */
+    public static void write(List<Device> devices, JsonGenerator out) throws IOException {
+        out.writeStartObject();
+        out.writeArrayFieldStart("devices");
         for (var device : devices) {
-            var attachments = array.addObject()
-                    .put("index", device.index())
-                    .put("total_memory", device.totalMemory())
-                    .putArray("attachments");
+            out.writeStartObject();
+            out.writeNumberField("index", device.index());
+            out.writeStringField("total_memory", device.totalMemory());
+            out.writeArrayFieldStart("attachments");
             for (var attachment : device.attachments()) {
-                attachments
-                        .addObject()
-                        .put("eid", attachment.eid())
-                        .put("gpu_memory", attachment.gpuMemory())
-                        .put("time", attachment.time());
+                out.writeStartObject();
+                out.writeStringField("eid", attachment.eid());
+                out.writeStringField("gpu_memory", attachment.gpuMemory());
+                out.writeStringField("time", attachment.time());
+                out.writeEndObject();
             }
+            out.writeEndArray();
+            out.writeEndObject();
         }
-        return JsonNodeFactory.instance.objectNode().set("devices", array);
+        out.writeEndArray();
+        out.writeEndObject();
     }
 
     /**

@@ -2,11 +2,12 @@ package dev.genv.enforcer.format;
 
 import static java.util.Objects.requireNonNullElse;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Ownership;
 import dev.genv.enforcer.model.Problem;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -53,25 +54,43 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
         return new EnvsFile(List.copyOf(environments), List.copyOf(problems));
     }
 
-    /** The environments in the file's form. */
-    public static JsonNode write(List<Environment> environments) {
-        var array = JsonNodeFactory.instance.arrayNode();
+    /** Writes the environments in the file's form. */
+    public static void write(List<Environment> environments, JsonGenerator out) throws IOException {
+        out.writeStartObject();
+        out.writeArrayFieldStart("envs");
         for (var environment : environments) {
-            var config = JsonNodeFactory.instance
-                    .objectNode()
-                    .put("name", environment.config().name())
-                    .put("gpu_memory", environment.config().gpuMemory())
-                    .put("gpus", environment.config().gpus());
-            var object = array.addObject()
-                    .put("eid", environment.eid())
-                    .put("uid", environment.uid())
-                    .put("creation", environment.creation())
-                    .put("username", environment.username());
-            object.set("config", config);
-            environment.pids().forEach(object.putArray("pids")::add);
-            environment.kernelIds().forEach(object.putArray("kernel_ids")::add);
+            out.writeStartObject();
+            out.writeStringField("eid", environment.eid());
+            write("uid", environment.uid(), out);
+            out.writeStringField("creation", environment.creation());
+            out.writeStringField("username", environment.username());
+            out.writeObjectFieldStart("config");
+            out.writeStringField("name", environment.config().name());
+            out.writeStringField("gpu_memory", environment.config().gpuMemory());
+            write("gpus", environment.config().gpus(), out);
+            out.writeEndObject();
+            out.writeArrayFieldStart("pids");
+            for (var pid : environment.pids()) {
+                out.writeNumber(pid);
+            }
+            out.writeEndArray();
+            out.writeArrayFieldStart("kernel_ids");
+            for (var kernel : environment.kernelIds()) {
+                out.writeString(kernel);
+            }
+            out.writeEndArray();
+            out.writeEndObject();
         }
-        return JsonNodeFactory.instance.objectNode().set("envs", array);
+        out.writeEndArray();
+        out.writeEndObject();
+    }
+
+    private static void write(String name, @Nullable Number value, JsonGenerator out) throws IOException {
+        if (value == null) {
+            out.writeNullField(name);
+        } else {
+            out.writeNumberField(name, value.longValue());
+        }
     }
 
     /** The environments by id. */

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.format;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.Snapshot;
+import java.io.IOException;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -17,21 +17,32 @@ import org.jspecify.annotations.Nullable;
 public final class SnapshotJson {
     private SnapshotJson() {}
 
-    public static ObjectNode write(Snapshot snapshot) {
-        var processes = JsonNodeFactory.instance.arrayNode();
+    /** Writes it piece by piece: of a large state, a tree would take many times the memory of the state itself. */
+    public static void write(Snapshot snapshot, JsonGenerator out) throws IOException {
+        out.writeStartObject();
+        out.writeObjectFieldStart("processes");
+        out.writeArrayFieldStart("processes");
         for (var process : snapshot.processes()) {
-            var object = processes.addObject().put("pid", process.pid());
-            var usage = object.putArray("used_gpu_memory");
+            out.writeStartObject();
+            out.writeNumberField("pid", process.pid());
+            out.writeArrayFieldStart("used_gpu_memory");
             for (var use : process.usage()) {
-                usage.addObject().put("index", use.device()).put("gpu_memory", text(use.memory()));
+                out.writeStartObject();
+                out.writeNumberField("index", use.device());
+                out.writeStringField("gpu_memory", text(use.memory()));
+                out.writeEndObject();
             }
-            object.put("eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
+            out.writeEndArray();
+            out.writeStringField("eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
+            out.writeEndObject();
         }
-        var json = JsonNodeFactory.instance.objectNode();
-        json.putObject("processes").set("processes", processes);
-        json.set("envs", EnvsFile.write(snapshot.environments()));
-        json.set("devices", DevicesFile.write(snapshot.devices()));
-        return json;
+        out.writeEndArray();
+        out.writeEndObject();
+        out.writeFieldName("envs");
+        EnvsFile.write(snapshot.environments(), out);
+        out.writeFieldName("devices");
+        DevicesFile.write(snapshot.devices(), out);
+        out.writeEndObject();
     }
 
     /**

@@ -15,6 +15,7 @@ import dev.genv.enforcer.policy.PlannedAction;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.testsupport.JsonTree;
 import dev.genv.enforcer.testsupport.RandomFleets;
 import io.quarkus.test.junit.QuarkusTest;
 import java.nio.charset.StandardCharsets;
@@ -44,7 +45,9 @@ class PlanFuzzTest {
         var fleets = new RandomFleets(SEED);
         for (var run = 0; run < RUNS; run++) {
             var snapshots = JsonNodeFactory.instance.objectNode();
-            fleets.next().snapshots().forEach(each -> snapshots.set(each.host(), SnapshotJson.write(each)));
+            fleets.next()
+                    .snapshots()
+                    .forEach(each -> snapshots.set(each.host(), JsonTree.of(out -> SnapshotJson.write(each, out))));
             var body = "{\"policy\": %s, \"snapshots\": %s}"
                     .formatted(POLICY, new String(GenvJson.write(snapshots), StandardCharsets.UTF_8));
 

@@ -44,7 +44,13 @@ class AttacksIT {
     }
 
     private static List<Attack> all() {
-        return Stream.of(Attacks.all(), NodeAttacks.all(), EscapeAttacks.all()).flatMap(List::stream).toList();
+        return Stream.of(
+                        Attacks.all(),
+                        NodeAttacks.all(),
+                        EscapeAttacks.all(),
+                        MemoryAttacks.all())
+                .flatMap(List::stream)
+                .toList();
     }
 
     @TestFactory

@@ -22,6 +22,9 @@ final class Node implements AutoCloseable {
     private static final Pattern FLAG = Pattern.compile("-X(?!X:AOT)\\S+");
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://127\\.0\\.0\\.1:([0-9]+)");
 
+    private static final Pattern PEAK = Pattern.compile("VmHWM:\\s+([0-9]+) kB");
+    private static final Pattern LIMIT = Pattern.compile("\n  limits:\n(?: +#.*\n)* +memory: ([0-9]+)Mi\n");
+
     /** Those of the image on a node: what the suites show is shown with that little memory. */
     private static final List<String> FLAGS = flags();
 
@@ -171,5 +174,24 @@ final class Node implements AutoCloseable {
             await().atMost(Duration.ofSeconds(30)).until(() -> !process.isAlive());
             return Duration.ofNanos(System.nanoTime() - start);
         }
+
+        /** The most memory that was ever resident of it, in MiB. */
+        long peakMemory() throws IOException {
+            var status = Files.readString(Path.of("/proc", Long.toString(process.pid()), "status"));
+            return number(PEAK, status) / 1024;
+        }
+    }
+
+    /** The memory that the chart allows the service, in MiB. */
+    static long memoryLimit() throws IOException {
+        return number(LIMIT, Files.readString(Path.of("helm/genv-enforcer/values.yaml")));
+    }
+
+    private static long number(Pattern pattern, String text) throws IOException {
+        var match = pattern.matcher(text);
+        if (!match.find()) {
+            throw new IOException("nothing there looks like " + pattern);
+        }
+        return Long.parseLong(match.group(1));
     }
 }

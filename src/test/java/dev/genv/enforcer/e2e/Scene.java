@@ -168,6 +168,7 @@ final class Scene implements Closeable {
                     .forEach(violation -> told.add(violation.path("rule").asText()));
         }
         assertThat(face.status("/q/health/live")).as("liveness").isEqualTo(200);
+        assertThat(service.peakMemory()).as("resident MiB").isLessThan(Node.memoryLimit());
         assertThat(rootsFilesNow()).as("root's files").isEqualTo(rootsFilesBefore);
         assertThat(service.said()).as("the log").noneMatch(line -> line.contains("\u001b") || line.contains("\u202e"));
         assertThat(told).isEqualTo(new TreeSet<>(attack.told()));
@@ -253,5 +254,10 @@ final class Scene implements Closeable {
     @Override
     public void close() {
         children.forEach(Child::close);
+    }
+
+    /** Waits until the service has observed what stands in the state now. */
+    void awaitObservation() throws IOException {
+        face.after(face.after(face.look()));
     }
 }

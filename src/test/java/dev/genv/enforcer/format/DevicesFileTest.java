@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.testsupport.JsonTree;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.nio.file.Path;
 import java.util.List;
@@ -157,6 +158,6 @@ class DevicesFileTest {
     }
 
     private static String written(List<Device> devices) {
-        return new String(GenvJson.write(DevicesFile.write(devices)), UTF_8);
+        return new String(GenvJson.write(JsonTree.of(out -> DevicesFile.write(devices, out))), UTF_8);
     }
 }

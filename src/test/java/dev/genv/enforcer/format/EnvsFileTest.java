@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.testsupport.JsonTree;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -239,7 +240,7 @@ class EnvsFileTest {
     }
 
     private static String written(List<Environment> environments) {
-        return new String(GenvJson.write(EnvsFile.write(environments)), UTF_8);
+        return new String(GenvJson.write(JsonTree.of(out -> EnvsFile.write(environments, out))), UTF_8);
     }
 
     @Test

@@ -13,6 +13,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.testsupport.JsonTree;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -42,7 +43,8 @@ class SnapshotJsonTest {
                 Set.of(0, 1),
                 Set.of(),
                 List.of());
-        assertThat(SnapshotJson.read("gpu-1", SnapshotJson.write(snapshot))).isEqualTo(snapshot);
+        assertThat(SnapshotJson.read("gpu-1", JsonTree.of(out -> SnapshotJson.write(snapshot, out))))
+                .isEqualTo(snapshot);
     }
 
     @Test
@@ -68,15 +70,16 @@ class SnapshotJsonTest {
 
     @Test
     void aProcessWithoutAnIdWhosePidAnEnvironmentListsIsUnknown() throws UnreadableException {
-        var json = SnapshotJson.write(new Snapshot(
+        var snapshot = new Snapshot(
                 "gpu-1",
                 List.of(process(40, new Membership.Outside()), process(50, new Membership.Outside())),
                 List.of(ALICES),
                 List.of(),
                 Set.of(),
                 Set.of(),
-                List.of()));
-        assertThat(SnapshotJson.read("gpu-1", json).processes())
+                List.of());
+        assertThat(SnapshotJson.read("gpu-1", JsonTree.of(out -> SnapshotJson.write(snapshot, out)))
+                        .processes())
                 .extracting(GpuProcess::membership)
                 .satisfiesExactly(
                         listed -> assertThat(listed).isInstanceOf(Membership.Unknown.class),

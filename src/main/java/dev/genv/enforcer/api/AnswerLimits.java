@@ -1,0 +1,56 @@
+package dev.genv.enforcer.api;
+
+import io.quarkus.vertx.http.runtime.filters.Filters;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.enterprise.event.Observes;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Bounds how many answers are under way whose size users choose. Until the client has read it, each of them keeps in
+ * memory what it shows, which may be a state or violations that are no longer there.
+ */
+@Singleton
+public class AnswerLimits {
+    private static final int AFTER_THE_TOKEN = 890;
+    private static final int AT_ONCE = 2;
+    /** A client that reads more slowly is cut off. */
+    private static final Duration LONGEST = Duration.ofSeconds(20);
+
+    private final Map<String, Semaphore> permits = Map.of(
+            SnapshotResource.PATH, new Semaphore(AT_ONCE),
+            ViolationsResource.PATH, new Semaphore(AT_ONCE));
+
+    void register(@Observes Filters filters) {
+        filters.register(this::check, AFTER_THE_TOKEN);
+    }
+
+    private void check(RoutingContext request) {
+        var permit = permits.get(request.normalizedPath());
+        if (permit == null) {
+            request.next();
+        } else if (permit.tryAcquire()) {
+            releaseAtTheEnd(request, permit);
+            request.next();
+        } else {
+            request.response().putHeader("Retry-After", "1");
+            Refusal.send(request, 503, "other clients are being sent the same; try again soon");
+        }
+    }
+
+    private static void releaseAtTheEnd(RoutingContext request, Semaphore permit) {
+        var isReleased = new AtomicBoolean();
+        var deadline = request.vertx()
+                .setTimer(
+                        LONGEST.toMillis(), _ -> request.request().connection().close());
+        request.addEndHandler(_ -> {
+            if (isReleased.compareAndSet(false, true)) {
+                request.vertx().cancelTimer(deadline);
+                permit.release();
+            }
+        });
+    }
+}

@@ -1,0 +1,82 @@
+package dev.genv.enforcer.e2e;
+
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** What mallory writes to use up the memory of the service, which would end it. */
+final class MemoryAttacks {
+    private static final int CYCLES = 12;
+    private static final int NAMES = 340;
+    private static final String LONG_NAME = "k".repeat(48_990);
+    private static final int ENVIRONMENTS = 300_000;
+    private static final int USERS = 1_300;
+    /** A single letter of these makes Java keep two bytes for each of the others. */
+    private static final String LONG_USER = "\u20ac" + "u".repeat(4_000);
+
+    private MemoryAttacks() {}
+
+    static List<Attack> all() {
+        return List.of(
+                Attack.blinding(
+                        "writes 340 field names of 49,000 characters, others in every cycle",
+                        scene -> {
+                            for (var cycle = 0; cycle < CYCLES; cycle++) {
+                                scene.sheWrites("envs.json", names(cycle));
+                                scene.awaitObservation();
+                            }
+                            scene.herProcess(Map.of(), 2, 10);
+                        },
+                        "membership_unknown",
+                        "state_unreadable"),
+                Attack.blinding(
+                        "writes 300,000 environments in the form from before genv 0.9.0",
+                        scene -> {
+                            scene.sheWrites("envs.json", environmentsOfOldForm());
+                            scene.awaitObservation();
+                            scene.herProcess(Map.of(), 2, 10);
+                        },
+                        "membership_unknown",
+                        "state_unreadable"),
+                Attack.inVain(
+                        "writes 1,300 users above the quota, others with names of 4,000 characters in every cycle",
+                        scene -> {
+                            for (var cycle = 0; cycle < CYCLES; cycle++) {
+                                scene.sheWrites(users(scene, cycle));
+                                scene.awaitObservation();
+                            }
+                            scene.herProcess(Map.of(), 2, 10);
+                        },
+                        "max-devices-per-user",
+                        "non-env-processes"));
+    }
+
+    private static String names(int cycle) {
+        return IntStream.range(0, NAMES)
+                .mapToObj(name -> "{\"eid\": \"%d\", \"%d-%d%s\": 1}".formatted(name, cycle, name, LONG_NAME))
+                .collect(Collectors.joining(",", "{\"envs\": [", "]}"));
+    }
+
+    private static String environmentsOfOldForm() {
+        return IntStream.range(0, ENVIRONMENTS)
+                .mapToObj("\"%d\": {}"::formatted)
+                .collect(Collectors.joining(",", "{\"envs\": {", "}}"));
+    }
+
+    private static StateFiles users(Scene scene, int cycle) throws IOException {
+        var files = scene.honest();
+        var eids = IntStream.range(0, USERS)
+                .mapToObj(user -> "%d-%d".formatted(cycle, user))
+                .toList();
+        eids.forEach(eid -> files.env(eid, People.MALLORY, eid + LONG_USER, null, scene.herShell()));
+        return files.device(1, with(eids, Scene.HERS)).device(2, with(eids));
+    }
+
+    private static String[] with(List<String> eids, String... more) {
+        return Stream.concat(eids.stream(), Stream.of(more)).toArray(String[]::new);
+    }
+}

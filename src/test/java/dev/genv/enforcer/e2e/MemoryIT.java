@@ -1,0 +1,97 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.Child;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The packaged service, with the heap that it has in the image, lives through clients that ask for large answers and do
+ * not read them, while users write other large state files in every cycle. It stays below the memory that the chart allows.
+ */
+class MemoryIT extends OnANode {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final int CLIENTS = 40;
+    private static final int CYCLES = 5;
+    private static final int ENVIRONMENTS = 1_300;
+    private static final String LONG = "\u20ac" + "x".repeat(4_000);
+
+    private final List<Socket> clients = new ArrayList<>();
+
+    @AfterEach
+    void disconnect() throws IOException {
+        for (var client : clients) {
+            client.close();
+        }
+    }
+
+    @Test
+    void livesThroughClientsThatDoNotReadLargeAnswers() throws IOException {
+        People.assumeThatTheyCanBe();
+        try (var shell = Child.ofUser(People.MALLORY)) {
+            write(0, shell);
+            var service =
+                    node.set("MODE", "audit").set("MAX_DEVICES_PER_USER", 1).serve();
+            var face = new Face(service);
+            await().atMost(PATIENCE)
+                    .ignoreExceptions()
+                    .until(() ->
+                            face.json("/hosts").path(0).path("environments").asInt() == ENVIRONMENTS);
+            for (var cycle = 1; cycle <= CYCLES; cycle++) {
+                for (var client = 0; client < CLIENTS; client++) {
+                    ask(service.port(), "/snapshot");
+                    ask(service.port(), "/violations?limit=1000");
+                }
+                write(cycle, shell);
+                awaitObservation(face);
+            }
+            assertThat(service.process().isAlive()).isTrue();
+            assertThat(service.peakMemory()).as("resident MiB").isLessThan(Node.memoryLimit());
+            disconnect();
+            for (var path : List.of("/snapshot", "/violations")) {
+                await(path).atMost(PATIENCE).ignoreExceptions().until(() -> face.status(path) == 200);
+            }
+        }
+    }
+
+    /** Answers may be late while so many others are made, and are asked for again. */
+    private static void awaitObservation(Face face) {
+        var observed = new HashSet<String>();
+        await().atMost(PATIENCE).ignoreExceptions().until(() -> {
+            observed.add(face.look().at());
+            return observed.size() > 2;
+        });
+    }
+
+    private void ask(int port, String path) throws IOException {
+        var client = new Socket(InetAddress.getLoopbackAddress(), port);
+        clients.add(client);
+        var request = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
+        client.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+    }
+
+    /** Environments of as many users, each above the quota: as many violations. */
+    private void write(int cycle, Child shell) throws IOException {
+        var eids = IntStream.range(0, ENVIRONMENTS)
+                .mapToObj(user -> "%d-%d".formatted(cycle, user))
+                .toArray(String[]::new);
+        for (var eid : eids) {
+            node.state.env(eid, People.MALLORY, eid + LONG, null, shell.pid());
+        }
+        node.state.device(0, eids).device(1, eids).device(2).write();
+        for (var eid : eids) {
+            node.state.withoutEnv(eid);
+        }
+    }
+}
