@@ -153,7 +153,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
       What needs this right is not enforced. /hosts says {{ if $node }}how to grant it; see whether something has changed the security
       context, the host's PID namespace, the state directory or AppArmor of the pod{{ else }}which one it is and how to grant it; see sudo on that machine{{ end }}.
 - alert: GenvEnforcerStateUnreadable
-  expr: {{ printf `genv_enforcer_host_problems{%s,code=~"state_unreadable|state_incomplete|state_directory_moved"} > 0` $is | toJson }}
+  expr: {{ printf `genv_enforcer_host_problems{%s,code=~"state_unreadable|state_incomplete|state_directory_moved|state_user_mount|state_timeout"} > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
   labels:
     severity: warning

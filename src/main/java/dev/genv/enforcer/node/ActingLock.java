@@ -22,7 +22,9 @@ final class ActingLock implements AutoCloseable {
 
     private final Path path;
     private final LockHolders holders;
+    /** Held by a thread that was left behind, if the directory did not answer. */
     private final ReentrantLock inUse = new ReentrantLock();
+
     private @Nullable Descriptor held;
 
     /**
@@ -47,7 +49,17 @@ final class ActingLock implements AutoCloseable {
 
     /** Takes it, or finds that we still have it. Where there is no directory, there is nothing to lock yet. */
     Standing take() {
-        inUse.lock();
+        if (!inUse.tryLock()) {
+            return unsure("is still being taken by an earlier cycle");
+        }
+        try {
+            return takeNow();
+        } finally {
+            inUse.unlock();
+        }
+    }
+
+    private Standing takeNow() {
         try (var directory = StateDirectory.open(path)) {
             if (directory == null) {
                 release();
@@ -56,8 +68,6 @@ final class ActingLock implements AutoCloseable {
             return take(directory);
         } catch (IOException noDirectory) {
             return Standing.ACTING; // whoever reads the files in it tells why
-        } finally {
-            inUse.unlock();
         }
     }
 

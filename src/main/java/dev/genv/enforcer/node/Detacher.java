@@ -110,7 +110,9 @@ final class Detacher {
                 && !directory.replace(
                         RawState.DEVICES,
                         after,
-                        () -> lock.isInPlace() && Objects.equals(before, directory.status(RawState.DEVICES)))) {
+                        () -> !Thread.currentThread().isInterrupted() // nobody waits for it any longer
+                                && lock.isInPlace()
+                                && Objects.equals(before, directory.status(RawState.DEVICES)))) {
             return Optional.empty();
         }
         return Optional.of(places.stream()

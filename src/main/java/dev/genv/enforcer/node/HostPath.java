@@ -13,11 +13,17 @@ import org.jspecify.annotations.Nullable;
 final class HostPath {
     private final Path path;
     private final ProcFs proc;
-    private @Nullable Path onHost;
+    private volatile @Nullable Path onHost;
 
     HostPath(Path path, ProcFs proc) {
         this.path = path;
         this.proc = proc;
+    }
+
+    /** Its path on the host; null where that is not known. */
+    @Nullable
+    Path onHost() {
+        return onHost;
     }
 
     /** Why this directory is not the one that the host has; nothing where it is, or where that cannot be told. */
@@ -29,14 +35,15 @@ final class HostPath {
             return Optional.empty();
         }
         try {
-            if (onHost == null) {
+            var known = onHost;
+            if (known == null) {
                 onHost = find(directory);
                 return Optional.empty();
             }
-            var there = proc.machine().hostStatus(onHost);
+            var there = proc.machine().hostStatus(known);
             return there != null && there.isSameFile(directory)
                     ? Optional.empty()
-                    : problem("is a mount of a directory that the host no longer has at " + onHost);
+                    : problem("is a mount of a directory that the host no longer has at " + known);
         } catch (IOException notPermitted) {
             return Optional.empty();
         }

@@ -4,6 +4,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -13,9 +14,13 @@ import java.util.regex.Pattern;
  * @param device of the file system, as {@code major:minor}
  * @param root which of its directories is mounted
  * @param point where
+ * @param type of the file system, such as {@code ext4} or {@code fuse.sshfs}
+ * @param options of the file system
  */
-record Mount(String device, Path root, Path point) {
-    private static final Pattern LINE = Pattern.compile("\\d+ \\d+ (\\d+:\\d+) (/\\S*) (/\\S*) .*");
+record Mount(String device, Path root, Path point, String type, String options) {
+    private static final Pattern LINE =
+            Pattern.compile("\\d+ \\d+ (\\d+:\\d+) (/\\S*) (/\\S*) \\S+(?: \\S+)*? - (\\S+) \\S* (\\S*)");
+    private static final Pattern USER = Pattern.compile("(?:^|,)user_id=(\\d{1,10})(?:,|$)");
     private static final Pattern ESCAPED = Pattern.compile("\\\\([0-3][0-7]{2})");
 
     /** Those that can be understood, in the order in which they were mounted. */
@@ -34,6 +39,14 @@ record Mount(String device, Path root, Path point) {
                 .reduce((one, next) -> next.point.getNameCount() >= one.point.getNameCount() ? next : one);
     }
 
+    /** The uid of the user who serves it from a process of his own (FUSE); empty where the kernel does. */
+    OptionalLong user() {
+        var match = USER.matcher(options);
+        return type.startsWith("fuse") && match.find()
+                ? OptionalLong.of(Long.parseLong(match.group(1)))
+                : OptionalLong.empty();
+    }
+
     Path inFileSystem(Path path) {
         return root.resolve(point.relativize(path)).normalize();
     }
@@ -45,7 +58,8 @@ record Mount(String device, Path root, Path point) {
     /** Nothing where a path has letters that Java does not take for any here: users name mounts, too. */
     private static Optional<Mount> of(Matcher line) {
         try {
-            return Optional.of(new Mount(line.group(1), path(line.group(2)), path(line.group(3))));
+            return Optional.of(
+                    new Mount(line.group(1), path(line.group(2)), path(line.group(3)), line.group(4), line.group(5)));
         } catch (InvalidPathException e) {
             return Optional.empty();
         }

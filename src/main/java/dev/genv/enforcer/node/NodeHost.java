@@ -12,7 +12,6 @@ import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.Action;
 import java.io.Closeable;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,17 +26,13 @@ import org.jspecify.annotations.Nullable;
 /** The machine that we run on. */
 public final class NodeHost implements Host, Closeable {
     private final String name;
-    private final Path stateDirectory;
     private final ProcFs proc;
     private final Guard guard;
     private final Rights rights;
     private final ProcessProbe probe;
     private final NvidiaSmi gpus;
-    private final StateReader state;
+    private final NodeState state;
     private final Signaller signaller;
-    private final Detacher detacher;
-    private final LockHolders holders;
-    private @Nullable ActingLock acting;
 
     /**
      * Where things are on this machine, and how long to wait for them.
@@ -68,7 +63,6 @@ public final class NodeHost implements Host, Closeable {
 
     public NodeHost(String name, Places places, Care care) {
         this.name = name;
-        stateDirectory = places.stateDirectory();
         proc = new ProcFs(places.proc());
         guard = new Guard(proc, care.protectedExecutables(), care.exemptUsers());
         rights = new Rights(
@@ -77,10 +71,8 @@ public final class NodeHost implements Host, Closeable {
                         places.requireHostPid(), care.acts() && care.signals(), care.acts(), places.stateDirectory()));
         probe = new ProcessProbe(proc);
         gpus = new NvidiaSmi(places.nvidiaSmi(), places.gpuTimeout());
-        holders = new LockHolders(proc);
-        state = new StateReader(places.stateDirectory(), places.lockTimeout(), proc);
+        state = new NodeState(places.stateDirectory(), places.lockTimeout(), proc, rights);
         signaller = new Signaller(probe);
-        detacher = new Detacher(places.stateDirectory(), places.lockTimeout(), holders);
     }
 
     /**
@@ -89,28 +81,15 @@ public final class NodeHost implements Host, Closeable {
      *
      * @return what was done or could not be done; nothing where there was nothing to do
      */
-    public Optional<String> openStateDirectoryToEverybody() {
-        try (var directory = StateDirectory.open(stateDirectory)) {
-            if (directory == null || !directory.isClosedToOthers() || !isEmpty(stateDirectory)) {
-                return Optional.empty();
-            }
-            var elsewhere = new HostPath(stateDirectory, proc).calledOtherwise();
-            if (elsewhere.isPresent()) {
-                return Optional.of(
-                        "%s is root's alone, and a mount of %s, which need not be genv's: mount the directory at its own path, or make it 0777"
-                                .formatted(stateDirectory, elsewhere.get()));
-            }
-            directory.openToEverybody();
-            return Optional.of("%s was empty and root's alone; it is open to everybody now (0777), as genv needs it"
-                    .formatted(stateDirectory));
-        } catch (IOException e) {
-            return Optional.of("%s cannot be made ready for genv: %s".formatted(stateDirectory, e.getMessage()));
-        }
+    public Optional<String> openStateDirectoryToEverybody() throws InterruptedException {
+        return state.openToEverybody();
     }
 
     /** What the service was not given here, each with how to grant it. */
-    public List<String> missingRights() {
-        return rights.missing().stream().map(right -> right.problem().detail()).toList();
+    public List<String> missingRights() throws InterruptedException {
+        return state.place().lacking().stream()
+                .map(right -> right.problem().detail())
+                .toList();
     }
 
     /**
@@ -119,17 +98,7 @@ public final class NodeHost implements Host, Closeable {
      * @return what was done or could not be done; nothing where there was nothing to do
      */
     public Optional<String> takeCharge() throws InterruptedException {
-        acting = new ActingLock(stateDirectory, holders);
-        try {
-            var removed = detacher.removeLeftovers();
-            return removed.isEmpty()
-                    ? Optional.empty()
-                    : Optional.of("%s: removed %d file(s) that an earlier run left unfinished"
-                            .formatted(stateDirectory, removed.size()));
-        } catch (IOException e) {
-            return Optional.of("%s: what an earlier run left unfinished is not removed yet: %s"
-                    .formatted(stateDirectory, e.getMessage()));
-        }
+        return state.takeCharge();
     }
 
     @Override
@@ -142,17 +111,17 @@ public final class NodeHost implements Host, Closeable {
         proc.startLook();
         var problems = new ArrayList<Problem>();
         var missing = EnumSet.noneOf(Part.class);
-        var standing = acting == null ? ActingLock.Standing.ACTING : acting.take();
+        var place = state.place();
+        var standing = place.standing();
         if (standing.problem() != null) {
             problems.add(standing.problem());
         }
-        var lacking = rights.missing();
-        lacking.forEach(right -> problems.add(right.problem()));
+        place.lacking().forEach(right -> problems.add(right.problem()));
         var spared = guard.look(problems);
         // The processes first and the state after: so a process that has just been started in a new environment is
         // never taken for one whose environment is not there.
         var seen = processes(spared, problems, missing);
-        var read = state.read();
+        var read = state.read(place);
         var environments =
                 new LiveState(read, new ProcLiving(proc), spared.accounts(), spared.exempt(), problems, missing);
         var snapshot = new Snapshot(
@@ -171,7 +140,7 @@ public final class NodeHost implements Host, Closeable {
                 proc.machine().driverVersion(),
                 readAt,
                 ended,
-                lacking.stream().map(MissingRight::name).toList(),
+                place.lacking().stream().map(MissingRight::name).toList(),
                 standing.other() == null ? watchesOnly() : standing.other(),
                 null,
                 read.lockWait());
@@ -224,16 +193,10 @@ public final class NodeHost implements Host, Closeable {
             }
         }
         if (!detachments.isEmpty()) {
-            var detached = detacher.detach(detachments);
+            var detached = state.detach(detachments);
             for (var i = 0; i < detached.size(); i++) {
                 done.accept(detachments.get(i), detached.get(i));
             }
-        }
-    }
-
-    private static boolean isEmpty(Path directory) throws IOException {
-        try (var entries = Files.list(directory)) {
-            return entries.allMatch(entry -> entry.endsWith(ActingLock.NAME));
         }
     }
 }

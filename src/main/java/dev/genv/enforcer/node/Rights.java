@@ -62,14 +62,7 @@ final class Rights {
 
     /** What is missing at this moment. */
     List<MissingRight> missing() {
-        var missing = new ArrayList<MissingRight>();
-        if (isOutsideHostPid()) {
-            missing.add(
-                    new MissingRight(
-                            "HOST_PID",
-                            "this is not the host's PID namespace, so the pids of GPU processes mean others here: run with --pid=host"));
-        }
-        missing.addAll(lasting);
+        var missing = new ArrayList<>(missingElsewhere());
         if (needs.detaches
                 && Files.exists(needs.stateDirectory, LinkOption.NOFOLLOW_LINKS)
                 && !Files.isWritable(needs.stateDirectory)) {
@@ -78,6 +71,19 @@ final class Rights {
                     "%s cannot be written, so nothing can be detached: mount it writable, with mode 0777"
                             .formatted(needs.stateDirectory)));
         }
+        return missing;
+    }
+
+    /** The same without a look at the state directory, which need not answer. */
+    List<MissingRight> missingElsewhere() {
+        var missing = new ArrayList<MissingRight>();
+        if (isOutsideHostPid()) {
+            missing.add(
+                    new MissingRight(
+                            "HOST_PID",
+                            "this is not the host's PID namespace, so the pids of GPU processes mean others here: run with --pid=host"));
+        }
+        missing.addAll(lasting);
         return missing;
     }
 

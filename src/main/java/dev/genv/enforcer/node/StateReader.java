@@ -5,36 +5,60 @@ import dev.genv.enforcer.observation.State;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /** Reads genv's state files under genv's own lock; where that cannot be had, without it and with more care. */
 final class StateReader {
+    /** What reading takes at most beyond the wait for genv's lock: one second is for reading without it. */
+    private static final Duration SPARE = Duration.ofSeconds(4);
+
     private final Path path;
+    private final StateAccess access;
     private final Duration lockTimeout;
     private final LockHolders holders;
     private final SameDirectory same;
-    private final HostPath host;
 
     StateReader(Path path, Duration lockTimeout, ProcFs proc) {
+        this(path, lockTimeout, proc, new StateAccess(path, proc));
+    }
+
+    StateReader(Path path, Duration lockTimeout, ProcFs proc, StateAccess access) {
         this.path = path;
+        this.access = access;
         this.lockTimeout = lockTimeout;
         holders = new LockHolders(proc);
         same = new SameDirectory(path);
-        host = new HostPath(path, proc);
     }
+
+    /**
+     * What was read.
+     *
+     * @param directory null where there is none
+     */
+    private record Reading(@Nullable FileStatus directory, State state) {}
 
     /** Reads both files as they stood at one moment. What cannot be read is a problem in the answer. */
     State read() throws InterruptedException {
-        try (var directory = StateDirectory.open(path)) {
-            var status = directory == null ? null : directory.status();
-            var state = directory == null || status == null ? State.ABSENT : read(directory, status);
-            return same.changed(status).map(state::with).orElse(state);
+        try {
+            var reading = access.call(lockTimeout.plus(SPARE), this::reading);
+            var state = reading.state;
+            return same.changed(reading.directory).map(state::with).orElse(state);
+        } catch (StateAccessException e) {
+            return State.unreadable(e.problem());
         } catch (IOException e) {
             return State.unreadable(new Problem("state_unreadable", path + ": " + e.getMessage()));
         }
     }
 
+    private Reading reading() throws IOException, InterruptedException {
+        try (var directory = StateDirectory.open(path)) {
+            var status = directory == null ? null : directory.status();
+            return new Reading(status, directory == null || status == null ? State.ABSENT : read(directory, status));
+        }
+    }
+
     private State read(StateDirectory directory, FileStatus status) throws IOException, InterruptedException {
-        var moved = host.moved(status);
+        var moved = access.host().moved(status);
         if (moved.isPresent()) {
             return State.unreadable(moved.get());
         }
@@ -51,10 +75,11 @@ final class StateReader {
     }
 
     private State locked(StateDirectory directory, long start) throws IOException, InterruptedException {
-        do {
+        // However often the lock file is replaced, waiting for it takes no longer in all.
+        for (var left = lockTimeout; !left.isNegative(); left = lockTimeout.minus(since(start))) {
             RawState raw;
             Duration waited;
-            try (var lock = directory.lock(lockTimeout, false)) {
+            try (var lock = directory.lock(left, false)) {
                 waited = since(start);
                 raw = RawState.of(directory);
                 // Where there is no lock file nobody holds it; if one came meanwhile, somebody may have been writing.
@@ -63,7 +88,7 @@ final class StateReader {
                 }
             }
             return raw.parsed().waited(waited); // no longer under the lock
-        } while (since(start).compareTo(lockTimeout) < 0);
+        }
         throw LockException.unusable("comes and goes", null);
     }
 

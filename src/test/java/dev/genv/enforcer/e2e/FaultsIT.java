@@ -2,11 +2,13 @@ package dev.genv.enforcer.e2e;
 
 import dev.genv.enforcer.testsupport.Myself;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.UnansweredMount;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -27,15 +29,20 @@ import org.junit.jupiter.api.io.TempDir;
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class FaultsIT {
     private final SideBySide<Fault, FaultyNode.Outcome> faults = new SideBySide<>();
+    private Optional<String> noFuse = Optional.empty();
 
     @BeforeAll
     void begin(@TempDir Path directory) throws IOException {
+        noFuse = UnansweredMount.obstacle();
         suffer(directory.resolve("envs"), StateFileFaults.ofEnvs(), _ -> {}, () -> {});
         suffer(directory.resolve("devices"), StateFileFaults.ofDevices(), _ -> {}, () -> {});
         suffer(directory.resolve("place"), PlaceFaults.all(), _ -> {}, () -> {});
         suffer(directory.resolve("tool"), ToolFaults.all(), _ -> {}, () -> {});
         suffer(directory.resolve("gpus"), GpuLossFaults.all(), _ -> {}, () -> {});
         suffer(directory.resolve("service"), ServiceFaults.all(), node -> node.set("KILL_AFTER", "2s"), () -> {});
+        if (noFuse.isEmpty()) {
+            suffer(directory.resolve("mounts"), MountFaults.all(), MountFaults::prepare, () -> {});
+        }
         if (Myself.isRoot()) {
             var disk = new FullDisk();
             suffer(directory.resolve("disk"), List.of(disk.fault()), disk::prepare, disk);
@@ -52,6 +59,7 @@ class FaultsIT {
     @Order(2)
     void theReadmeTellsWhatCameOfThem() throws Exception {
         Requirements.root();
+        Requirements.require(noFuse.isEmpty(), "FUSE mounts", noFuse.orElse(""));
         var table = new Table("faults", "what goes wrong", "a process that breaks a rule", "told", "health");
         table.tells(faults.outcomes(), FaultsIT::cells, 40);
     }

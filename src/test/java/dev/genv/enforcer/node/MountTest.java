@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 class MountTest {
@@ -16,18 +17,33 @@ class MountTest {
     @Test
     void theInnermostAndLastOneHoldsAPath() {
         assertThat(Mount.of(LINES, Path.of("/var/tmp/genv/x")))
-                .hasValue(new Mount("98:0", Path.of("/srv/a b\\c"), Path.of("/var/tmp/genv")));
-        assertThat(Mount.of(LINES, Path.of("/var/tmp/other"))).hasValue(new Mount("254:0", Path.of("/"), Path.of("/")));
+                .hasValue(new Mount("98:0", Path.of("/srv/a b\\c"), Path.of("/var/tmp/genv"), "ext3", "rw"));
+        assertThat(Mount.of(LINES, Path.of("/var/tmp/other")))
+                .hasValue(new Mount("254:0", Path.of("/"), Path.of("/"), "ext4", "rw"));
         assertThat(Mount.of(List.of(), Path.of("/"))).isEmpty();
     }
 
     @Test
     void pathsAreTranslatedIntoTheFileSystemAndBack() {
-        var mount = new Mount("98:0", Path.of("/srv"), Path.of("/mnt"));
+        var mount = new Mount("98:0", Path.of("/srv"), Path.of("/mnt"), "ext4", "rw");
         assertThat(mount.inFileSystem(Path.of("/mnt/genv/x"))).isEqualTo(Path.of("/srv/genv/x"));
         assertThat(mount.inFileSystem(Path.of("/mnt"))).isEqualTo(Path.of("/srv"));
         assertThat(mount.inMount(Path.of("/srv/genv/x"))).isEqualTo(Path.of("/mnt/genv/x"));
         assertThat(mount.inMount(Path.of("/srv"))).isEqualTo(Path.of("/mnt"));
+    }
+
+    @Test
+    void tellsWhoServesAFileSystem() {
+        var mounts = Mount.parse(List.of(
+                "63 43 0:39 / /a rw,nosuid,nodev,relatime - fuse.sshfs bob@x:/user_id=0 rw,user_id=61002,group_id=100",
+                "64 43 0:40 / /b rw shared:1 master:2 - fuse x rw,allow_other,user_id=0",
+                "65 43 0:41 / /c rw - ext4 /dev/sda rw,user_id=61002",
+                "66 43 0:42 / /d rw - fuse.x user_id=61002 rw"));
+        assertThat(mounts)
+                .extracting(Mount::user)
+                .containsExactly(
+                        OptionalLong.of(61002), OptionalLong.of(0), OptionalLong.empty(), OptionalLong.empty());
+        assertThat(mounts).extracting(Mount::type).containsExactly("fuse.sshfs", "fuse", "ext4", "fuse.x");
     }
 
     @Test

@@ -30,7 +30,10 @@ final class RightsThere {
         var me = frames.one("me");
         capabilities = capabilities(me.at(2));
         firstNamespace = me.at(3).equals(FIRST_PID_NAMESPACE);
-        stateIsWritable = frames.one("directory").at(0).equals("absent")
+        var directory = frames.one("directory").at(0);
+        // Where a user has mounted something nobody knows; that is told as what it is.
+        stateIsWritable = directory.equals("absent")
+                || directory.equals("mounted")
                 || frames.one("writable").at(0).equals("yes");
     }
 

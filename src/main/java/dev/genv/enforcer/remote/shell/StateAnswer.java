@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.shell;
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.observation.State;
+import dev.genv.enforcer.observation.UserMount;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -44,10 +45,15 @@ final class StateAnswer {
         var directory = frames.one("directory");
         var state = switch (directory.at(0)) {
             case "absent" -> State.ABSENT;
+            case "mounted" -> State.unreadable(mounted(directory));
             case "unusable" -> State.unreadable(new Problem(CODE, path + ": " + directory.from(1)));
             default -> present(frames, nonce);
         };
         return changed(directory).map(state::with).orElse(state);
+    }
+
+    private Problem mounted(Frame directory) throws UnreachableException {
+        return UserMount.problem(path, directory.number(1), directory.at(2), directory.from(3));
     }
 
     private State present(Frames frames, String nonce) throws UnreachableException {

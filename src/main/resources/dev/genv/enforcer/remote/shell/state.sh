@@ -5,6 +5,12 @@
 LARGEST=3145728
 
 state() { # both files as they stood at one moment, and who is alive of whom they tell
+  if user_mount; then
+    say directory mounted "$server" "$kind" "$point"
+    clock
+    say read "$now"
+    return
+  fi
   if [ -w "$STATE" ]; then say writable yes; else say writable no; fi
   if ! [ -e "$STATE" ] && ! [ -L "$STATE" ]; then
     say directory absent
@@ -25,6 +31,23 @@ state() { # both files as they stood at one moment, and who is alive of whom the
   clock
   say read "$now"
   [ -z "$ACTS" ] || lease
+}
+
+# Whoever serves a file system from a process of his own (FUSE) decides what is read in it and whether there is ever an
+# answer: so it is found in a list of the kernel's before anything there is touched.
+user_mount() { # whether a user mounted one over the state directory or in it; sets $server, $kind and $point
+  [ -r "$PROC/self/mountinfo" ] || return
+  above=$("$readlink" -f -- "${STATE%/*}/")
+  while read -r _ _ _ _ point rest; do
+    case "$point/" in "${above%/}/${STATE##*/}"/*) ;; *) continue ;; esac
+    kind=${rest##* - } # before that there are the kernel's own words, and behind it no blanks but its own
+    kind=${kind%% *}
+    case $kind in fuse*) ;; *) continue ;; esac
+    server=${rest##*user_id=}
+    server=${server%%[!0-9]*}
+    case $server in '' | 0 | "$uid") ;; *) return 0 ;; esac
+  done <"$PROC/self/mountinfo"
+  return 1
 }
 
 charge() { # whether we may act here; sets $ours if our own folder can be used, and goes there

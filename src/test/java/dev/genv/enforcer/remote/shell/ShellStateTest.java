@@ -249,6 +249,31 @@ class ShellStateTest {
         assertThat(problem(look)).isEqualTo(new Problem("state_unreadable", machine.state + ": " + why));
     }
 
+    /** Nothing in it is touched: it need not answer, and a command that waits for it cannot be ended. */
+    @Test
+    void aUsersOwnFileSystemOverTheDirectoryIsNotRead() throws Exception {
+        var proc = machine.fakeProc(folder.resolve("proc"));
+        assertThat(problems(machine.look())).isEmpty();
+        for (var point : List.of(machine.state.toString(), machine.state + "/envs.json")) {
+            proc.mounts(
+                    "self",
+                    "22 1 254:0 / / rw,relatime - ext4 /dev/root rw,user_id=7",
+                    "63 22 0:39 / %s rw,relatime - fuse.sshfs x:/user_id=0 rw,user_id=61002,group_id=7"
+                            .formatted(point));
+            var look = machine.look();
+            assertThat(problem(look).code()).isEqualTo("state_user_mount");
+            assertThat(problem(look).detail())
+                    .contains("user 61002 has mounted a file system of the type fuse.sshfs on " + point + ":");
+            assertThat(look.snapshot().missing()).containsExactlyInAnyOrder(Part.ENVIRONMENTS, Part.ATTACHMENTS);
+            assertThat(look.missingRights()).isEmpty();
+        }
+        proc.mounts(
+                "self",
+                "63 22 0:39 / %s rw,relatime - fuse.glusterfs x rw,user_id=0,group_id=0".formatted(machine.state),
+                "64 22 0:40 / %s2 rw,relatime - fuse.sshfs x rw,user_id=61002,group_id=0".formatted(machine.state));
+        assertThat(problems(machine.look())).isEmpty();
+    }
+
     @Test
     void aDirectoryThatIsAnotherOneIsNoticed() throws Exception {
         assertFine(look());

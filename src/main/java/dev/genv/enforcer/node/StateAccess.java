@@ -1,0 +1,145 @@
+package dev.genv.enforcer.node;
+
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.policy.Words;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Runs what is done in the state directory on threads that can be left behind: a file system that does not answer keeps a
+ * system call for ever. Where a user has mounted one, nothing is done at all.
+ */
+final class StateAccess {
+    /** More threads than these are never left behind. */
+    static final int MOST_STUCK = 8;
+
+    private static final int LONGEST = 200;
+
+    private final Path path;
+    private final ProcFs proc;
+    private final HostPath host;
+    private final AtomicInteger running = new AtomicInteger();
+
+    StateAccess(Path path, ProcFs proc) {
+        this.path = path;
+        this.proc = proc;
+        host = new HostPath(path, proc);
+    }
+
+    /** Where the directory lies for the host. */
+    HostPath host() {
+        return host;
+    }
+
+    /**
+     * Runs it.
+     *
+     * @param most how long it may take
+     * @throws StateAccessException where nothing may be done there, or where there was no answer in time; then it may be
+     *     done later all the same, on an interrupted thread
+     */
+    <T> T call(Duration most, Callable<T> work) throws StateAccessException, IOException, InterruptedException {
+        requireNoUserMount(path);
+        if (running.get() >= MOST_STUCK) {
+            throw new StateAccessException(unanswered("%d earlier calls have not come back".formatted(MOST_STUCK)));
+        }
+        var task = new FutureTask<T>(() -> {
+            requireNoUserMount(realPath());
+            return work.call();
+        });
+        start(task);
+        try {
+            return task.get(most.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            task.cancel(true);
+            throw new StateAccessException(unanswered("there was no answer within %d ms".formatted(most.toMillis())));
+        } catch (InterruptedException e) {
+            task.cancel(true);
+            throw e;
+        } catch (ExecutionException e) {
+            throw rethrown(e.getCause());
+        }
+    }
+
+    private void start(FutureTask<?> task) throws IOException {
+        running.incrementAndGet();
+        try {
+            Thread.ofPlatform().daemon().name("state-directory").start(() -> {
+                task.run();
+                running.decrementAndGet();
+            });
+        } catch (OutOfMemoryError e) {
+            running.decrementAndGet(); // what Java says where the machine allows no further thread
+            throw new IOException("not asked: " + e.getMessage(), e);
+        }
+    }
+
+    private static IOException rethrown(Throwable cause) throws StateAccessException, InterruptedException {
+        switch (cause) {
+            case StateAccessException known -> throw known;
+            case InterruptedException interrupted -> throw interrupted;
+            case IOException failure -> {
+                return failure;
+            }
+            case RuntimeException failure -> throw failure;
+            case Error failure -> throw failure;
+            default -> throw new IllegalStateException(cause);
+        }
+    }
+
+    /** The directory that the path leads to, itself not followed: that would ask the file system on it. */
+    private Path realPath() throws IOException {
+        var absolute = path.toAbsolutePath().normalize();
+        var parent = absolute.getParent();
+        var name = absolute.getFileName();
+        return parent == null || name == null || !parent.toFile().exists()
+                ? absolute
+                : parent.toRealPath().resolve(name);
+    }
+
+    private void requireNoUserMount(Path directory) throws StateAccessException {
+        var problem = userMount(directory);
+        if (problem.isPresent()) {
+            throw new StateAccessException(problem.get());
+        }
+    }
+
+    private Optional<Problem> userMount(Path directory) {
+        try {
+            var self = Libc.effectiveUid();
+            var here = UserMounts.at(
+                    directory.toAbsolutePath().normalize(), proc.machine().mounts("self"), self);
+            var onHost = host.onHost();
+            return here.isPresent() || onHost == null
+                    ? here
+                    : UserMounts.at(onHost, proc.machine().mounts("1"), self);
+        } catch (IOException e) {
+            return Optional.empty(); // without /proc nobody can tell; the deadline holds all the same
+        }
+    }
+
+    private Problem unanswered(String why) {
+        return new Problem("state_timeout", "%s does not answer: %s%s".formatted(path, why, mount()));
+    }
+
+    private String mount() {
+        try {
+            return Mount.of(proc.machine().mounts("self"), path.toAbsolutePath().normalize())
+                    .map(mount -> "; it lies in a file system of the type %s that is mounted on %s"
+                            .formatted(
+                                    Words.safe(mount.type(), LONGEST),
+                                    Words.safe(mount.point().toString(), LONGEST)))
+                    .orElse("");
+        } catch (IOException e) {
+            return "";
+        }
+    }
+}

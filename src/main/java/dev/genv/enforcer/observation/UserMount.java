@@ -1,0 +1,25 @@
+package dev.genv.enforcer.observation;
+
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.policy.Words;
+
+/** A file system (FUSE) that a user has mounted over the state directory or in it. */
+public final class UserMount {
+    private static final int LONGEST = 200;
+
+    private UserMount() {}
+
+    /**
+     * The problem. The user decides what is read there, and whether there is ever an answer, so nothing there is touched.
+     *
+     * @param uid the user who serves it
+     * @param type such as {@code fuse.sshfs}
+     * @param point where it is mounted
+     */
+    public static Problem problem(String directory, long uid, String type, String point) {
+        return new Problem(
+                "state_user_mount",
+                "%s is not read: user %d has mounted a file system of the type %s on %s: unmount it (umount -l) and end the process that serves it"
+                        .formatted(directory, uid, Words.safe(type, LONGEST), Words.safe(point, LONGEST)));
+    }
+}

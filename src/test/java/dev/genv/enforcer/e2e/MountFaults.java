@@ -1,0 +1,46 @@
+package dev.genv.enforcer.e2e;
+
+import dev.genv.enforcer.testsupport.UnansweredMount;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.Function;
+
+/** File systems that come over the state directory and never answer. The service has a mount namespace of its own. */
+final class MountFaults {
+    private static final long ROOT = 0;
+
+    private MountFaults() {}
+
+    static List<Fault> all() {
+        return List.of(
+                mounted(
+                        "a user's own file system (FUSE) over the state directory",
+                        node -> node.state,
+                        People.MALLORY,
+                        "state_user_mount"),
+                mounted(
+                        "a user's own file system (FUSE) over `envs.json`",
+                        node -> node.file("envs.json"),
+                        People.MALLORY,
+                        "state_user_mount"),
+                mounted(
+                        "a file system of root's over the state directory that does not answer",
+                        node -> node.state,
+                        ROOT,
+                        "state_timeout"));
+    }
+
+    static void prepare(Node node) {
+        node.startedBy("unshare", "-m");
+    }
+
+    private static Fault mounted(String what, Function<FaultyNode, Path> point, long uid, String code) {
+        return Fault.blinding(
+                what,
+                node -> node.helper(UnansweredMount.over(
+                        point.apply(node), node.service().process().pid(), uid)),
+                FaultyNode::stopHelper,
+                code,
+                "membership_unknown");
+    }
+}

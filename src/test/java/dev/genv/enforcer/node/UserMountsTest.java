@@ -1,0 +1,65 @@
+package dev.genv.enforcer.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Problem;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class UserMountsTest {
+    private static final Path STATE = Path.of("/var/tmp/genv");
+    private static final long OWN = 7;
+    private static final String ROOT = "22 1 254:0 / / rw,relatime - ext4 /dev/root rw";
+
+    @Test
+    void namesTheUserTheTypeAndThePlace() {
+        assertThat(at(ROOT, fuse("/var/tmp/genv", 61002))).hasValueSatisfying(problem -> {
+            assertThat(problem.code()).isEqualTo("state_user_mount");
+            assertThat(problem.detail())
+                    .startsWith(
+                            "/var/tmp/genv is not read: user 61002 has mounted a file system of the type fuse.sshfs on /var/tmp/genv:");
+        });
+    }
+
+    @Test
+    void findsThemAboveAndWithinTheDirectory() {
+        assertThat(at(ROOT, fuse("/var/tmp", 61002))).isPresent();
+        assertThat(at(ROOT, fuse("/var/tmp/genv/envs.json", 61002))).isPresent();
+    }
+
+    @Test
+    void whatTheUserWroteIsEscaped() {
+        assertThat(at(ROOT, fuse("/var/tmp/genv/\\033[2J", 61002)))
+                .hasValueSatisfying(problem ->
+                        assertThat(problem.detail()).contains("\\u001b[2J").doesNotContain("\033"));
+    }
+
+    @Test
+    void rootAndTheServiceItselfAreTrusted() {
+        assertThat(at(ROOT, fuse("/var/tmp/genv", 0))).isEmpty();
+        assertThat(at(ROOT, fuse("/var/tmp/genv", OWN))).isEmpty();
+    }
+
+    @Test
+    void otherPlacesDoNotMatter() {
+        assertThat(at(ROOT, fuse("/var/tmp/genv2", 61002), fuse("/home/mallory", 61002)))
+                .isEmpty();
+        assertThat(at(ROOT)).isEmpty();
+    }
+
+    @Test
+    void whatRootMountedOverItCounts() {
+        assertThat(at(ROOT, fuse("/var/tmp", 61002), "70 63 0:50 / /var/tmp/genv rw - tmpfs tmpfs rw"))
+                .isEmpty();
+    }
+
+    private static String fuse(String point, long uid) {
+        return "63 22 0:39 / %s rw,nosuid - fuse.sshfs x rw,user_id=%d,group_id=100".formatted(point, uid);
+    }
+
+    private static Optional<Problem> at(String... mountinfo) {
+        return UserMounts.at(STATE, List.of(mountinfo), OWN);
+    }
+}
