@@ -149,9 +149,7 @@ public final class NodeHost implements Host, Closeable {
     /** Lets another enforcer act here. */
     @Override
     public void close() throws IOException {
-        if (acting != null) {
-            acting.close();
-        }
+        state.close();
     }
 
     private static long ticks() {

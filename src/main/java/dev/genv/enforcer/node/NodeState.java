@@ -126,4 +126,11 @@ final class NodeState {
                     "%s: what an earlier run left unfinished is not removed yet: %s".formatted(path, e.getMessage()));
         }
     }
+
+    /** Lets another enforcer act here. */
+    void close() throws IOException {
+        if (acting != null) {
+            acting.close();
+        }
+    }
 }

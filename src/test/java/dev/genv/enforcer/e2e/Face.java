@@ -1,5 +1,6 @@
 package dev.genv.enforcer.e2e;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -19,8 +20,6 @@ import java.util.stream.Collectors;
 
 /** What a running service shows over HTTP. */
 final class Face {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
-    private static final Duration LONGEST_ANSWER = Duration.ofSeconds(5);
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -46,14 +45,6 @@ final class Face {
 
     JsonNode json(String path) throws IOException {
         return JSON.readTree(get(path).body());
-    }
-
-    boolean answers() {
-        try {
-            return status("/q/health/live") > 0;
-        } catch (IOException e) {
-            return false;
-        }
     }
 
     Look look() throws IOException {
@@ -91,7 +82,7 @@ final class Face {
 
     private static Look after(Look look, Callable<Look> again) {
         var next = new AtomicReference<>(look);
-        await().atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).until(() -> {
+        await().pollInterval(Duration.ofMillis(50)).until(() -> {
             next.set(again.call());
             return !next.get().at().isEmpty() && !next.get().at().equals(look.at());
         });
@@ -100,7 +91,7 @@ final class Face {
 
     /** Waits for a look that saw everything and had nothing to complain of. */
     void awaitGood() {
-        awaitGood(PATIENCE, this::look);
+        awaitGood(HANG, this::look);
     }
 
     /** The same on the host of that name. */
@@ -116,7 +107,7 @@ final class Face {
 
     private HttpResponse<String> get(String path) throws IOException {
         var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
-                .timeout(LONGEST_ANSWER)
+                .timeout(HANG)
                 .build();
         try {
             return CLIENT.send(request, HttpResponse.BodyHandlers.ofString());

@@ -34,10 +34,12 @@ class FaultsIT {
     @BeforeAll
     void begin(@TempDir Path directory) throws IOException {
         noFuse = UnansweredMount.obstacle();
-        suffer(directory.resolve("envs"), StateFileFaults.ofEnvs(), _ -> {}, () -> {});
-        suffer(directory.resolve("devices"), StateFileFaults.ofDevices(), _ -> {}, () -> {});
+        halve(directory.resolve("envs"), StateFileFaults.ofEnvs());
+        halve(directory.resolve("devices"), StateFileFaults.ofDevices());
         suffer(directory.resolve("place"), PlaceFaults.all(), _ -> {}, () -> {});
-        suffer(directory.resolve("tool"), ToolFaults.all(), _ -> {}, () -> {});
+        suffer(directory.resolve("failing"), ToolFaults.failing(), _ -> {}, () -> {});
+        suffer(directory.resolve("hanging"), ToolFaults.hanging(), node -> node.set("GPU_TIMEOUT", "2s"), () -> {});
+        suffer(directory.resolve("tool"), ToolFaults.others(), _ -> {}, () -> {});
         suffer(directory.resolve("gpus"), GpuLossFaults.all(), _ -> {}, () -> {});
         suffer(directory.resolve("service"), ServiceFaults.all(), node -> node.set("KILL_AFTER", "2s"), () -> {});
         if (noFuse.isEmpty()) {
@@ -67,6 +69,17 @@ class FaultsIT {
     @AfterAll
     void end() throws InterruptedException {
         faults.join();
+    }
+
+    /** Each half on a node of its own, for what takes long is to wait. */
+    private void halve(Path directory, List<Fault> list) {
+        var half = list.size() / 2;
+        suffer(directory.resolveSibling(directory.getFileName() + "-1"), list.subList(0, half), _ -> {}, () -> {});
+        suffer(
+                directory.resolveSibling(directory.getFileName() + "-2"),
+                list.subList(half, list.size()),
+                _ -> {},
+                () -> {});
     }
 
     /** On a node of its own. */

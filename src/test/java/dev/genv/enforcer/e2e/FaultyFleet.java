@@ -1,5 +1,6 @@
 package dev.genv.enforcer.e2e;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -22,9 +23,7 @@ import org.awaitility.Awaitility;
  */
 final class FaultyFleet implements AutoCloseable {
     private static final String OWN = "own";
-    private static final Duration PATIENCE = Duration.ofSeconds(90);
-    /** What a machine's trouble may cost the other ones, with a timeout of five seconds. */
-    private static final Duration LONGEST_WAIT = Duration.ofSeconds(15);
+    private static final Duration PATIENCE = HANG.multipliedBy(2);
 
     private final SshFleet fleet;
     private final RealSshd lost;
@@ -56,9 +55,9 @@ final class FaultyFleet implements AutoCloseable {
                 .node
                 .set("NON_ENV_PROCESSES", "enforce")
                 .set("INACTIVE_ENV_PROCESSES", "audit")
-                .set("LOCK_TIMEOUT", "300ms")
-                .set("GPU_TIMEOUT", "1s")
-                .set("REMOTE_TIMEOUT", "5s");
+                .set("LOCK_TIMEOUT", "1s")
+                .set("GPU_TIMEOUT", "2s")
+                .set("REMOTE_TIMEOUT", "8s");
         service = fleet.node.serve();
         face = new Face(service);
     }
@@ -74,9 +73,6 @@ final class FaultyFleet implements AutoCloseable {
 
     /** Makes it happen, looks what becomes of everybody, undoes it, and waits until all is well. */
     Outcome suffer(RemoteFault fault) throws Exception {
-        var t0 = System.nanoTime();
-        java.util.function.Consumer<String> T =
-                w -> System.out.printf("T %s %s %d ms%n", fault, w, (System.nanoTime() - t0) / 1000000);
         face.awaitGood(PATIENCE, lost.target());
         face.awaitGood(PATIENCE, other.target());
         var lasting = lastingViolation();
@@ -94,20 +90,18 @@ final class FaultyFleet implements AutoCloseable {
                                 face.json("/violations?rule=inactive-env-processes"), String.join("\n", service.said()))
                         .isEqualTo(lasting.path("id"));
             } finally {
-                T.accept("undo " + face.look(lost.target()));
                 fault.undo().run(this);
             }
             face.awaitGood(PATIENCE, lost.target());
-            T.accept("good again");
             Awaitility.await().atMost(PATIENCE).until(() -> !stray.isAlive());
             assertUnharmed(lasting);
-            T.accept("end");
             return outcome;
         }
     }
 
     private Outcome whileItLasts(RemoteFault fault, Child stray, Child elsewhere) throws IOException {
-        Awaitility.await().atMost(LONGEST_WAIT).until(() -> !elsewhere.isAlive());
+        // The trouble lasts: nobody waits for its end.
+        elsewhere.awaitEnd();
         var told = new TreeSet<String>();
         var look = face.look(other.target());
         var here = face.look(lost.target());

@@ -6,7 +6,6 @@ import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 
 /** Another program that holds flock(2) on a file, as genv does: util-linux's own flock. */
 final class Flock implements AutoCloseable {
@@ -37,7 +36,7 @@ final class Flock implements AutoCloseable {
 
     /** Waits until a process has opened the lock file, which is what it does before it waits for it. */
     static void awaitAnotherOpening(long pid, Path lock) {
-        await().atMost(Duration.ofSeconds(30)).until(() -> {
+        await().until(() -> {
             try (var descriptors = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {
                 return descriptors.anyMatch(descriptor -> leadsTo(descriptor, lock));
             } catch (IOException e) {

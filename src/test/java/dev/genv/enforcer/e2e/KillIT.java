@@ -18,7 +18,6 @@ import org.junit.jupiter.api.Test;
 class KillIT extends OnANode {
     private static final String GREEDY = "greedy";
     private static final String MODEST = "modest";
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final long CYCLE_NANOS = Duration.ofMillis(1200).toNanos();
     private static final long WRITING_NANOS = Duration.ofMillis(4).toNanos();
     private static final long PAUSE_NANOS = 50_000;
@@ -55,8 +54,7 @@ class KillIT extends OnANode {
                         .isEqualTo(node.state.envsJson());
             }
             var service = startedOnce();
-            await().atMost(PATIENCE)
-                    .until(() -> Files.readString(node.devicesJson()).equals(after));
+            await().until(() -> Files.readString(node.devicesJson()).equals(after));
             service.stop();
             assertThat(temporaries()).isEmpty();
         }
@@ -78,9 +76,7 @@ class KillIT extends OnANode {
     private Node.Service startedOnce() throws IOException {
         var service = node.serve();
         var face = new Face(service);
-        await().atMost(PATIENCE)
-                .pollInterval(Duration.ofMillis(20))
-                .until(() -> face.status("/q/health/started") == 200);
+        await().pollInterval(Duration.ofMillis(20)).until(() -> face.status("/q/health/started") == 200);
         return service;
     }
 

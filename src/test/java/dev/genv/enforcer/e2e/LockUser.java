@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/** Somebody whose shell takes genv's lock and gives it back, again and again, and who notes how long he had to wait. */
+/** Somebody whose shell takes genv's lock and gives it back, again and again, and who counts how often he had it. */
 final class LockUser implements Closeable {
     private static final long PAUSE_NANOS = Duration.ofMillis(10).toNanos();
 
@@ -17,7 +17,6 @@ final class LockUser implements Closeable {
     private final Thread thread;
     private volatile boolean closed;
     private boolean paused;
-    private long longestNanos;
     private int taken;
 
     LockUser(Path lock) {
@@ -25,18 +24,12 @@ final class LockUser implements Closeable {
         thread = Thread.ofPlatform().daemon().name("lock user").start(this::run);
     }
 
-    /** From now on; nothing of what was before counts. */
     synchronized void goOn() {
         paused = false;
-        longestNanos = 0;
     }
 
     synchronized void pause() {
         paused = true;
-    }
-
-    synchronized Duration longestWait() {
-        return Duration.ofNanos(longestNanos);
     }
 
     synchronized int timesTaken() {
@@ -60,13 +53,10 @@ final class LockUser implements Closeable {
         if (paused) {
             return;
         }
-        var start = System.nanoTime();
         try (var _ = RealFlock.take(lock)) {
-            longestNanos = Math.max(longestNanos, System.nanoTime() - start);
             taken++;
         } catch (IOException e) {
-            // While the state directory is gone there is nothing to wait for either.
-            longestNanos = Math.max(longestNanos, System.nanoTime() - start);
+            // While the state directory is gone there is no lock.
         }
     }
 }

@@ -6,7 +6,6 @@ import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.RealSshd;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -16,7 +15,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Every test has machines of its own, of which two run, and nothing of them is left when the test ends. */
 abstract class OnAnSshFleet {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     @TempDir
     Path directory;
@@ -59,6 +57,6 @@ abstract class OnAnSshFleet {
     }
 
     static void awaitEnd(Child child) {
-        await().atMost(PATIENCE).until(() -> !child.isAlive());
+        await().until(() -> !child.isAlive());
     }
 }

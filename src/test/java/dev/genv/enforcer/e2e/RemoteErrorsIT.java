@@ -1,26 +1,25 @@
 package dev.genv.enforcer.e2e;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** What is made of a machine that cannot be reached: genv's {@code -e} and {@code -q}. */
 class RemoteErrorsIT extends OnAnSshFleet {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     @Test
     void theServiceEndsOnAnErrorWhereThatIsWanted() throws Exception {
         var service = fleet.node.set("REMOTE_EXIT_ON_ERROR", "true").serve();
         var face = new Face(service);
-        face.awaitGood(PATIENCE, first.target());
-        face.awaitGood(PATIENCE, second.target());
+        face.awaitGood(HANG, first.target());
+        face.awaitGood(HANG, second.target());
 
         second.stop();
 
-        assertThat(service.process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+        assertThat(service.process().waitFor(HANG.toSeconds(), TimeUnit.SECONDS))
                 .isTrue();
         assertThat(service.process().exitValue()).isEqualTo(1);
         assertThat(service.said())
@@ -39,7 +38,7 @@ class RemoteErrorsIT extends OnAnSshFleet {
 
         awaitEnd(stray);
         var face = new Face(service);
-        await().atMost(PATIENCE)
+        await()
                 .until(() -> face.look(second.target()).problems().contains("host_unreachable"));
         assertThat(service.said()).noneMatch(line -> line.contains("host_unreachable"));
     }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.e2e;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -10,7 +11,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -19,7 +19,6 @@ import org.junit.jupiter.api.Test;
 
 /** What a fleet is beyond one machine, with real OpenSSH servers, sudo and processes. */
 class RemoteIT extends OnAnSshFleet {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final int ALICE = 54_011;
 
     @Test
@@ -76,7 +75,7 @@ class RemoteIT extends OnAnSshFleet {
         var face = new Face(fleet.node.serve());
 
         awaitEnd(stray);
-        await().atMost(PATIENCE)
+        await()
                 .until(() -> face.look("gpu-1").problems().contains("duplicate_host")
                         || face.look(first.target()).problems().contains("duplicate_host"));
 
@@ -99,21 +98,21 @@ class RemoteIT extends OnAnSshFleet {
         fleet.node.unset("REMOTE_HOSTS").set("REMOTE_HOSTFILE", file).set("NON_ENV_PROCESSES", "true");
         var service = fleet.node.serve();
         var face = new Face(service);
-        face.awaitGood(PATIENCE, first.target());
+        face.awaitGood(HANG, first.target());
         var stray = stray(second);
         assertThat(face.json("/hosts")).hasSize(1);
 
         list("%s # the old one\n\n%s\n".formatted(first.target(), second.target()));
         awaitEnd(stray);
-        face.awaitGood(PATIENCE, second.target());
+        face.awaitGood(HANG, second.target());
 
         list(second.target() + "\n");
-        await().atMost(PATIENCE).until(() -> face.json("/hosts").size() == 1);
+        await().until(() -> face.json("/hosts").size() == 1);
         assertThat(face.look(second.target())).matches(Face.Look::isGood);
-        await().atMost(PATIENCE).until(() -> first.connections().isEmpty());
+        await().until(() -> first.connections().isEmpty());
 
         list("not a host name\n");
-        await().atMost(PATIENCE)
+        await()
                 .until(() -> service.said().stream()
                         .anyMatch(line -> line.contains(file + " cannot be used") && line.contains("line 1")));
         awaitEnd(stray(second));
@@ -153,7 +152,7 @@ class RemoteIT extends OnAnSshFleet {
 
         awaitEnd(stubborn);
         assertThat(stubborn.awaitEnd()).isEqualTo(137);
-        await().atMost(PATIENCE)
+        await()
                 .until(() -> service.said().stream()
                         .anyMatch(line ->
                                 line.contains("outcome=exited") && line.contains("pid=%d ".formatted(stubborn.pid()))));

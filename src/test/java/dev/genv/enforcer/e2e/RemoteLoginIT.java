@@ -1,5 +1,6 @@
 package dev.genv.enforcer.e2e;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -7,12 +8,10 @@ import dev.genv.enforcer.testsupport.RealSshd;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
-import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 /** The ways to get into a machine, with real OpenSSH servers. */
 class RemoteLoginIT extends OnAnSshFleet {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     @Test
     void rootNeedsNoSudo() throws IOException {
@@ -135,10 +134,10 @@ class RemoteLoginIT extends OnAnSshFleet {
     @Test
     void nothingStaysBehindOnAMachine() throws Exception {
         var service = fleet.node.serve();
-        new Face(service).awaitGood(PATIENCE, first.target());
+        new Face(service).awaitGood(HANG, first.target());
 
         service.stop();
 
-        await().atMost(PATIENCE).until(() -> first.processes().size() == 1);
+        await().until(() -> first.processes().size() == 1);
     }
 }

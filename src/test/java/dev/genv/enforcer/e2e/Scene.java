@@ -1,5 +1,6 @@
 package dev.genv.enforcer.e2e;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -28,7 +29,7 @@ final class Scene implements Closeable {
     static final String HERS = "hers";
     static final String BOB = "bob";
     static final String MALLORY = "mallory";
-    private static final Duration PATIENCE = Duration.ofSeconds(40);
+    private static final Duration PATIENCE = HANG;
     private static final Duration GRACE = Duration.ofSeconds(3);
     /** More than the grace lasts. */
     private static final int LOOKS = 6;

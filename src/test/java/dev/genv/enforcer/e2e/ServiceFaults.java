@@ -7,7 +7,6 @@ import dev.genv.enforcer.testsupport.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
@@ -51,11 +50,11 @@ final class ServiceFaults {
         var kill = "kill -%s %d".formatted(name, node.service().process().pid());
         Command.run("/bin/sh", "-c", kill);
         if (name.equals("STOP")) {
-            await().atMost(Duration.ofSeconds(10)).until(() -> isStopped(node.service()));
+            await().until(() -> isStopped(node.service()));
         }
     }
 
-    private static boolean isStopped(Node.Service service) throws IOException {
+    static boolean isStopped(Node.Service service) throws IOException {
         var stat = Files.readString(
                 Path.of("/proc", Long.toString(service.process().pid()), "stat"));
         return stat.substring(stat.lastIndexOf(')')).startsWith(") T");

@@ -11,14 +11,12 @@ import io.restassured.path.json.JsonPath;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** The packaged program as a service, cycle after cycle. */
 class ServiceIT extends OnANode {
-    private static final Duration SOON = Duration.ofSeconds(20);
 
     @Test
     void endsWhatComesAndShowsItUntilItIsOver() throws IOException {
@@ -30,8 +28,7 @@ class ServiceIT extends OnANode {
             node.gpus.process(0, stray.pid(), "10");
             stray.awaitEnd();
 
-            await().atMost(SOON)
-                    .until(() -> "resolved".equals(get(service, "/violations").getString("[0].status")));
+            await().until(() -> "resolved".equals(get(service, "/violations").getString("[0].status")));
             var violations = get(service, "/violations");
             assertThat(violations.getList("$")).hasSize(1);
             assertThat(violations.getString("[0].rule")).isEqualTo("non-env-processes");
@@ -39,7 +36,7 @@ class ServiceIT extends OnANode {
             assertThat(violations.getString("[0].processes[0].command")).isEqualTo("sleep");
             assertThat(violations.getString("[0].actions[0].outcome")).isEqualTo("signalled");
         }
-        assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+        service.stop();
     }
 
     /** Many trainers take a first SIGTERM for "save, then end", and a second one for "at once". */
@@ -59,9 +56,8 @@ class ServiceIT extends OnANode {
             node.gpus.process(0, stubborn.pid(), "1100").process(1, stubborn.pid(), "10");
             var service = node.serve();
 
-            await().atMost(SOON)
-                    .until(() -> get(service, "/violations").getList("cycles", Integer.class).stream()
-                            .anyMatch(cycles -> cycles >= 4));
+            await().until(() -> get(service, "/violations").getList("cycles", Integer.class).stream()
+                    .anyMatch(cycles -> cycles >= 4));
             assertThat(signals).hasContent("term");
             var violations = get(service, "/violations");
             assertThat(violations.getList("rule")).containsExactlyInAnyOrder("env-devices", "env-memory");
@@ -108,7 +104,7 @@ class ServiceIT extends OnANode {
             stray.awaitEnd();
             assertThat(member.isAlive()).isTrue();
             assertThat(status(service, "/q/health/live")).isEqualTo(200);
-            assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+            service.stop();
         }
     }
 
@@ -133,28 +129,43 @@ class ServiceIT extends OnANode {
     void finishesTheCycleUnderWayBeforeItStops() throws IOException {
         try (var stray = Child.withEnvironment(Map.of())) {
             var looking = directory.resolve("looking");
-            node.gpus.process(0, stray.pid(), "10").fault("touch %s; sleep 2".formatted(looking));
+            node.gpus.process(0, stray.pid(), "10").fault("[ -e %1$s ] || { touch %1$s; sleep 2; }".formatted(looking));
             node.set("NON_ENV_PROCESSES", "enforce");
             var service = node.serve();
-            await().atMost(SOON).until(() -> Files.exists(looking));
+            await().until(() -> Files.exists(looking));
 
-            assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+            service.stop();
 
             stray.awaitEnd();
             assertThat(Files.readString(service.out())).contains("outcome=signalled");
         }
     }
 
+    /** Else one slow tool would stop the shells of all users. */
+    @Test
+    void genvsLockIsFreeWhileTheToolRuns() throws IOException {
+        Requirements.program("/usr/bin/flock", "util-linux");
+        var taken = directory.resolve("taken");
+        node.state.device(0).device(1).device(2).write();
+        node.set("GPU_TIMEOUT", "1h")
+                .gpus
+                .fault("flock %s touch %s".formatted(node.stateDirectory.resolve("genv.lock"), taken));
+
+        awaitSeeingEverything(node.serve());
+
+        assertThat(taken).exists();
+    }
+
     @Test
     void stopsInTimeAlsoWhileALookHangs() throws IOException {
         var looking = directory.resolve("looking");
-        node.gpus.fault("echo $$ >%s; exec sleep 60".formatted(looking));
+        node.set("GPU_TIMEOUT", "1h").gpus.fault("echo $$ >%s; exec sleep 3600".formatted(looking));
         var service = node.serve();
-        await().atMost(SOON).until(() -> Files.exists(looking) && Files.size(looking) > 0);
+        await().until(() -> Files.exists(looking) && Files.size(looking) > 0);
 
-        assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+        service.stop();
         var tool = Path.of("/proc", Files.readString(looking).strip());
-        await().atMost(SOON).until(() -> !Files.exists(tool));
+        await().until(() -> !Files.exists(tool));
     }
 
     @Test
@@ -172,9 +183,8 @@ class ServiceIT extends OnANode {
     }
 
     private void awaitNotReady(Node.Service service, String code) {
-        await().atMost(SOON)
-                .until(() -> status(service, "/q/health/ready") == 503
-                        && problems(service).contains(code));
+        await().until(() ->
+                status(service, "/q/health/ready") == 503 && problems(service).contains(code));
     }
 
     /** None before the first cycle has ended: the service answers as soon as it listens. */
@@ -186,9 +196,8 @@ class ServiceIT extends OnANode {
     /** An ordinary user lacks rights, and the service is not ready for that. */
     private static void awaitSeeingEverything(Node.Service service) throws IOException {
         var ready = Myself.mayTouchOthers() ? 200 : 503;
-        await().atMost(SOON)
-                .until(() -> status(service, "/q/health/ready") == ready
-                        && "ok".equals(get(service, "/hosts").getString("[0].status")));
+        await().until(() -> status(service, "/q/health/ready") == ready
+                && "ok".equals(get(service, "/hosts").getString("[0].status")));
     }
 
     private static int status(Node.Service service, String path) throws IOException {

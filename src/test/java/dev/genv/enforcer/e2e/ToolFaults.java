@@ -14,7 +14,7 @@ final class ToolFaults {
 
     private ToolFaults() {}
 
-    static List<Fault> all() {
+    static List<Fault> failing() {
         return List.of(
                 Fault.blinding(
                         "nvidia-smi is missing",
@@ -39,10 +39,19 @@ final class ToolFaults {
                 failing(
                         "cannot determine the handle of a GPU",
                         "echo 'Unable to determine the device handle for GPU0000:01:00.0: Unknown Error'; exit 15",
-                        "gpu_lost"),
+                        "gpu_lost"));
+    }
+
+    /** GPU_TIMEOUT must be short. */
+    static List<Fault> hanging() {
+        return List.of(
                 failing("hangs", "exec sleep 600", FAILED),
                 failing("hangs and ignores signals", "trap '' TERM HUP INT; while :; do sleep 1; done", FAILED),
-                failing("closes its output and lingers", "exec >&- 2>&-; exec sleep 600", FAILED),
+                failing("closes its output and lingers", "exec >&- 2>&-; exec sleep 600", FAILED));
+    }
+
+    static List<Fault> others() {
+        return List.of(
                 failing("is killed", "kill -9 $$", FAILED),
                 failing("prints 20 MB", "head -c 20000000 /dev/zero", FAILED),
                 failing("prints without end", "exec cat /dev/zero", FAILED),
