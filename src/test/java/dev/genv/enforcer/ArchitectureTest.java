@@ -4,6 +4,7 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static java.util.Map.entry;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClasses;
@@ -17,27 +18,30 @@ import org.junit.jupiter.api.Test;
 class ArchitectureTest {
     private static final String ROOT = "dev.genv.enforcer";
     /** Only config knows the adapters, and nobody knows config. */
-    private static final Map<String, List<String>> MAY_KNOW = Map.of(
-            "model", List.of(),
-            "policy", List.of("model"),
-            "format", List.of("model"),
-            "observation", List.of("enforcement", "policy", "model", "format"),
-            "enforcement", List.of("policy", "model"),
-            "node", List.of("enforcement", "policy", "model", "format", "observation"),
-            "remote", List.of("enforcement", "policy", "model", "format", "observation"),
-            "api", List.of("enforcement", "policy", "model", "format"),
-            "telemetry", List.of("enforcement", "policy", "model"),
-            "config",
+    private static final Map<String, List<String>> MAY_KNOW = Map.ofEntries(
+            entry("model", List.of()),
+            entry("files", List.of()),
+            entry("policy", List.of("model")),
+            entry("format", List.of("model")),
+            entry("observation", List.of("enforcement", "policy", "model", "format")),
+            entry("enforcement", List.of("policy", "model")),
+            entry("node", List.of("enforcement", "policy", "model", "format", "files", "observation")),
+            entry("remote", List.of("enforcement", "policy", "model", "format", "files", "observation")),
+            entry("api", List.of("enforcement", "policy", "model", "format", "files")),
+            entry("telemetry", List.of("enforcement", "policy", "model")),
+            entry(
+                    "config",
                     List.of(
                             "enforcement",
                             "policy",
                             "model",
                             "format",
+                            "files",
                             "observation",
                             "node",
                             "remote",
                             "api",
-                            "telemetry"));
+                            "telemetry")));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())

@@ -20,10 +20,12 @@ public class Ready implements HealthCheck {
     private static final int MOST_TOLD = 20;
     private final Enforcer enforcer;
     private final Pace pace;
+    private final ApiToken token;
 
-    Ready(Enforcer enforcer, Pace pace) {
+    Ready(Enforcer enforcer, Pace pace, ApiToken token) {
         this.enforcer = enforcer;
         this.pace = pace;
+        this.token = token;
     }
 
     @Override
@@ -46,6 +48,10 @@ public class Ready implements HealthCheck {
                 ? report.error() == null
                         && (report.hosts().isEmpty() || report.hosts().stream().anyMatch(Ready::isFine))
                 : report.isComplete() && report.hosts().stream().allMatch(Ready::isFine);
+        if (ready && token.problem().isPresent()) {
+            return notReady(
+                    answer, "the API token is not known: " + token.problem().get());
+        }
         return ready ? answer.up().build() : notReady(answer, reason(report));
     }
 

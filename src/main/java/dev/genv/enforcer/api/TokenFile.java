@@ -1,30 +1,29 @@
 package dev.genv.enforcer.api;
 
+import dev.genv.enforcer.files.RegularFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
-import java.nio.file.attribute.FileTime;
+import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The file with the bearer token. What it says may change while we run, as when Kubernetes renews a secret. */
 public final class TokenFile {
     private static final int LONGEST = 4096;
+    private static final int WRITABLE_BY_OTHERS = 022;
+    private static final int STICKY = 01000;
     private static final Pattern TOKEN = Pattern.compile("[!-~]+");
 
     private final Path path;
-    private @Nullable State seen;
+    private RegularFile.@Nullable Status seen;
     private @Nullable String token;
 
     public TokenFile(Path path) {
         this.path = path;
     }
-
-    /** By which a changed file is known. A renewed secret is a link to another file, and so another key. */
-    private record State(@Nullable Object key, FileTime modified, long size) {}
 
     /**
      * The token as it stands there now; the file is read only if it has changed.
@@ -33,49 +32,56 @@ public final class TokenFile {
      *     stands there
      */
     public synchronized String read() throws IOException {
-        // Looked at before it is read: what changes meanwhile is another state next time.
-        var now = state();
-        var known = token;
-        if (known == null || !now.equals(seen)) {
-            token = null;
-            known = parse();
-            token = known;
-            seen = now;
-        }
-        return known;
-    }
-
-    private State state() throws IOException {
-        try {
-            var attributes = Files.readAttributes(path, BasicFileAttributes.class);
-            if (!attributes.isRegularFile()) {
-                throw new IOException("expected a file with a token, and it is not a regular file");
+        try (var file = RegularFile.open(path)) {
+            var known = token;
+            if (known == null || !file.status().equals(seen)) {
+                token = null;
+                known = parse(file);
+                token = known;
+                seen = file.status();
             }
-            return new State(attributes.fileKey(), attributes.lastModifiedTime(), attributes.size());
+            return known;
         } catch (FileSystemException e) {
-            throw unreadable(e);
-        }
-    }
-
-    private String parse() throws IOException {
-        byte[] bytes;
-        try (var stream = Files.newInputStream(path)) {
-            bytes = stream.readNBytes(LONGEST + 1);
-        } catch (FileSystemException e) {
-            throw unreadable(e);
-        }
-        var text = new String(bytes, StandardCharsets.ISO_8859_1).strip();
-        if (bytes.length > LONGEST || !TOKEN.matcher(text).matches()) {
             throw new IOException(
-                    "expected a file with one token of at most %d ASCII characters without blanks".formatted(LONGEST));
+                    "expected a file with a token, and it cannot be read (%s)"
+                            .formatted(e.getClass().getSimpleName()),
+                    e);
         }
-        return text;
     }
 
-    private static IOException unreadable(FileSystemException e) {
-        return new IOException(
-                "expected a file with a token, and it cannot be read (%s)"
-                        .formatted(e.getClass().getSimpleName()),
-                e);
+    private static String parse(RegularFile file) throws IOException {
+        if (file.status().size() <= LONGEST) {
+            var text = new String(file.read(LONGEST), StandardCharsets.ISO_8859_1).strip();
+            if (TOKEN.matcher(text).matches()) {
+                return text;
+            }
+        }
+        throw new IOException(
+                "expected a file with one token of at most %d ASCII characters without blanks".formatted(LONGEST));
+    }
+
+    /**
+     * Who besides root and the user of the service could change the token.
+     *
+     * @throws IOException where the file or its directory cannot be examined
+     */
+    synchronized Optional<String> weakness() throws IOException {
+        var real = path.toRealPath();
+        var directory = real.getParent();
+        if (isOpenToOthers(real, 0)) {
+            return Optional.of("users other than root and that of the service own it or can write to it");
+        }
+        // In a sticky directory, such as /tmp, only the owner of a file can exchange it.
+        return directory != null && isOpenToOthers(directory, STICKY)
+                ? Optional.of("users other than root and that of the service can exchange it in its directory")
+                : Optional.empty();
+    }
+
+    private static boolean isOpenToOthers(Path file, int harmlessWith) throws IOException {
+        var mode = (int) Files.getAttribute(file, "unix:mode");
+        var owner = (int) Files.getAttribute(file, "unix:uid");
+        var own = (int) Files.getAttribute(Path.of("/proc/self"), "unix:uid");
+        var writable = (mode & WRITABLE_BY_OTHERS) != 0 && (mode & harmlessWith) == 0;
+        return writable || (owner != 0 && owner != own);
     }
 }

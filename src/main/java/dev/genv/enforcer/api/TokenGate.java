@@ -5,14 +5,10 @@ import io.vertx.core.http.HttpHeaders;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.util.Optional;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
-import org.jboss.logging.Logger;
 
 /**
  * Where a token is set, answers nobody who does not show it. Whoever only asks how the service is need not: a probe has
@@ -30,40 +26,32 @@ public class TokenGate {
     private static final Pattern HEALTH = Pattern.compile("/q/health(/[A-Za-z0-9-]+)*/?");
 
     private static final Pattern BEARER = Pattern.compile("(?i:bearer) +([!-~]+) *");
-    private static final Logger LOG = Logger.getLogger(TokenGate.class);
 
-    private final Optional<TokenFile> file;
-    private final AtomicBoolean unreadable = new AtomicBoolean();
+    private final ApiToken token;
 
-    TokenGate(Optional<TokenFile> file) {
-        this.file = file;
+    TokenGate(ApiToken token) {
+        this.token = token;
     }
 
     void stand(@Observes Filters filters) {
-        file.ifPresent(token -> filters.register(request -> check(request, token), FIRST));
+        if (token.isRequired()) {
+            filters.register(this::check, FIRST);
+        }
     }
 
-    private void check(RoutingContext request, TokenFile token) {
+    private void check(RoutingContext request) {
         if (isHealth(request)) {
             request.next();
             return;
         }
-        try {
-            var expected = token.read();
-            if (unreadable.compareAndSet(true, false)) {
-                LOG.info("The file with the API token can be read again");
-            }
-            if (shows(request, expected)) {
-                request.next();
-            } else {
-                request.response().putHeader("WWW-Authenticate", "Bearer");
-                Refusal.send(request, 401, "this wants the header Authorization: Bearer, with the token");
-            }
-        } catch (IOException e) {
-            if (unreadable.compareAndSet(false, true)) {
-                LOG.errorf("Nobody is answered, for the API token is not known: %s", e.getMessage());
-            }
+        var expected = token.current();
+        if (expected.isEmpty()) {
             Refusal.send(request, 503, "the token cannot be read; the log says why");
+        } else if (shows(request, expected.get())) {
+            request.next();
+        } else {
+            request.response().putHeader("WWW-Authenticate", "Bearer");
+            Refusal.send(request, 401, "this wants the header Authorization: Bearer, with the token");
         }
     }
 

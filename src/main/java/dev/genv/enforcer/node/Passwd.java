@@ -1,14 +1,14 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.files.RegularFile;
 import dev.genv.enforcer.format.PasswdFile;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** The accounts of the machine, from the host's passwd(5), or from our own where that cannot be read. */
 final class Passwd {
@@ -16,7 +16,7 @@ final class Passwd {
     private static final int LARGEST = 4 << 20;
 
     private final ProcFs proc;
-    private Map<String, Object> version = Map.of();
+    private RegularFile.@Nullable Status seen;
     private Accounts accounts = Accounts.NONE;
 
     Passwd(ProcFs proc) {
@@ -40,21 +40,11 @@ final class Passwd {
     }
 
     private void update(FileTree files) throws IOException {
-        var file = files.follow(FILE, FileTree.Inspection.NONE);
-        if (!Files.isRegularFile(file)) {
-            throw new IOException("not a file");
-        }
-        var found = Files.readAttributes(file, "unix:dev,ino,size,lastModifiedTime");
-        if (found.equals(version)) {
-            return;
-        }
-        try (var stream = Files.newInputStream(file)) {
-            var bytes = stream.readNBytes(LARGEST + 1);
-            if (bytes.length > LARGEST) {
-                throw new IOException("longer than %d bytes".formatted(LARGEST));
+        try (var file = RegularFile.open(files.follow(FILE, FileTree.Inspection.NONE))) {
+            if (!file.status().equals(seen)) {
+                accounts = PasswdFile.parse(new String(file.read(LARGEST), StandardCharsets.UTF_8));
+                seen = file.status();
             }
-            accounts = PasswdFile.parse(new String(bytes, StandardCharsets.UTF_8));
-            version = found;
         }
     }
 }

@@ -14,6 +14,7 @@ import dev.genv.enforcer.testsupport.HostBuilder;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.eclipse.microprofile.health.HealthCheckResponse.Status;
 import org.junit.jupiter.api.AfterEach;
@@ -21,11 +22,12 @@ import org.junit.jupiter.api.Test;
 
 class ReadyTest {
     private static final Duration LONG = Duration.ofMinutes(1);
+    private static final ApiToken NO_TOKEN = new ApiToken(Optional.empty());
     private final FakeHost host = new FakeHost(HostBuilder.host("gpu-1"));
     private final FakeHost other = new FakeHost(HostBuilder.host("gpu-2"));
     private final Enforcer enforcer = enforcer(false, host);
     private final Enforcer fleet = enforcer(true, host, other);
-    private final Ready ready = new Ready(enforcer, new Pace(LONG, LONG));
+    private final Ready ready = new Ready(enforcer, new Pace(LONG, LONG), NO_TOKEN);
 
     private static Enforcer enforcer(boolean remote, FakeHost... hosts) {
         var setup = SetupBuilder.setup(hosts).remote(remote).build();
@@ -40,7 +42,7 @@ class ReadyTest {
 
     @Test
     void ofManyMachinesOneThatIsSeenIsEnoughAndTheOthersAreNamed() {
-        var ofFleet = new Ready(fleet, new Pace(LONG, LONG));
+        var ofFleet = new Ready(fleet, new Pace(LONG, LONG), NO_TOKEN);
         host.looksLike(() -> {
             throw new UnreachableException("host_unreachable", "refused");
         });

@@ -2,7 +2,9 @@ package dev.genv.enforcer.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.Fifo;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -48,10 +50,43 @@ class TokenFileTest {
     }
 
     @Test
-    void mustBeAFileThatIsThere() throws IOException {
+    void mustBeAFileThatIsThere() throws Exception {
         assertThatThrownBy(file::read).hasMessageContaining("cannot be read (NoSuchFileException)");
         Files.createDirectory(path);
         assertThatThrownBy(file::read).hasMessageContaining("not a regular file");
+        Files.delete(path);
+        Fifo.at(path);
+        assertThatThrownBy(file::read).hasMessageContaining("not a regular file");
+    }
+
+    /** The modification time can be set back, the change time cannot. */
+    @Test
+    void seesAChangeThatHidesItsTime() throws IOException {
+        Files.writeString(path, "one");
+        assertThat(file.read()).isEqualTo("one");
+        var modified = Files.getLastModifiedTime(path);
+        var changed = Files.getAttribute(path, "unix:ctime");
+        await().until(() -> {
+            Files.writeString(path, "two");
+            Files.setLastModifiedTime(path, modified);
+            return !Files.getAttribute(path, "unix:ctime").equals(changed);
+        });
+        assertThat(file.read()).isEqualTo("two");
+    }
+
+    @Test
+    void tellsWhoElseCouldChangeIt() throws IOException {
+        Files.writeString(path, "one");
+        Files.setAttribute(folder, "unix:mode", 0755);
+        Files.setAttribute(path, "unix:mode", 0644);
+        assertThat(file.weakness()).isEmpty();
+        Files.setAttribute(path, "unix:mode", 0664);
+        assertThat(file.weakness().orElseThrow()).contains("can write to it");
+        Files.setAttribute(path, "unix:mode", 0600);
+        Files.setAttribute(folder, "unix:mode", 0777);
+        assertThat(file.weakness().orElseThrow()).contains("in its directory");
+        Files.setAttribute(folder, "unix:mode", 01777);
+        assertThat(file.weakness()).isEmpty();
     }
 
     @Test

@@ -5,7 +5,7 @@ import com.jcraft.jsch.Identity;
 import com.jcraft.jsch.IdentityRepository;
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
-import dev.genv.enforcer.remote.WatchedFile;
+import dev.genv.enforcer.files.WatchedFile;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.files.WatchedFile;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.KeptExchange;
-import dev.genv.enforcer.remote.WatchedFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,0 +1,103 @@
+package dev.genv.enforcer.files;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * An open regular file. Its path may lead to something else at any time, so what it is and what it says comes from one
+ * descriptor. Opening it never waits for anybody, whatever stands there.
+ */
+public final class RegularFile implements AutoCloseable {
+    private static final int TYPE = 0170000;
+    private static final int REGULAR = 0100000;
+
+    private final Path path;
+    private final int descriptor;
+    private final Status status;
+
+    private RegularFile(Path path, int descriptor) throws IOException {
+        this.path = path;
+        this.descriptor = descriptor;
+        this.status = status(Path.of("/proc/self/fd", Integer.toString(descriptor)));
+        if ((status.mode & TYPE) != REGULAR) {
+            throw notRegular(path);
+        }
+    }
+
+    /**
+     * What the kernel says of a file. Two equal ones belong to the same content: nobody can set the change time.
+     *
+     * @param mode type and permissions
+     * @param uid the owner
+     */
+    public record Status(long device, long inode, int mode, long uid, long size, FileTime modified, FileTime changed) {}
+
+    /**
+     * Opens a file for reading.
+     *
+     * @throws IOException where it cannot be opened or is not a regular file
+     */
+    public static RegularFile open(Path path) throws IOException {
+        if (!Files.readAttributes(path, BasicFileAttributes.class).isRegularFile()) {
+            throw notRegular(path); // to open a device may have an effect of its own
+        }
+        var descriptor = NativeFile.open(path);
+        try {
+            return new RegularFile(path, descriptor);
+        } catch (IOException e) {
+            NativeFile.close(path, descriptor);
+            throw e;
+        }
+    }
+
+    public Status status() {
+        return status;
+    }
+
+    /**
+     * Reads the whole file.
+     *
+     * @throws IOException where it has more than so many bytes
+     */
+    public byte[] read(int largest) throws IOException {
+        var bytes = NativeFile.read(path, descriptor, largest + 1);
+        if (bytes.length > largest) {
+            throw new IOException(path + " is longer than " + largest + " bytes");
+        }
+        return bytes;
+    }
+
+    @Override
+    public void close() throws IOException {
+        NativeFile.close(path, descriptor);
+    }
+
+    private static Status status(Path open) throws IOException {
+        Map<String, Object> all = Files.readAttributes(open, "unix:dev,ino,mode,uid,size,lastModifiedTime,ctime");
+        return new Status(
+                number(all, "dev"),
+                number(all, "ino"),
+                (int) number(all, "mode"),
+                number(all, "uid"),
+                number(all, "size"),
+                attribute(all, "lastModifiedTime", FileTime.class),
+                attribute(all, "ctime", FileTime.class));
+    }
+
+    private static long number(Map<String, Object> attributes, String name) {
+        return attribute(attributes, name, Number.class).longValue();
+    }
+
+    private static <T> T attribute(Map<String, Object> attributes, String name, Class<T> type) {
+        return type.cast(Objects.requireNonNull(attributes.get(name)));
+    }
+
+    private static IOException notRegular(Path path) {
+        return new IOException(path + " is not a regular file");
+    }
+}

@@ -1,0 +1,83 @@
+package dev.genv.enforcer.e2e;
+
+import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.RawHttp;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** A file with the API token that its owner exchanges for a pipe at the worst moment. */
+class TokenFileIT extends OnANode {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final int EXCHANGES = Suite.times(5_000, 300_000);
+    private static final String TOKEN = "correct-horse";
+
+    @Test
+    void aPipeInItsPlaceHoldsNobodyUp() throws Exception {
+        var path = directory.resolve("token");
+        writeToken(path);
+        node.set("API_TOKEN_FILE", path);
+        var service = node.serve();
+        var http = new RawHttp(service.port());
+        var clients = new Thread[4];
+        for (var i = 0; i < clients.length; i++) {
+            clients[i] = Thread.ofPlatform().daemon().start(() -> ask(http));
+        }
+
+        var pipe = Fifo.at(directory.resolve("pipe"));
+        for (var i = 0; i < EXCHANGES; i++) {
+            Files.move(Files.createLink(directory.resolve("link"), pipe), path, ATOMIC_MOVE);
+            writeToken(path);
+        }
+        for (var client : clients) {
+            client.interrupt();
+            client.join();
+        }
+
+        assertThat(http.get("/q/health/live").status()).isEqualTo(200);
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(http.get("/hosts", "Authorization: Bearer " + TOKEN)
+                                .status())
+                        .isEqualTo(200));
+        assertThat(service.stop()).isLessThan(PATIENCE);
+    }
+
+    @Test
+    void aPipeThatStaysIsToldByReadiness() throws Exception {
+        var path = directory.resolve("token");
+        writeToken(path);
+        var service = node.set("API_TOKEN_FILE", path).serve();
+        var http = new RawHttp(service.port());
+        Files.delete(path);
+        Fifo.at(path);
+
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(http.get("/hosts", "Authorization: Bearer " + TOKEN)
+                                .status())
+                        .isEqualTo(503));
+        assertThat(http.get("/q/health/live").status()).isEqualTo(200);
+        assertThat(http.get("/q/health/ready").status()).isEqualTo(503);
+        assertThat(service.said()).anyMatch(line -> line.contains("The API answers nobody"));
+        assertThat(service.stop()).isLessThan(PATIENCE);
+    }
+
+    private void writeToken(Path path) throws IOException {
+        Files.move(Files.writeString(directory.resolve("next"), TOKEN), path, ATOMIC_MOVE);
+    }
+
+    private static void ask(RawHttp http) {
+        while (!Thread.interrupted()) {
+            try {
+                http.get("/hosts");
+            } catch (IOException e) {
+                return; // what became of the service is seen afterwards
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package dev.genv.enforcer.files;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.testsupport.Fifo;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+class RegularFileTest {
+    @TempDir
+    Path directory;
+
+    @Test
+    void readsOneFileWhateverItsPathLeadsToLater() throws IOException {
+        var path = Files.writeString(directory.resolve("file"), "one");
+        try (var file = RegularFile.open(path)) {
+            Files.delete(path);
+            Files.createDirectory(path);
+            assertThat(file.read(3)).asString().isEqualTo("one");
+            assertThat(file.status().size()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void refusesWhatIsLongerThanItMayBe() throws IOException {
+        var path = Files.writeString(directory.resolve("file"), "12345");
+        try (var file = RegularFile.open(path)) {
+            assertThatThrownBy(() -> file.read(4)).hasMessage(path + " is longer than 4 bytes");
+        }
+    }
+
+    @Test
+    void refusesWhatIsNoRegularFile() throws Exception {
+        assertThatThrownBy(() -> RegularFile.open(directory)).hasMessageEndingWith("is not a regular file");
+        var fifo = Fifo.at(directory.resolve("fifo"));
+        assertThatThrownBy(() -> RegularFile.open(fifo)).hasMessageEndingWith("is not a regular file");
+        assertThatThrownBy(() -> RegularFile.open(directory.resolve("none"))).isInstanceOf(NoSuchFileException.class);
+    }
+
+    /** It may have taken the place of a file that was examined a moment ago. */
+    @Test
+    @Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void openingAPipeWaitsForNoWriter() throws Exception {
+        var fifo = Fifo.at(directory.resolve("fifo"));
+        NativeFile.close(fifo, NativeFile.open(fifo));
+        assertThatThrownBy(() -> NativeFile.open(directory.resolve("none"))).isInstanceOf(NoSuchFileException.class);
+    }
+}
