@@ -10,6 +10,7 @@ import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
+import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -30,11 +31,17 @@ final class PlanRequest {
     private static final String GENERAL = "max_devices_per_user";
     private static final String PER_USER = "max_devices_for_user";
 
+    /** As long as a name may be in DNS. The answer repeats it in every entry. */
+    private static final int LONGEST_HOST = 253;
+
+    /** Of one host. Some rules take time in proportion to devices times processes. */
+    private static final int MOST_DEVICES = 256;
+
     private final JsonNode body;
 
-    PlanRequest(byte[] bytes) {
+    PlanRequest(InputStream json) {
         try {
-            body = bytes.length == 0 ? JsonNodeFactory.instance.objectNode() : GenvJson.readFleet(bytes);
+            body = GenvJson.readFleet(json).orElseGet(JsonNodeFactory.instance::objectNode);
         } catch (UnreadableException e) {
             throw ApiException.badRequest("the body " + e.getMessage());
         }
@@ -66,8 +73,16 @@ final class PlanRequest {
         checkObject(hosts, "snapshots");
         var snapshots = new ArrayList<Snapshot>();
         for (var host : hosts.properties()) {
+            if (host.getKey().length() > LONGEST_HOST) {
+                throw ApiException.badRequest(
+                        "snapshots names a host with more than %d characters".formatted(LONGEST_HOST));
+            }
             try {
-                snapshots.add(SnapshotJson.read(host.getKey(), host.getValue()));
+                var snapshot = SnapshotJson.read(host.getKey(), host.getValue());
+                if (snapshot.devices().size() > MOST_DEVICES) {
+                    throw new UnreadableException("has more than %d devices".formatted(MOST_DEVICES));
+                }
+                snapshots.add(snapshot);
             } catch (UnreadableException e) {
                 throw ApiException.badRequest("snapshots.%s %s".formatted(host.getKey(), e.getMessage()));
             }

@@ -18,8 +18,14 @@ public class RequestLimits {
     /** For clients that send an empty object or the like with every request. */
     private static final int LARGEST_OTHER = 1024;
 
+    private final PlanMemory memory;
+
+    RequestLimits(PlanMemory memory) {
+        this.memory = memory;
+    }
+
     void stand(@Observes Filters filters) {
-        filters.register(RequestLimits::check, AFTER_THE_TOKEN);
+        filters.register(this::check, AFTER_THE_TOKEN);
     }
 
     void stand(@Observes Router router) {
@@ -36,11 +42,16 @@ public class RequestLimits {
         }
     }
 
-    private static void check(RoutingContext request) {
-        request.addEndHandler(_ -> Refusal.hangUpIfMoreComes(request));
-        var plan = request.request().method().equals(HttpMethod.POST)
+    /** Whether it is the only kind of request that has a body worth reading. */
+    static boolean isPlan(RoutingContext request) {
+        return request.request().method().equals(HttpMethod.POST)
                 && request.normalizedPath().equals(PlanResource.PATH);
-        var largest = plan ? PlanResource.LARGEST_BODY : LARGEST_OTHER;
+    }
+
+    private void check(RoutingContext request) {
+        request.addEndHandler(_ -> Refusal.hangUpIfMoreComes(request));
+        var plan = isPlan(request);
+        var largest = plan ? memory.largestBody() : LARGEST_OTHER;
         if (declaredLength(request) > largest) {
             Refusal.send(request, 413, "the body is larger than %d bytes".formatted(largest));
         } else if (!plan && request.request().headers().contains(HttpHeaders.TRANSFER_ENCODING)) {

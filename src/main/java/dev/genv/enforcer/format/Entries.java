@@ -1,6 +1,7 @@
 package dev.genv.enforcer.format;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.model.Problem;
 import java.util.ArrayList;
@@ -56,7 +57,10 @@ final class Entries {
 
     private static JsonNode withId(JsonNode entry, String id, String value) {
         if (entry instanceof ObjectNode object && !object.has(id)) {
-            return object.deepCopy().put(id, value);
+            return JsonNodeFactory.instance
+                    .objectNode()
+                    .<ObjectNode>setAll(object)
+                    .put(id, value);
         }
         return entry;
     }

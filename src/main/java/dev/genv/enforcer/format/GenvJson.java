@@ -20,8 +20,10 @@ import com.fasterxml.jackson.databind.exc.MismatchedInputException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** JSON as Python's {@code json.dumps} writes it, byte for byte; read with limits. */
@@ -48,23 +50,20 @@ public final class GenvJson {
      *     was read, which may be a secret in the wrong place
      */
     public static JsonNode read(byte[] bytes) throws UnreadableException {
-        return read(bytes, MOST_BYTES);
+        return read(new ByteArrayInputStream(bytes), MOST_BYTES)
+                .orElseThrow(() -> new UnreadableException("is empty"));
     }
 
-    /** The same, for what may be as long as the snapshots of a whole fleet. */
-    public static JsonNode readFleet(byte[] bytes) throws UnreadableException {
-        return read(bytes, MOST_BYTES_OF_A_FLEET);
+    /** The same, for what may be as long as the snapshots of a whole fleet; nothing where there is no JSON value at all. */
+    public static Optional<JsonNode> readFleet(InputStream json) throws UnreadableException {
+        return read(json, MOST_BYTES_OF_A_FLEET);
     }
 
-    private static JsonNode read(byte[] bytes, long mostBytes) throws UnreadableException {
+    private static Optional<JsonNode> read(InputStream json, long mostBytes) throws UnreadableException {
         // Decoded as it is read: a copy of the whole text would take up to four times as much as the bytes.
-        var text = new InputStreamReader(new ByteArrayInputStream(bytes), StandardCharsets.UTF_8.newDecoder());
+        var text = new InputStreamReader(json, StandardCharsets.UTF_8.newDecoder());
         try (var parser = new MemoryLimitedParser(MAPPER.createParser(text), mostBytes)) {
-            var node = MAPPER.<JsonNode>readTree(parser);
-            if (node == null || node.isMissingNode()) {
-                throw new UnreadableException("is empty");
-            }
-            return node;
+            return Optional.ofNullable(MAPPER.<JsonNode>readTree(parser)).filter(node -> !node.isMissingNode());
         } catch (StreamConstraintsException e) {
             throw new UnreadableException("is too large: " + e.getOriginalMessage() + place(e.getLocation()));
         } catch (JsonProcessingException e) {

@@ -59,16 +59,15 @@ public final class SnapshotJson {
         refuse(file.problems());
         var processes = ProcessesJson.of(root.child("processes"));
         refuse(processes.problems());
+        var listed = Membership.ofListedPids(envs.environments());
+        var living = envs.byId().keySet();
         return new Snapshot(
                 host,
                 processes.processes().stream()
-                        .map(process -> process.with(
-                                Membership.resolve(process.membership(), process.pid(), envs.environments())))
+                        .map(process -> process.with(Membership.resolve(process.membership(), process.pid(), listed)))
                         .toList(),
                 envs.environments(),
-                file.devices().stream()
-                        .map(device -> device.ofOnly(envs.byId().keySet()))
-                        .toList(),
+                file.devices().stream().map(device -> device.ofOnly(living)).toList(),
                 file.devices().stream().map(Device::index).collect(Collectors.toSet()),
                 Set.of(),
                 List.of());

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.model;
 
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
@@ -32,6 +33,9 @@ public record Device(int index, @Nullable String totalMemory, List<Attachment> a
     }
 
     public boolean isAttachedTo(String eid) {
-        return attachments.stream().anyMatch(attachment -> attachment.eid().equals(eid));
+        // They are sorted by it, and users choose how many there are.
+        return Collections.binarySearch(
+                        attachments, new Attachment(eid, null, null), Comparator.comparing(Attachment::eid))
+                >= 0;
     }
 }

@@ -46,7 +46,12 @@ public record GpuProcess(
     }
 
     public boolean uses(int device) {
-        return usage.stream().anyMatch(use -> use.device() == device);
+        for (var use : usage) { // it is asked for every process and every device
+            if (use.device() == device) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** What it holds on that device: zero where it does not use it, null where the driver does not tell. */

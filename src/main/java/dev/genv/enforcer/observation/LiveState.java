@@ -12,6 +12,7 @@ import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -24,6 +25,7 @@ public final class LiveState {
     private final EnvsFile envs;
     private final DevicesFile file;
     private final List<Environment> environments;
+    private final Map<Integer, Membership.Unknown> listed;
 
     /**
      * Puts it together.
@@ -45,6 +47,7 @@ public final class LiveState {
         problems.addAll(envs.problems());
         problems.addAll(file.problems());
         environments = alive(living, accounts, exempt);
+        listed = Membership.ofListedPids(environments);
         if (state.devices() instanceof State.File.Absent && !environments.isEmpty()) {
             lose(Part.ATTACHMENTS, "state_incomplete", "devices.json is missing although environments are active");
         }
@@ -132,7 +135,7 @@ public final class LiveState {
             case Membership.Outside()
             when missing.contains(Part.ENVIRONMENTS) ->
                 new Membership.Unknown("names no environment, but which environments list its pid is not known");
-            default -> Membership.resolve(own, process.pid(), environments);
+            default -> Membership.resolve(own, process.pid(), listed);
         };
     }
 

@@ -134,6 +134,19 @@ class PlanResourceTest {
     }
 
     @Test
+    void refusesAHostThatNoRealOneCouldBe() {
+        plan("{}", "{\"%s\": {}}".formatted("x".repeat(254)))
+                .statusCode(400)
+                .body("detail", containsString("253 characters"));
+        var devices = IntStream.rangeClosed(0, 256)
+                .mapToObj("{\"index\": %d, \"attachments\": []}"::formatted)
+                .collect(Collectors.joining(", ", "{\"devices\": [", "]}"));
+        plan("{}", "{\"gpu-1\": %s}".formatted(snapshot(PROCESSES, ENVS, devices)))
+                .statusCode(400)
+                .body("detail", containsString("256 devices"));
+    }
+
+    @Test
     void endsNoMoreThanItMustAmongTensOfThousands() {
         var processes = IntStream.rangeClosed(1, 40_000)
                 .mapToObj(

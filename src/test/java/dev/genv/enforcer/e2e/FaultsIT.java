@@ -45,6 +45,7 @@ class FaultsIT {
         if (noFuse.isEmpty()) {
             suffer(directory.resolve("mounts"), MountFaults.all(), MountFaults::prepare, () -> {});
         }
+        suffer(directory.resolve("requests"), RequestFaults.all(), _ -> {}, () -> {});
         if (Myself.isRoot()) {
             var disk = new FullDisk();
             suffer(directory.resolve("disk"), List.of(disk.fault()), disk::prepare, disk);

@@ -38,7 +38,7 @@ class MemoryIT extends OnANode {
 
     @Test
     void livesThroughClientsThatDoNotReadLargeAnswers() throws IOException {
-        People.assumeThatTheyCanBe();
+        Requirements.root();
         try (var shell = Child.ofUser(People.MALLORY)) {
             write(0, shell);
             var service =

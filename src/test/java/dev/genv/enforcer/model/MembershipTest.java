@@ -7,36 +7,39 @@ import dev.genv.enforcer.model.Membership.InEnvironment;
 import dev.genv.enforcer.model.Membership.Outside;
 import dev.genv.enforcer.model.Membership.Unknown;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class MembershipTest {
     private static final List<Environment> ENVIRONMENTS =
             List.of(env("a").pids(7).build(), env("b").pids(8, 812).build());
 
+    private static final Map<Integer, Unknown> LISTED = Membership.ofListedPids(ENVIRONMENTS);
+
     @Test
     void whoNamesNoEnvironmentIsOutside() {
-        assertThat(Membership.resolve(new Outside(), 4711, ENVIRONMENTS)).isEqualTo(new Outside());
-        assertThat(Membership.resolve(new Outside(), 812, List.of())).isEqualTo(new Outside());
+        assertThat(Membership.resolve(new Outside(), 4711, LISTED)).isEqualTo(new Outside());
+        assertThat(Membership.resolve(new Outside(), 812, Map.of())).isEqualTo(new Outside());
     }
 
     @Test
     void whoNamesNoneButIsListedByOneIsUnknown() {
-        assertThat(Membership.resolve(new Outside(), 812, ENVIRONMENTS))
+        assertThat(Membership.resolve(new Outside(), 812, LISTED))
                 .isEqualTo(new Unknown("names no environment, but environment b lists its pid", true));
     }
 
     @Test
     void whatAProcessNamesCountsMoreThanTheListsOfOthers() {
         var own = new InEnvironment("a");
-        assertThat(Membership.resolve(own, 812, ENVIRONMENTS)).isEqualTo(own);
+        assertThat(Membership.resolve(own, 812, LISTED)).isEqualTo(own);
         var strange = new InEnvironment("gone");
-        assertThat(Membership.resolve(strange, 812, ENVIRONMENTS)).isEqualTo(strange);
+        assertThat(Membership.resolve(strange, 812, LISTED)).isEqualTo(strange);
     }
 
     @Test
     void unknownStaysUnknownForItsOwnReason() {
         var unknown = new Unknown("no permission");
-        assertThat(Membership.resolve(unknown, 812, ENVIRONMENTS)).isEqualTo(unknown);
-        assertThat(Membership.resolve(unknown, 4711, ENVIRONMENTS)).isEqualTo(unknown);
+        assertThat(Membership.resolve(unknown, 812, LISTED)).isEqualTo(unknown);
+        assertThat(Membership.resolve(unknown, 4711, LISTED)).isEqualTo(unknown);
     }
 }

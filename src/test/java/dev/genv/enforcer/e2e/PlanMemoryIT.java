@@ -1,0 +1,99 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** Requests for plans that would take all the memory, with the heap that the image has, while cycles run. */
+class PlanMemoryIT extends OnANode {
+    private static final Pattern LIMIT = Pattern.compile("limits:\\s+(?:\\S.*\\s+)*?memory: ([0-9]+)Mi");
+    private static final Pattern PEAK = Pattern.compile("VmHWM:\\s+([0-9]+) kB");
+    private static final Duration LONGEST = Duration.ofMinutes(2);
+    private static final int CLIENTS = 4;
+    private static final int MOST_ATTEMPTS = 1000;
+    /** A body that is too large is refused before its end. Then it may be the end of the connection that is seen first. */
+    private static final int CUT_OFF = 0;
+
+    private static final int LONGEST_BODY = 15 << 20;
+
+    @Test
+    void noRequestEndsTheService() throws Exception {
+        var service = node.serve();
+        var face = new Face(service);
+        var statuses = new TreeMap<String, List<Integer>>();
+        try (var clients = Executors.newFixedThreadPool(CLIENTS)) {
+            for (var shape : HostileBodies.all().entrySet()) {
+                var before = face.look();
+                var answers = new ArrayList<Future<Integer>>();
+                // Some are just small enough to be answered, others could never be.
+                for (var count = 4000; count <= 400_000; count = count * 3 / 2) {
+                    var body = shape.getValue().apply(count);
+                    if (body.length() > LONGEST_BODY) {
+                        break;
+                    }
+                    answers.add(clients.submit(() -> post(service.port(), body)));
+                }
+                for (var answer : answers) {
+                    statuses.computeIfAbsent(shape.getKey(), _ -> new ArrayList<>())
+                            .add(answer.get());
+                }
+                assertThat(service.process().isAlive()).as("after %s", statuses).isTrue();
+                face.after(before);
+            }
+        }
+        System.out.printf("PlanMemoryIT: peak %d MiB; %s%n", peak(service), statuses);
+        assertThat(statuses.values()).allSatisfy(all -> assertThat(all).isSubsetOf(200, 400, 413, CUT_OFF));
+        assertThat(peak(service)).as("resident MiB at most").isLessThan(chartsLimit());
+        assertThat(face.status("/q/health/live")).isEqualTo(200);
+    }
+
+    private static int post(int port, String body) throws IOException, InterruptedException {
+        var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/plan"))
+                .header("Content-Type", "application/json")
+                .timeout(LONGEST)
+                .POST(HttpRequest.BodyPublishers.ofString(body))
+                .build();
+        for (var attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+            // A connection that is used again may be closed at that very moment.
+            try (var http = HttpClient.newHttpClient()) {
+                var status = http.send(request, HttpResponse.BodyHandlers.discarding())
+                        .statusCode();
+                if (status != 503) {
+                    return status;
+                }
+            } catch (IOException e) {
+                return CUT_OFF;
+            }
+            Thread.sleep(100);
+        }
+        return 503;
+    }
+
+    private static long peak(Node.Service service) throws IOException {
+        return number(PEAK, Path.of("/proc", Long.toString(service.process().pid()), "status")) / 1024;
+    }
+
+    private static long chartsLimit() throws IOException {
+        return number(LIMIT, Path.of("helm/genv-enforcer/values.yaml"));
+    }
+
+    private static long number(Pattern pattern, Path file) throws IOException {
+        var match = pattern.matcher(Files.readString(file));
+        assertThat(match.find()).as("%s in %s", pattern, file).isTrue();
+        return Long.parseLong(match.group(1));
+    }
+}
