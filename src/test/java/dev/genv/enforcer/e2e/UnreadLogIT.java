@@ -47,7 +47,7 @@ class UnreadLogIT extends OnANode {
                 endedStray();
                 endedStray();
 
-                assertThat(service.stop()).isLessThan(Duration.ofSeconds(10));
+                service.stop();
             }
         }
     }

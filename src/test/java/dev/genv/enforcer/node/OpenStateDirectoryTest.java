@@ -29,13 +29,13 @@ class OpenStateDirectoryTest {
     }
 
     @BeforeEach
-    void make() throws IOException {
+    void make() throws Exception {
         Files.createDirectory(state);
         Files.setAttribute(state, "unix:mode", 0755);
     }
 
     @Test
-    void anEmptyOneOfRootsIsOpenedToEverybody() throws IOException {
+    void anEmptyOneOfRootsIsOpenedToEverybody() throws Exception {
         Requirements.root();
         assertThat(host.openStateDirectoryToEverybody())
                 .hasValueSatisfying(said -> assertThat(said).contains(state.toString(), "0777"));
@@ -44,7 +44,7 @@ class OpenStateDirectoryTest {
     }
 
     @Test
-    void theFileOfAnEnforcerIsNothing() throws IOException {
+    void theFileOfAnEnforcerIsNothing() throws Exception {
         Requirements.root();
         Files.createFile(state.resolve(".genv-enforcer.lock"));
         assertThat(host.openStateDirectoryToEverybody()).isPresent();
@@ -52,14 +52,14 @@ class OpenStateDirectoryTest {
     }
 
     @Test
-    void oneWithAnythingInItIsLeftAlone() throws IOException {
+    void oneWithAnythingInItIsLeftAlone() throws Exception {
         Files.createFile(state.resolve("envs.json"));
         assertThat(host.openStateDirectoryToEverybody()).isEmpty();
         assertThat(mode()).isEqualTo(0755);
     }
 
     @Test
-    void oneOfAnotherUserIsLeftAlone() throws IOException {
+    void oneOfAnotherUserIsLeftAlone() throws Exception {
         if (Libc.effectiveUid() == 0) {
             Files.setAttribute(state, "unix:uid", 65534);
         }
@@ -69,21 +69,21 @@ class OpenStateDirectoryTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0777, 01777})
-    void oneThatIsOpenAlreadyIsLeftAlone(int mode) throws IOException {
+    void oneThatIsOpenAlreadyIsLeftAlone(int mode) throws Exception {
         Files.setAttribute(state, "unix:mode", mode);
         assertThat(host.openStateDirectoryToEverybody()).isEmpty();
         assertThat(mode()).isEqualTo(mode);
     }
 
     @Test
-    void oneThatIsNotThereIsNotMade() throws IOException {
+    void oneThatIsNotThereIsNotMade() throws Exception {
         Files.delete(state);
         assertThat(host.openStateDirectoryToEverybody()).isEmpty();
         assertThat(state).doesNotExist();
     }
 
     @Test
-    void oneBehindALinkIsLeftAloneAndSaid() throws IOException {
+    void oneBehindALinkIsLeftAloneAndSaid() throws Exception {
         var real = Files.move(state, state.resolveSibling("real"));
         Files.createSymbolicLink(state, real);
         assertThat(host.openStateDirectoryToEverybody())
@@ -91,7 +91,7 @@ class OpenStateDirectoryTest {
         assertThat(mode()).isEqualTo(0755);
     }
 
-    private int mode() throws IOException {
+    private int mode() throws Exception {
         return (int) Files.getAttribute(state, "unix:mode") & 07777;
     }
 }
