@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Pattern;
 
 /**
  * Bounds how many answers are under way whose size users choose. Until the client has read it, each of them keeps in
@@ -20,6 +21,9 @@ public class AnswerLimits {
     /** A client that reads more slowly is cut off. */
     private static final Duration LONGEST = Duration.ofSeconds(20);
 
+    /** What may be added to a path without its becoming another resource: matrix parameters, and a slash at the end. */
+    private static final Pattern IGNORED = Pattern.compile(";[^/]*|/+(;[^/]*)?$");
+
     private final Map<String, Semaphore> permits = Map.of(
             SnapshotResource.PATH, new Semaphore(AT_ONCE),
             ViolationsResource.PATH, new Semaphore(AT_ONCE));
@@ -29,7 +33,7 @@ public class AnswerLimits {
     }
 
     private void check(RoutingContext request) {
-        var permit = permits.get(request.normalizedPath());
+        var permit = permits.get(IGNORED.matcher(request.normalizedPath()).replaceAll(""));
         if (permit == null) {
             request.next();
         } else if (permit.tryAcquire()) {

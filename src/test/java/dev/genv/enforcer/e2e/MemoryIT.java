@@ -28,6 +28,9 @@ class MemoryIT extends OnANode {
     private static final int ENVIRONMENTS = 1_300;
     private static final String LONG = "\u20ac" + "x".repeat(4_000);
 
+    /** All of them are the same resource. */
+    private static final List<String> SNAPSHOTS = List.of("/snapshot", "/snapshot/", "/snapshot;x=1", "/snapshot/;x");
+
     private final List<Socket> clients = new ArrayList<>();
 
     @AfterEach
@@ -51,7 +54,7 @@ class MemoryIT extends OnANode {
                             face.json("/hosts").path(0).path("environments").asInt() == ENVIRONMENTS);
             for (var cycle = 1; cycle <= CYCLES; cycle++) {
                 for (var client = 0; client < CLIENTS; client++) {
-                    ask(service.port(), "/snapshot");
+                    ask(service.port(), SNAPSHOTS.get(client % SNAPSHOTS.size()));
                     ask(service.port(), "/violations?limit=1000");
                 }
                 write(cycle, shell);
