@@ -5,6 +5,7 @@ import dev.genv.enforcer.policy.Words;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -65,7 +66,7 @@ final class StateAccess {
             task.cancel(true);
             throw e;
         } catch (ExecutionException e) {
-            throw rethrown(e.getCause());
+            throw failure(Objects.requireNonNullElse(e.getCause(), e));
         }
     }
 
@@ -82,17 +83,17 @@ final class StateAccess {
         }
     }
 
-    private static IOException rethrown(Throwable cause) throws StateAccessException, InterruptedException {
-        switch (cause) {
-            case StateAccessException known -> throw known;
-            case InterruptedException interrupted -> throw interrupted;
-            case IOException failure -> {
-                return failure;
-            }
-            case RuntimeException failure -> throw failure;
-            case Error failure -> throw failure;
-            default -> throw new IllegalStateException(cause);
+    private static IOException failure(Throwable cause) throws StateAccessException, InterruptedException {
+        if (cause instanceof IOException failure) {
+            return failure;
         }
+        if (cause instanceof StateAccessException known) {
+            throw known;
+        }
+        if (cause instanceof InterruptedException interrupted) {
+            throw interrupted;
+        }
+        throw new IllegalStateException(cause);
     }
 
     /** The directory that the path leads to, itself not followed: that would ask the file system on it. */

@@ -5,6 +5,7 @@ import dev.genv.enforcer.observation.State;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Reads genv's state files under genv's own lock; where that cannot be had, without it and with more care. */
@@ -34,14 +35,15 @@ final class StateReader {
      * What was read.
      *
      * @param directory null where there is none
+     * @param state what it comes to; this may take a while for large files, and needs no file system any more
      */
-    private record Reading(@Nullable FileStatus directory, State state) {}
+    private record Reading(@Nullable FileStatus directory, Supplier<State> state) {}
 
     /** Reads both files as they stood at one moment. What cannot be read is a problem in the answer. */
     State read() throws InterruptedException {
         try {
             var reading = access.call(lockTimeout.plus(SPARE), this::reading);
-            var state = reading.state;
+            var state = reading.state.get();
             return same.changed(reading.directory).map(state::with).orElse(state);
         } catch (StateAccessException e) {
             return State.unreadable(e.problem());
@@ -53,14 +55,14 @@ final class StateReader {
     private Reading reading() throws IOException, InterruptedException {
         try (var directory = StateDirectory.open(path)) {
             var status = directory == null ? null : directory.status();
-            return new Reading(status, directory == null || status == null ? State.ABSENT : read(directory, status));
+            return new Reading(status, directory == null || status == null ? () -> State.ABSENT : read(directory, status));
         }
     }
 
-    private State read(StateDirectory directory, FileStatus status) throws IOException, InterruptedException {
+    private Supplier<State> read(StateDirectory directory, FileStatus status) throws IOException, InterruptedException {
         var moved = access.host().moved(status);
         if (moved.isPresent()) {
-            return State.unreadable(moved.get());
+            return () -> State.unreadable(moved.get());
         }
         var start = System.nanoTime();
         try {
@@ -68,13 +70,14 @@ final class StateReader {
         } catch (LockException e) {
             var waited = since(start);
             var why = holders.explain(e) + ". The state is read without it; nothing can be detached";
-            return UnlockedReading.of(directory)
+            var state = UnlockedReading.of(directory)
                     .with(new Problem(e.code(), why))
                     .waited(waited);
+            return () -> state;
         }
     }
 
-    private State locked(StateDirectory directory, long start) throws IOException, InterruptedException {
+    private Supplier<State> locked(StateDirectory directory, long start) throws IOException, InterruptedException {
         // However often the lock file is replaced, waiting for it takes no longer in all.
         for (var left = lockTimeout; !left.isNegative(); left = lockTimeout.minus(since(start))) {
             RawState raw;
@@ -87,7 +90,7 @@ final class StateReader {
                     continue;
                 }
             }
-            return raw.parsed().waited(waited); // no longer under the lock
+            return () -> raw.parsed().waited(waited); // no longer under the lock
         }
         throw LockException.unusable("comes and goes", null);
     }
