@@ -17,7 +17,7 @@ record LocalShell(Path programs) implements Exchange {
     @Override
     public Answer run(Request request) throws InterruptedException {
         var shell = new ProcessBuilder("sh", "-c", request.command());
-        shell.environment().merge("PATH", programs.toString(), (path, first) -> first + ":" + path);
+        shell.environment().put("PATH", programs + ":/usr/bin:/bin");
         try {
             var errors = Files.createTempFile(programs, "errors", "");
             var process = shell.redirectError(errors.toFile()).start();
