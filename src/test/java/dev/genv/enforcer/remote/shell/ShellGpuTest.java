@@ -157,7 +157,9 @@ class ShellGpuTest {
     void garbageInMasseIsNoAnswer() throws Exception {
         assertFault(
                 "head -c 1500000 /dev/zero | tr '\\0' x; exit 3", "gpu_tool_failed", "says more than 1048576 bytes");
+        agent = impatient();
         assertFault("tr '\\0' x </dev/zero", "gpu_tool_failed", "nvidia-smi ");
+        agent = machine.gpuTimeout(HANG).agent();
         assertRecovers();
     }
 
