@@ -1,16 +1,27 @@
 package dev.genv.enforcer.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The demo, as a new user runs it. */
 class DemoIT {
@@ -21,12 +32,8 @@ class DemoIT {
 
     @Test
     void onePassEndsTheFourThatBreakARuleAndLeavesNothingBehind() throws Exception {
-        var builder = new ProcessBuilder("docker/demo/run", "--once").redirectErrorStream(true);
-        builder.environment().put("TMPDIR", temporary.toString());
-        var demo = builder.start();
-        var lines = new String(demo.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
-                .lines()
-                .toList();
+        var demo = demo(Map.of("TMPDIR", temporary.toString()), "--once");
+        var lines = linesOf(demo);
 
         assertThat(demo.waitFor()).as("%s", lines).isZero();
         var states = states(lines);
@@ -47,6 +54,81 @@ class DemoIT {
         assertThat(lines).anyMatch(line -> line.matches("Detaching environment 4005 of user \\S+ from device 5"));
         assertThat(after).noneMatch(match -> Files.exists(Path.of("/proc", match.group(2))));
         assertThat(isEmpty(temporary)).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--port abc", "--port 0", "--port 65536", "--port", "--twice"})
+    void badArgumentsGetTheUsage(String arguments) throws Exception {
+        var demo = demo(Map.of(), arguments.split(" "));
+
+        assertThat(linesOf(demo)).containsExactly("usage: docker/demo/run [--once] [--port N], N from 1 to 65535");
+        assertThat(demo.waitFor()).isEqualTo(2);
+    }
+
+    @Test
+    void anotherServiceOnThePortIsNotTakenForItsOwn() throws Exception {
+        var other = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        other.createContext("/", exchange -> {
+            exchange.sendResponseHeaders(200, -1);
+            exchange.close();
+        });
+        other.start();
+        try {
+            var port = Integer.toString(other.getAddress().getPort());
+            var demo = demo(Map.of("TMPDIR", temporary.toString()), "--port", port);
+            var lines = linesOf(demo);
+
+            assertThat(demo.waitFor()).isEqualTo(1);
+            assertThat(lines)
+                    .endsWith("The service did not start. If port %s is taken, choose another one with --port."
+                            .formatted(port))
+                    .noneMatch(line -> line.contains("What happened and why") || line.contains("[io.quarkus"));
+            assertThat(isEmpty(temporary)).isTrue();
+        } finally {
+            other.stop(0);
+        }
+    }
+
+    @Test
+    void aFolderThatOthersCanWriteIsRefused() throws Exception {
+        Files.setPosixFilePermissions(temporary, PosixFilePermissions.fromString("rwxrwxrwx"));
+
+        var demo = demo(Map.of("TMPDIR", temporary.toString()), "--once");
+
+        assertThat(linesOf(demo)).singleElement().asString().startsWith("Other users can replace what lies in ");
+        assertThat(demo.waitFor()).isEqualTo(1);
+    }
+
+    @Test
+    void whatItStartedEndsWithItAlsoWhenItIsKilled() throws Exception {
+        int port;
+        try (var free = new ServerSocket(0)) {
+            port = free.getLocalPort();
+        }
+        var demo = demo(Map.of("TMPDIR", temporary.toString()), "--port", Integer.toString(port));
+        try (var reader = demo.inputReader()) {
+            await().atMost(Duration.ofMinutes(2)).until(() -> reader.readLine().startsWith("What happened and why"));
+            var started = demo.descendants().toList();
+            assertThat(started).hasSizeGreaterThanOrEqualTo(4);
+
+            demo.destroyForcibly();
+
+            await().atMost(Duration.ofMinutes(1)).until(() -> started.stream().noneMatch(ProcessHandle::isAlive));
+        }
+    }
+
+    /** Started with these variables, and without a home. */
+    private static Process demo(Map<String, String> variables, String... arguments) throws IOException {
+        var command = new ArrayList<>(List.of("docker/demo/run"));
+        command.addAll(List.of(arguments));
+        var builder = new ProcessBuilder(command).redirectErrorStream(true);
+        builder.environment().putAll(variables);
+        builder.environment().remove("HOME");
+        return builder.start();
+    }
+
+    private static List<String> linesOf(Process demo) throws IOException {
+        return new String(demo.getInputStream().readAllBytes(), StandardCharsets.UTF_8).lines().toList();
     }
 
     private static List<MatchResult> states(List<String> lines) {
