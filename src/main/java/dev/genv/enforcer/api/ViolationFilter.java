@@ -71,7 +71,7 @@ record ViolationFilter(Predicate<JournalEntry> which, int limit) {
     private static Predicate<JournalEntry> since(String value) {
         try {
             var since = DateTimeFormatter.ISO_DATE_TIME.parse(value, Instant::from);
-            return entry -> !entry.lastSeen().isBefore(since);
+            return entry -> !entry.recency().latest().isBefore(since);
         } catch (DateTimeParseException e) {
             throw unreadable("since", value, "an instant such as 2026-11-20T09:22:28Z");
         }

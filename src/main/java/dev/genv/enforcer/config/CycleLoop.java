@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.enforcement.ClockWatch;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Pace;
@@ -28,12 +29,14 @@ public class CycleLoop {
     private static final Duration LAST_MOMENT = Duration.ofMillis(500);
 
     private static final long PAUSE_MILLIS = 20;
+    private static final Duration WATCH_PERIOD = Duration.ofSeconds(1);
 
     private final Enforcer enforcer;
     private final Pace pace;
     private final Scheduler scheduler;
     private final RandomGenerator random;
     private final CountDownLatch stopped = new CountDownLatch(1);
+    private final ClockWatch clock;
     private volatile boolean stopping;
 
     CycleLoop(Enforcer enforcer, Pace pace, Scheduler scheduler, RandomGenerator random) {
@@ -41,6 +44,7 @@ public class CycleLoop {
         this.pace = pace;
         this.scheduler = scheduler;
         this.random = random;
+        clock = new ClockWatch(enforcer.ticker());
     }
 
     /** Runs one cycle, on a thread of its own: a signal that stops us would cut the main one. */
@@ -57,13 +61,7 @@ public class CycleLoop {
     /** Starts the first cycle at once and the others after it. */
     void start() {
         Thread.ofVirtual().name("first-cycle").start(enforcer::runCycle);
-        scheduler
-                .newJob(JOB)
-                .setInterval(pace.interval().toString())
-                .setDelayed(pace.interval().toString())
-                .setConcurrentExecution(ConcurrentExecution.SKIP)
-                .setTask(execution -> runDelayed(), true)
-                .schedule();
+        schedule(pace.interval());
         Thread.ofVirtual().name("cycle-watch").start(this::watch);
         LOG.infof("Looking every %d seconds", pace.interval().toSeconds());
     }
@@ -79,11 +77,28 @@ public class CycleLoop {
         }
     }
 
-    /** Until we stop: the scheduler goes by the time of day, and if somebody sets that back it falls asleep. */
+    private void schedule(Duration delay) {
+        scheduler
+                .newJob(JOB)
+                .setInterval(pace.interval().toString())
+                .setDelayed(delay.toString())
+                .setConcurrentExecution(ConcurrentExecution.SKIP)
+                .setTask(execution -> runDelayed(), true)
+                .schedule();
+    }
+
+    /** The scheduler compares times of day. A job of it keeps those from before the clock was set; a new one does not. */
+    private synchronized void scheduleAnew(Duration delay) {
+        if (!stopping && scheduler.unscheduleJob(JOB) != null) {
+            schedule(delay);
+        }
+    }
+
     private void watch() {
         try {
             while (!stopping) {
-                Thread.sleep(pace.interval());
+                Thread.sleep(WATCH_PERIOD);
+                scheduleAnewIfClockWasSet();
                 runIfOverdue();
             }
         } catch (InterruptedException e) {
@@ -91,25 +106,39 @@ public class CycleLoop {
         }
     }
 
+    /** The next cycle comes an interval after the last one, whatever time of day it is then. */
+    void scheduleAnewIfClockWasSet() {
+        clock.change().ifPresent(change -> {
+            LOG.warnf("The clock was set by %s seconds: cycles go on at their interval", change.toSeconds());
+            scheduleAnew(pace.untilNext(enforcer.sinceLatest()));
+        });
+    }
+
     /** Runs a cycle where none has ended for so long that nobody seems to begin one. */
     void runIfOverdue() {
         if (!stopping && !enforcer.isRunning() && pace.isOverdue(enforcer.sinceLatest())) {
-            LOG.warn("No cycle was begun in time, as after a clock that was set back: this one is begun without it");
+            LOG.warn(
+                    "No cycle was begun in time: this one is begun without the scheduler, and the next ones are scheduled anew");
+            scheduleAnew(pace.interval());
             enforcer.runCycle();
         }
     }
 
     /** A cycle under way comes to its end if it can; what has not begun by then never begins. */
     void stop(@Observes ShutdownEvent event) throws InterruptedException {
-        stopping = true;
-        stopped.countDown();
-        scheduler.unscheduleJob(JOB);
+        unschedule();
         awaitEnd(PATIENCE);
         if (enforcer.isRunning()) {
             LOG.warn("The cycle under way does not come to its end: it is given up and begins nothing any more");
         }
         enforcer.stop();
         awaitEnd(LAST_MOMENT);
+    }
+
+    private synchronized void unschedule() {
+        stopping = true;
+        stopped.countDown();
+        scheduler.unscheduleJob(JOB);
     }
 
     private void awaitEnd(Duration patience) throws InterruptedException {

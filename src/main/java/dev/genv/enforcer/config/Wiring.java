@@ -92,14 +92,7 @@ class Wiring {
 
     @Produces
     @Singleton
-    Ticker ticker() {
-        return Ticker.ofSystem();
-    }
-
-    @Produces
-    @Singleton
-    Enforcer enforcer(Journal journal, LostGpus gpus, MeterRegistry registry, Ticker ticker)
-            throws InterruptedException {
+    Enforcer enforcer(Journal journal, LostGpus gpus, MeterRegistry registry) throws InterruptedException {
         var setup = new Enforcer.Setup(
                 others == null ? node() : fleet(others),
                 others != null,
@@ -115,7 +108,7 @@ class Wiring {
         return new Enforcer(
                 setup,
                 journal,
-                ticker,
+                Ticker.ofSystem(),
                 List.of(
                         gpus::record,
                         new CycleMetrics(registry)::record,

@@ -156,6 +156,11 @@ public final class Enforcer {
         return ticker.since(last == null ? createdAt : last.endedAt());
     }
 
+    /** By which the cycles go. */
+    public Ticker ticker() {
+        return ticker;
+    }
+
     public Policy policy() {
         return setup.policy();
     }

@@ -30,12 +30,13 @@ public final class Journal {
     /** A detachment that fails in a new way every cycle must not fill the memory. */
     static final int MOST_ACTIONS = 100;
 
-    private static final Comparator<JournalEntry> NEWEST_FIRST = Comparator.comparing(
-                    JournalEntry::firstSeen, Comparator.reverseOrder())
-            .thenComparing(JournalEntry::id);
+    private static final Comparator<JournalEntry> NEWEST_FIRST =
+            Comparator.comparingLong((JournalEntry entry) -> entry.recency().number()).reversed();
 
     private final Map<Violation.Key, JournalEntry> active = new LinkedHashMap<>();
     private final ResolvedViolations resolved;
+    private long appearances;
+    private Instant latest = Instant.MIN;
 
     public Journal(int mostResolved) {
         resolved = new ResolvedViolations(mostResolved, ResolvedViolations.MOST_BYTES);
@@ -61,13 +62,14 @@ public final class Journal {
      */
     public synchronized Update update(Plan plan, News news, Function<RuleName, RuleMode> modes, Fleet fleet) {
         var now = news.at();
+        latest = now.isAfter(latest) ? now : latest;
         var appeared = new ArrayList<JournalEntry>();
         var seen = new LinkedHashMap<Violation.Key, JournalEntry>();
         for (var found : plan.violations()) {
             var mode = modes.apply(found.rule());
             var known = active.get(found.key());
             var violation = known == null ? found : found.alsoOn(unseenHosts(known.violation(), fleet));
-            var entry = known == null ? begin(violation, mode, now) : known.seenAgain(violation, mode, now);
+            var entry = known == null ? begin(violation, mode, now) : known.seenAgain(violation, mode, now, latest);
             entry = entry.changedBy(news.changes().get(violation.key()));
             if (known == null) {
                 appeared.add(entry);
@@ -142,8 +144,8 @@ public final class Journal {
                         .collect(Collectors.toUnmodifiableSet());
     }
 
-    private static JournalEntry begin(Violation violation, RuleMode mode, Instant now) {
-        return new JournalEntry(UUID.randomUUID().toString(), violation, mode, true, now, now, 1, List.of(), null);
+    private JournalEntry begin(Violation violation, RuleMode mode, Instant now) {
+        return new JournalEntry(UUID.randomUUID().toString(), violation, mode, true, now, now, 1, List.of(), null, new JournalEntry.Recency(++appearances, latest));
     }
 
     /** Writes the actions down with the violations that caused them; what only repeats itself is left out. */

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param mode what is done about it: the weaker one of its rule's and the service's
  * @param cycles in how many cycles it was seen
  * @param actions what was done about it, oldest first
+ * @param recency its place among the others, which no setting of the wall clock changes
  * @param change what somebody changed in the state, without which it would not be one; null where nothing is known of it
  */
 public record JournalEntry(
@@ -25,7 +26,17 @@ public record JournalEntry(
         Instant lastSeen,
         int cycles,
         List<ActionNote> actions,
-        @Nullable Change change) {
+        @Nullable Change change,
+        Recency recency) {
+
+    /**
+     * When it was seen, compared with others.
+     *
+     * @param number of its appearance: higher than that of every earlier one
+     * @param latest the latest time that any entry had been seen at by then, which is after {@code lastSeen} where the wall clock
+     *     was set back; what is asked for since some time is found by it
+     */
+    public record Recency(long number, Instant latest) {}
 
     /**
      * Something that was done about a violation.
@@ -56,22 +67,38 @@ public record JournalEntry(
         }
     }
 
-    JournalEntry seenAgain(Violation now, RuleMode nowMode, Instant at) {
-        return new JournalEntry(id, now, nowMode, true, firstSeen, at, cycles + 1, actions, change);
+    /**
+     * The same in another cycle.
+     *
+     * @param at by the wall clock, which may have been set back
+     * @param latest see {@link Recency}
+     */
+    JournalEntry seenAgain(Violation now, RuleMode nowMode, Instant at, Instant latest) {
+        return new JournalEntry(
+                id,
+                now,
+                nowMode,
+                true,
+                firstSeen,
+                at.isBefore(firstSeen) ? firstSeen : at,
+                cycles + 1,
+                actions,
+                change,
+                new Recency(recency.number(), latest));
     }
 
     JournalEntry with(List<ActionNote> all) {
-        return new JournalEntry(id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all), change);
+        return new JournalEntry(id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all), change, recency);
     }
 
     /** What was once known to have changed stays known. */
     JournalEntry changedBy(@Nullable Change other) {
         return other == null
                 ? this
-                : new JournalEntry(id, violation, mode, active, firstSeen, lastSeen, cycles, actions, other);
+                : new JournalEntry(id, violation, mode, active, firstSeen, lastSeen, cycles, actions, other, recency);
     }
 
     JournalEntry resolved() {
-        return new JournalEntry(id, violation, mode, false, firstSeen, lastSeen, cycles, actions, change);
+        return new JournalEntry(id, violation, mode, false, firstSeen, lastSeen, cycles, actions, change, recency);
     }
 }

@@ -10,6 +10,7 @@ import java.time.Duration;
  */
 public record Pace(Duration interval, Duration longest) {
     private static final int INTERVALS = 3;
+    private static final Duration AT_ONCE = Duration.ofMillis(1);
     private static final Duration LATE = Duration.ofSeconds(2);
 
     /** Up to which part of the interval a cycle is begun later than the scheduler says. */
@@ -23,6 +24,12 @@ public record Pace(Duration interval, Duration longest) {
      */
     public Duration delay(double random) {
         return Duration.ofNanos((long) (interval.dividedBy(DELAYED_BY).toNanos() * random));
+    }
+
+    /** How long it is until the next cycle, this long after the last one. */
+    public Duration untilNext(Duration sinceLatest) {
+        var left = interval.minus(sinceLatest);
+        return left.compareTo(AT_ONCE) > 0 ? left : AT_ONCE;
     }
 
     /** Whether a cycle should have begun by now: a scheduler that ticks once a second may be a second late. */

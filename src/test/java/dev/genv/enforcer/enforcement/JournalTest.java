@@ -51,6 +51,34 @@ class JournalTest {
     }
 
     @Test
+    void aClockThatIsSetBackChangesNoOrderAndHidesNothing() {
+        see(strayOn("gpu-1", 1), strayOn("gpu-1", 2));
+        now = START.minusSeconds(3600);
+        see(strayOn("gpu-1", 1), strayOn("gpu-1", 3));
+
+        assertThat(all())
+                .extracting(entry -> entry.violation().processes().getFirst().pid())
+                .as("newest first")
+                .first()
+                .isEqualTo(3);
+        assertThat(all()).allSatisfy(entry -> {
+            assertThat(entry.lastSeen()).isAfterOrEqualTo(entry.firstSeen());
+            assertThat(entry.recency().latest()).as("what is asked for since then is found").isEqualTo(START);
+        });
+    }
+
+    @Test
+    void aClockThatWasFarAheadForAWhileIsBelievedAgain() {
+        now = START.plusSeconds(31_536_000);
+        see(strayOn("gpu-1", 1));
+        now = START;
+        see(strayOn("gpu-1", 2));
+
+        assertThat(all().getFirst().firstSeen()).isEqualTo(START);
+        assertThat(all().getFirst().lastSeen()).isEqualTo(START);
+    }
+
+    @Test
     void troubleThatComesBackIsANewOne() {
         see(strayOn("gpu-1", 1));
         see();

@@ -23,6 +23,12 @@ class PaceTest {
     }
 
     @Test
+    void theNextCycleComesAnIntervalAfterTheLast() {
+        assertThat(pace.untilNext(Duration.ofSeconds(4))).isEqualTo(Duration.ofSeconds(6));
+        assertThat(pace.untilNext(Duration.ofSeconds(40))).isEqualTo(Duration.ofMillis(1));
+    }
+
+    @Test
     void isStaleAfterThreeIntervals() {
         assertThat(pace.isStale(Duration.ofSeconds(30))).isFalse();
         assertThat(pace.isStale(Duration.ofMillis(30_001))).isTrue();
