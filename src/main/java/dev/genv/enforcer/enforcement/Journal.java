@@ -30,8 +30,9 @@ public final class Journal {
     /** A detachment that fails in a new way every cycle must not fill the memory. */
     static final int MOST_ACTIONS = 100;
 
-    private static final Comparator<JournalEntry> NEWEST_FIRST =
-            Comparator.comparingLong((JournalEntry entry) -> entry.recency().number()).reversed();
+    private static final Comparator<JournalEntry> NEWEST_FIRST = Comparator.comparingLong(
+                    (JournalEntry entry) -> entry.recency().number())
+            .reversed();
 
     private final Map<Violation.Key, JournalEntry> active = new LinkedHashMap<>();
     private final ResolvedViolations resolved;
@@ -145,7 +146,17 @@ public final class Journal {
     }
 
     private JournalEntry begin(Violation violation, RuleMode mode, Instant now) {
-        return new JournalEntry(UUID.randomUUID().toString(), violation, mode, true, now, now, 1, List.of(), null, new JournalEntry.Recency(++appearances, latest));
+        return new JournalEntry(
+                UUID.randomUUID().toString(),
+                violation,
+                mode,
+                true,
+                now,
+                now,
+                1,
+                List.of(),
+                null,
+                new JournalEntry.Recency(++appearances, latest));
     }
 
     /** Writes the actions down with the violations that caused them; what only repeats itself is left out. */

@@ -88,7 +88,8 @@ public record JournalEntry(
     }
 
     JournalEntry with(List<ActionNote> all) {
-        return new JournalEntry(id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all), change, recency);
+        return new JournalEntry(
+                id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all), change, recency);
     }
 
     /** What was once known to have changed stays known. */

@@ -59,7 +59,7 @@ class DemoIT {
     @ParameterizedTest
     @ValueSource(strings = {"--port abc", "--port 0", "--port 65536", "--port", "--twice"})
     void badArgumentsGetTheUsage(String arguments) throws Exception {
-        var demo = demo(Map.of(), arguments.split(" "));
+        var demo = demo(Map.of(), arguments.split(" ", -1));
 
         assertThat(linesOf(demo)).containsExactly("usage: docker/demo/run [--once] [--port N], N from 1 to 65535");
         assertThat(demo.waitFor()).isEqualTo(2);
@@ -106,7 +106,7 @@ class DemoIT {
             port = free.getLocalPort();
         }
         var demo = demo(Map.of("TMPDIR", temporary.toString()), "--port", Integer.toString(port));
-        try (var reader = demo.inputReader()) {
+        try (var reader = demo.inputReader(StandardCharsets.UTF_8)) {
             await().atMost(Duration.ofMinutes(2)).until(() -> reader.readLine().startsWith("What happened and why"));
             var started = demo.descendants().toList();
             assertThat(started).hasSizeGreaterThanOrEqualTo(4);
@@ -128,7 +128,9 @@ class DemoIT {
     }
 
     private static List<String> linesOf(Process demo) throws IOException {
-        return new String(demo.getInputStream().readAllBytes(), StandardCharsets.UTF_8).lines().toList();
+        return new String(demo.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+                .lines()
+                .toList();
     }
 
     private static List<MatchResult> states(List<String> lines) {

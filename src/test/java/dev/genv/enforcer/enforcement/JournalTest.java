@@ -63,7 +63,9 @@ class JournalTest {
                 .isEqualTo(3);
         assertThat(all()).allSatisfy(entry -> {
             assertThat(entry.lastSeen()).isAfterOrEqualTo(entry.firstSeen());
-            assertThat(entry.recency().latest()).as("what is asked for since then is found").isEqualTo(START);
+            assertThat(entry.recency().latest())
+                    .as("what is asked for since then is found")
+                    .isEqualTo(START);
         });
     }
 
