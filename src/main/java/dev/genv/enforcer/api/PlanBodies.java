@@ -7,7 +7,6 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
-import java.util.Objects;
 
 /**
  * Reads the bodies of requests for plans, on the event loop: whoever sends slowly, or not at all, occupies neither a thread
@@ -30,9 +29,17 @@ public class PlanBodies {
         this.memory = memory;
     }
 
-    /** The whole body of a request for a plan. */
+    /**
+     * The whole body of a request for a plan.
+     *
+     * @throws ApiException where the path is another way to write that of plans: no body was read for it
+     */
     static PlanBody of(RoutingContext request) {
-        return Objects.requireNonNull(request.get(KEY));
+        PlanBody body = request.get(KEY);
+        if (body == null) {
+            throw ApiException.notFound("plans are made by POST " + PlanResource.PATH);
+        }
+        return body;
     }
 
     void stand(@Observes Filters filters) {

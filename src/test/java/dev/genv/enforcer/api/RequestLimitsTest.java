@@ -75,6 +75,14 @@ class RequestLimitsTest {
         assertThat(http.flood(request, "", 0).status()).as("or sends nothing").isEqualTo(413);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"/plan/", "/plan;x=y", "//plan", "/./plan", "/%70lan"})
+    void noOtherWayToWriteThePathBreaksAPlan(String path) throws IOException {
+        var plan = plan("Content-Length: 31\r\nConnection: close").replace("/plan", path);
+        assertThat(http.send(plan + "{\"policy\": {}, \"snapshots\": {}}").status())
+                .isIn(200, 404);
+    }
+
     @Test
     void aPlanWithoutAnEndIsCutOff() throws IOException {
         var answer = http.flood(plan("Transfer-Encoding: chunked"), CHUNK, ENDLESS);
