@@ -38,8 +38,7 @@ class RemoteErrorsIT extends OnAnSshFleet {
 
         awaitEnd(stray);
         var face = new Face(service);
-        await()
-                .until(() -> face.look(second.target()).problems().contains("host_unreachable"));
+        await().until(() -> face.look(second.target()).problems().contains("host_unreachable"));
         assertThat(service.said()).noneMatch(line -> line.contains("host_unreachable"));
     }
 }

@@ -75,9 +75,8 @@ class RemoteIT extends OnAnSshFleet {
         var face = new Face(fleet.node.serve());
 
         awaitEnd(stray);
-        await()
-                .until(() -> face.look("gpu-1").problems().contains("duplicate_host")
-                        || face.look(first.target()).problems().contains("duplicate_host"));
+        await().until(() -> face.look("gpu-1").problems().contains("duplicate_host")
+                || face.look(first.target()).problems().contains("duplicate_host"));
 
         assertThat(face.json("/hosts")).hasSize(3);
         assertThat(face.json("/violations")).hasSize(1);
@@ -112,9 +111,8 @@ class RemoteIT extends OnAnSshFleet {
         await().until(() -> first.connections().isEmpty());
 
         list("not a host name\n");
-        await()
-                .until(() -> service.said().stream()
-                        .anyMatch(line -> line.contains(file + " cannot be used") && line.contains("line 1")));
+        await().until(() -> service.said().stream()
+                .anyMatch(line -> line.contains(file + " cannot be used") && line.contains("line 1")));
         awaitEnd(stray(second));
         assertThat(face.json("/hosts")).as("the last good list").hasSize(1);
     }
@@ -152,10 +150,9 @@ class RemoteIT extends OnAnSshFleet {
 
         awaitEnd(stubborn);
         assertThat(stubborn.awaitEnd()).isEqualTo(137);
-        await()
-                .until(() -> service.said().stream()
-                        .anyMatch(line ->
-                                line.contains("outcome=exited") && line.contains("pid=%d ".formatted(stubborn.pid()))));
+        await().until(() -> service.said().stream()
+                .anyMatch(
+                        line -> line.contains("outcome=exited") && line.contains("pid=%d ".formatted(stubborn.pid()))));
         assertThat(service.said())
                 .filteredOn(line -> line.contains("signal=TERM outcome=signalled"))
                 .hasSize(1);

@@ -48,7 +48,9 @@ class DevicesFileWithoutTest {
                 .map(attachment -> new DevicesFile.Place(0, attachment))
                 .collect(Collectors.toSet());
         // Each place compared with each attachment would take several times as long.
-        assertTimeout(Duration.ofSeconds(30), () -> assertThat(DevicesFile.remove(root, places)).isEqualTo(places));
+        assertTimeout(
+                Duration.ofSeconds(30),
+                () -> assertThat(DevicesFile.remove(root, places)).isEqualTo(places));
         assertThat(root).isEqualTo(json(files().device(0)));
     }
 

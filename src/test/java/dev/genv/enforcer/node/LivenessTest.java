@@ -117,7 +117,9 @@ class LivenessTest {
                         IntStream.range(0, 200_000).mapToObj(i -> i + ".json").toArray(String[]::new));
         var kernels = IntStream.range(0, 200_000).mapToObj(String::valueOf).toList();
         // Each kernel compared with each argument would take several times as long.
-        assertTimeout(Duration.ofSeconds(30), () -> assertThat(isAlive(List.of(), kernels)).isFalse());
+        assertTimeout(
+                Duration.ofSeconds(30),
+                () -> assertThat(isAlive(List.of(), kernels)).isFalse());
     }
 
     /** It can lay its arguments into a file system of its own that never answers: here a pipe that nobody writes. */
