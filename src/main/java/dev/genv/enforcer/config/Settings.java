@@ -132,12 +132,13 @@ record Settings(
         var kills = !single && (remote == null || remote.protocol() != RemoteSettings.Protocol.GENV);
         var killAfter =
                 variables.get("GENV_ENFORCER_KILL_AFTER", Optional.of(Duration.ofSeconds(30)), Values::killAfter);
+        var stateChangeGrace = variables.get("GENV_ENFORCER_DETACHED_GRACE", Duration.ofSeconds(60), Values::grace);
         return new Restraint(
                 variables.get(
                         "GENV_ENFORCER_GRACE_PERIOD",
                         Duration.ZERO,
                         single ? Values::graceOfASingleCycle : Values::grace),
-                variables.get("GENV_ENFORCER_DETACHED_GRACE", Duration.ofSeconds(60), Values::grace),
+                single ? Duration.ZERO : stateChangeGrace,
                 kills ? killAfter.orElse(null) : null,
                 variables.get(
                         "GENV_ENFORCER_COMPLIANCE_PERIOD",

@@ -115,9 +115,9 @@ public final class Enforcer {
     private CycleReport cycle(Instant startedAt, long start) throws InterruptedException {
         clock.beginCycle();
         var hosts = collector.collect(workers.update(), executor.asked());
-        var fleet = new Fleet(hosts.stream().map(HostReport::snapshot).toList(), setup.remote());
         var seenAt = ticker.now();
-        grace.see(hosts);
+        var appearances = grace.see(hosts);
+        var fleet = new Fleet(hosts.stream().map(HostReport::snapshot).toList(), setup.remote(), appearances);
         var plan = setup.policy().check(fleet, executor.justAsked());
         var changes = grace.begin(plan);
         var done = executor.execute(plan, hosts, gone -> setup.policy().check(fleet, gone));

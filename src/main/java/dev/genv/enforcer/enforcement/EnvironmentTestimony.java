@@ -8,7 +8,6 @@ import dev.genv.enforcer.policy.Words;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -17,12 +16,19 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The best that the state ever said of one environment, and what became of it. */
+/**
+ * The best that the state ever said of one environment, and what became of it. Users choose how much they write there, so only
+ * what is needed is kept, and no text of theirs at full length.
+ */
 final class EnvironmentTestimony {
-    private final Ticker ticker;
+    private static final int MOST_PIDS = 8;
+    private static final int MOST_UIDS = 64;
+    private static final long BYTES = 1024;
 
-    /** Since when each device that was ever attached, and not detached by us, is not; null while it is. */
-    private final Map<Integer, Optional<Instant>> attachments = new HashMap<>();
+    private final Ticker ticker;
+    private final String label;
+    private final AttachmentHistory attachments;
+    private final OwnerHistory owner;
 
     private @Nullable Instant died;
     private @Nullable Long diedAt;
@@ -30,59 +36,115 @@ final class EnvironmentTestimony {
     /** The ticks of the last look in which it was not there yet; null where there was none. */
     private @Nullable Long absentAt;
 
-    /** The ticks of the first look in which it was there. */
-    private long presentAt;
+    /** The ticks of the first look in which it was there; null before that. */
+    private @Nullable Long presentAt;
+
+    /** Some of the live pids of the last look: an environment of which one is still alive has not ended meanwhile. */
+    private Set<Integer> pids = Set.of();
+
+    /** Since when the kernel knows its shell; null where it does not. */
+    private @Nullable Long shellStart;
 
     /** The real uids of the pids that it ever had since: who was of it once does not become a stranger. */
     private final Set<Long> uids = new HashSet<>();
 
-    private @Nullable Environment latest;
-    private @Nullable Environment roomiest;
-    private @Nullable Instant lowered;
-    private @Nullable Environment firsts;
-    private @Nullable Instant handedOver;
+    /** Those of the last look, and the uid that was written down then. */
+    private Set<Long> latestUids = Set.of();
 
-    EnvironmentTestimony(Ticker ticker) {
-        this.ticker = ticker;
+    private @Nullable Long recordedUid;
+    private Capacity latest = Capacity.NONE;
+    private @Nullable Capacity roomiest;
+    private @Nullable Instant lowered;
+
+    /** How much memory it asked for, and how people are told of that. */
+    private record Capacity(Optional<Memory> memory, String label) {
+        static final Capacity NONE = new Capacity(Optional.empty(), "none");
+
+        static Capacity of(Environment environment) {
+            var text = environment.config().gpuMemory();
+            return text == null ? NONE : new Capacity(environment.capacity(), Words.safe(text));
+        }
+
+        boolean isLessThan(Capacity other) {
+            return memory.isPresent() && (other.memory.isEmpty() || memory.get().compareTo(other.memory.get()) < 0);
+        }
     }
 
     /**
-     * Takes in what the state says.
+     * One look at the state.
      *
      * @param holders the environments that hold each device
      * @param before the ticks of the look before; null in the first one
      * @param ticks those of this one
+     * @param attachmentsAreNew whether the attachments could not be read before
      */
-    void hear(Environment environment, Map<Integer, Set<String>> holders, @Nullable Long before, long ticks) {
-        if (latest == null || (died != null && isOfOthers(environment, latest))) {
-            absentAt = before;
-            presentAt = ticks;
-            uids.clear();
+    record Observation(
+            Map<Integer, Set<String>> holders, @Nullable Long before, long ticks, boolean attachmentsAreNew) {}
+
+    EnvironmentTestimony(String eid, Ticker ticker) {
+        this.ticker = ticker;
+        label = Words.safe(eid);
+        attachments = new AttachmentHistory(ticker);
+        owner = new OwnerHistory(ticker);
+    }
+
+    void hear(Environment environment, Observation now) {
+        var nowUids = environment.ownership().uids();
+        if (presentAt == null || !goesOn(environment.pids())) {
+            if (died != null && isOfOthers(nowUids)) {
+                uids.clear();
+            }
+            absentAt = now.before;
+            presentAt = now.ticks;
+            attachments.environmentAppeared();
         }
-        uids.addAll(environment.ownership().uids());
+        nowUids.stream().limit(MOST_UIDS - (long) uids.size()).forEach(uids::add);
+        latestUids = nowUids;
+        recordedUid = environment.uid();
+        pids = Set.copyOf(environment.pids().stream().limit(MOST_PIDS).toList());
+        shellStart = environment.ownership().shellStart();
         died = null;
         diedAt = null;
-        latest = environment;
-        holders.forEach((device, eids) -> hearAttachment(device, eids.contains(environment.eid())));
-        hearCapacity(environment);
-        hearOwner(environment);
+        now.holders.forEach(
+                (device, eids) -> attachments.record(device, eids.contains(environment.eid()), now.attachmentsAreNew));
+        owner.record(environment, now.before == null);
+        hearCapacity(Capacity.of(environment));
     }
 
     void died() {
         if (died == null) {
             died = ticker.now();
             diedAt = ticker.mark();
+            latestUids = Set.copyOf(latestUids.stream().limit(MOST_UIDS).toList());
         }
     }
 
     void detached(int device) {
-        attachments.remove(device);
+        attachments.detached(device);
+    }
+
+    AttachmentHistory attachments() {
+        return attachments;
+    }
+
+    OwnerHistory owner() {
+        return owner;
+    }
+
+    /** How people are told of it. */
+    String label() {
+        return label;
     }
 
     /** When it died, by the ticker's mark; null while it lives. */
     @Nullable
     Long deadSince() {
         return diedAt;
+    }
+
+    /** Whether it was there before the service could see it come. */
+    boolean isOlderThan(ObservedTime observed) {
+        return presentAt == null || observed.isInFirst(presentAt);
     }
 
     /** That it is not there any more. */
@@ -94,75 +156,56 @@ final class EnvironmentTestimony {
     /** That it came when the process was there already: somebody may have written it for that. */
     @Nullable
     Change arrival(@Nullable GpuProcess process) {
-        return process != null && absentAt != null && process.id().startTime() < absentAt
+        return process != null && isYoungerThan(process)
                 ? new Change("the environment was not active when the process was started", "it is", ticker.now())
                 : null;
     }
 
     /**
-     * A process of a user who has no part in the environment, and who was there before we saw that: no entry of one user
-     * may make a process of another a victim. One that came later named it knowingly.
+     * Why a process cannot have been in it when it was started, whatever the state says now: no entry that somebody writes
+     * afterwards may make it a victim. A process that came later named the environment knowingly.
      */
     Optional<String> captured(GpuProcess process) {
-        return latest != null
-                        && died == null
-                        && !latest.isOf(process.uid())
-                        && !uids.contains(process.uid())
-                        && process.id().startTime() < presentAt
-                ? Optional.of("environment %s is of others, and was not seen before this process of uid %s was started"
-                        .formatted(Words.safe(latest.eid()), process.uid()))
-                : Optional.empty();
-    }
-
-    /** That these devices were attached; null where one of them never was: using that is wrong in any case. */
-    @Nullable
-    Change vanished(List<Integer> devices) {
-        if (devices.isEmpty() || !attachments.keySet().containsAll(devices)) {
-            return null;
+        if (died != null || presentAt == null || isProvenOlderThan(process)) {
+            return Optional.empty();
         }
-        var since = devices.stream()
-                .flatMap(device -> attachments.getOrDefault(device, Optional.empty()).stream())
-                .min(Comparator.naturalOrder());
-        var which = "device(s) " + devices.toString().replaceAll("[\\[\\] ]", "");
-        return new Change("attached to " + which, "not attached to " + which, since.orElseGet(ticker::now));
+        if (!isOf(process.uid())
+                && !uids.contains(process.uid())
+                && process.id().startTime() < presentAt) {
+            return Optional.of("environment %s is of others, and was not seen before this process of uid %s was started"
+                    .formatted(label, process.uid()));
+        }
+        return isYoungerThan(process)
+                ? Optional.of("environment %s was not active when this process was started, and appeared later"
+                        .formatted(label))
+                : Optional.empty();
     }
 
     /** That the capacity was larger; null where what is used is too much for that as well. */
     @Nullable
     Change lowered(Violation cause) {
-        if (lowered == null || roomiest == null || latest == null) {
+        if (lowered == null || roomiest == null) {
             return null;
         }
         var used = cause.devices().stream()
                 .map(device -> used(cause.processes(), device))
                 .max(Comparator.naturalOrder())
                 .orElse(Memory.ZERO);
-        var fitted = roomiest.capacity()
-                .map(capacity -> used.compareTo(capacity) <= 0)
-                .orElse(true);
+        var fitted =
+                roomiest.memory.map(capacity -> used.compareTo(capacity) <= 0).orElse(true);
         return fitted
-                ? new Change("memory capacity " + capacity(roomiest), "memory capacity " + capacity(latest), lowered)
+                ? new Change("memory capacity " + roomiest.label, "memory capacity " + latest.label, lowered)
                 : null;
     }
 
-    /** That it was another user's. */
-    @Nullable
-    Change changedHands() {
-        return handedOver == null || firsts == null || latest == null
-                ? null
-                : new Change(owner(firsts), owner(latest), handedOver);
+    /** About how many bytes it takes. */
+    long bytes() {
+        return BYTES + 64L * (uids.size() + latestUids.size()) + attachments.bytes() + owner.bytes();
     }
 
-    private void hearAttachment(int device, boolean isAttached) {
-        if (isAttached) {
-            attachments.put(device, Optional.empty());
-        } else {
-            attachments.computeIfPresent(device, (_, since) -> since.or(() -> Optional.of(ticker.now())));
-        }
-    }
-
-    private void hearCapacity(Environment now) {
-        if (roomiest == null || !isLess(now.capacity(), roomiest.capacity())) {
+    private void hearCapacity(Capacity now) {
+        latest = now;
+        if (roomiest == null || !now.isLessThan(roomiest)) {
             roomiest = now;
             lowered = null;
         } else if (lowered == null) {
@@ -170,40 +213,34 @@ final class EnvironmentTestimony {
         }
     }
 
-    private void hearOwner(Environment now) {
-        if (firsts == null || owner(firsts).equals(owner(now))) {
-            firsts = now;
-            handedOver = null;
-        } else if (handedOver == null) {
-            handedOver = ticker.now();
-        }
+    /** Whether it is still the one of the last look. Where its pids are not known, it is if nobody saw it end. */
+    private boolean goesOn(List<Integer> now) {
+        return died == null
+                ? pids.isEmpty() || now.isEmpty() || !Collections.disjoint(pids, now)
+                : !Collections.disjoint(pids, now);
+    }
+
+    /** Whether the service saw that it was not there yet when the process was. */
+    private boolean isYoungerThan(GpuProcess process) {
+        return absentAt != null && process.id().startTime() < absentAt && !isProvenOlderThan(process);
+    }
+
+    private boolean isProvenOlderThan(GpuProcess process) {
+        return shellStart != null && shellStart <= process.id().startTime();
     }
 
     /** Whether nobody of those whose it was has a part in it now: another environment by the same id. */
-    private static boolean isOfOthers(Environment now, Environment before) {
-        return !now.ownership().uids().isEmpty()
-                && !before.ownership().uids().isEmpty()
-                && Collections.disjoint(
-                        now.ownership().uids(), before.ownership().uids());
+    private boolean isOfOthers(Set<Long> now) {
+        return !now.isEmpty() && !latestUids.isEmpty() && Collections.disjoint(now, latestUids);
     }
 
-    private static boolean isLess(Optional<Memory> one, Optional<Memory> other) {
-        return one.isPresent() && (other.isEmpty() || one.get().compareTo(other.get()) < 0);
+    private boolean isOf(@Nullable Long uid) {
+        return uid == null || (latestUids.isEmpty() ? uid.equals(recordedUid) : latestUids.contains(uid));
     }
 
     private static Memory used(List<GpuProcess> processes, int device) {
         return processes.stream()
                 .map(process -> Objects.requireNonNullElse(process.memoryOn(device), Memory.ZERO))
                 .reduce(Memory.ZERO, Memory::plus);
-    }
-
-    private static String capacity(Environment environment) {
-        var text = environment.config().gpuMemory();
-        return text == null ? "none" : Words.safe(text);
-    }
-
-    private static String owner(Environment environment) {
-        var name = environment.username();
-        return "user %s of uid %s".formatted(name == null ? "N/A" : Words.safe(name), environment.uid());
     }
 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Violation;
@@ -18,40 +19,35 @@ final class Grace {
     /** A violation that was away for so long has all its time again. */
     private static final Duration FORGOTTEN = Duration.ofHours(1);
 
+    /** Of what is not found any more, no more than that is remembered. */
+    private static final int MOST_REMEMBERED = 10_000;
+
     private final Restraint restraint;
-    private final Ticker ticker;
     private final Testimony testimony;
-    private final Map<Subject, Long> firstSeen = new HashMap<>();
-    private final Map<Resting, Shown> shown = new HashMap<>();
+    private final VisibleTime<Subject> lasting;
+    private final VisibleTime<Resting> shown;
 
     /** What breaks rules: whoever breaks now this one and now that one has still broken rules all the time. */
     private record Subject(@Nullable String host, String name) {
         static Subject of(Violation.Key key) {
-            return new Subject(key.host(), key.subject());
+            return new Subject(key.host(), BoundedText.of(key.subject()));
         }
     }
 
     /** What rests on a change of the state, as far as one environment is concerned. */
     private record Resting(Subject subject, String environment) {}
 
-    /**
-     * For how long people could see a violation that rests on a change. Only that counts, and all of it: nobody has the
-     * time again who makes it come and go.
-     *
-     * @param at when a cycle last found it, or found it gone
-     * @param goesOn whether the last one found it
-     */
-    private record Shown(Duration length, long at, boolean goesOn) {}
-
     Grace(Restraint restraint, Ticker ticker) {
         this.restraint = restraint;
-        this.ticker = ticker;
-        this.testimony = new Testimony(ticker);
+        testimony = new Testimony(ticker);
+        lasting = new VisibleTime<>(ticker);
+        shown = new VisibleTime<>(ticker);
     }
 
-    /** Takes in what a cycle sees. */
-    void see(List<HostReport> hosts) {
+    /** Takes in what a cycle sees; what is known of the attachments besides comes back. */
+    Appearances see(List<HostReport> hosts) {
         testimony.hear(hosts);
+        return testimony.appearances();
     }
 
     /**
@@ -60,8 +56,9 @@ final class Grace {
      * @return what changed in the state without us, for each violation that there would not be otherwise
      */
     Map<Violation.Key, Change> begin(Plan plan) {
-        var now = ticker.mark();
-        plan.violations().forEach(violation -> firstSeen.putIfAbsent(Subject.of(violation.key()), now));
+        lasting.record(plan.violations().stream()
+                .map(violation -> Subject.of(violation.key()))
+                .collect(Collectors.toSet()));
         var changes = new HashMap<Violation.Key, Change>();
         var resting = new HashSet<Resting>();
         for (var planned : plan.actions()) {
@@ -73,13 +70,14 @@ final class Grace {
                 }
             }
         }
-        show(resting, now);
+        shown.record(resting);
+        shown.forget(FORGOTTEN, MOST_REMEMBERED);
         return changes;
     }
 
     /** Only these violations go on. */
     void keepOnly(Set<Violation.Key> active) {
-        firstSeen.keySet().retainAll(active.stream().map(Subject::of).collect(Collectors.toSet()));
+        lasting.keepOnly(active.stream().map(Subject::of).collect(Collectors.toSet()));
     }
 
     void detached(Action.Detach ours) {
@@ -93,33 +91,28 @@ final class Grace {
 
     /** Why this is not yet done for that; nothing where it is time. */
     Optional<String> reasonToWait(Violation cause, Action action) {
-        var since = firstSeen.get(Subject.of(cause.key()));
-        if (since != null && ticker.since(since).compareTo(restraint.gracePeriod()) < 0) {
+        if (lasting.of(Subject.of(cause.key())).compareTo(restraint.gracePeriod()) < 0) {
             return Optional.of("it has not yet lasted %s".formatted(text(restraint.gracePeriod())));
         }
         var change = testimony.behind(cause, action);
-        if (change == null) {
-            return Optional.empty();
+        if (change != null && isShort(shown.of(resting(cause, action)))) {
+            return Optional.of("somebody changed the state, and that must be seen for %s: before, %s; now, %s"
+                    .formatted(text(restraint.detachedGrace()), change.before(), change.after()));
         }
-        var so = shown.get(resting(cause, action));
-        var seenFor = so == null ? Duration.ZERO : so.length;
-        return seenFor.compareTo(restraint.detachedGrace()) < 0
-                ? Optional.of("somebody changed the state, and that must be seen for %s: before, %s; now, %s"
-                        .formatted(text(restraint.detachedGrace()), change.before(), change.after()))
-                : Optional.empty();
+        return testimony
+                .observedFor(cause, action)
+                .filter(this::isShort)
+                .map(_ -> "the service has observed the state for"
+                        + " less than %s: it cannot know what was changed before"
+                                .formatted(text(restraint.detachedGrace())));
     }
 
-    private void show(Set<Resting> resting, long now) {
-        // Up to this cycle people could see what the one before found, also where it is over now.
-        shown.replaceAll((each, so) -> so.goesOn || resting.contains(each)
-                ? new Shown(so.goesOn ? so.length.plus(ticker.since(so.at)) : so.length, now, resting.contains(each))
-                : so);
-        resting.forEach(each -> shown.putIfAbsent(each, new Shown(Duration.ZERO, now, true)));
-        shown.values().removeIf(so -> ticker.since(so.at).compareTo(FORGOTTEN) > 0);
+    private boolean isShort(Duration duration) {
+        return duration.compareTo(restraint.detachedGrace()) < 0;
     }
 
     private static Resting resting(Violation cause, Action action) {
-        return new Resting(Subject.of(cause.key()), action.environmentId());
+        return new Resting(Subject.of(cause.key()), BoundedText.of(action.environmentId()));
     }
 
     private static String text(Duration duration) {

@@ -1,40 +1,46 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.RuleName;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** What the state of one machine said before. Users choose how much that is, so what is gone is kept within bounds. */
+/**
+ * What the state of one machine said before. Users choose how much that is, so what is kept is bounded in bytes. The history of
+ * live environments is as large as the state file lets it be, and holds no text at full length. That of ended ones is dropped
+ * after an hour, and beyond {@link #MOST_BYTES} those go first that ended first. What a process on a GPU names is always kept.
+ */
 final class HostTestimony {
     private static final Duration KEEP = Duration.ofHours(1);
-    private static final int MOST_GONE = 10_000;
+    private static final long MOST_BYTES = 4 << 20;
 
     private final Ticker ticker;
     private final Map<String, EnvironmentTestimony> environments = new LinkedHashMap<>();
-    private final Map<Integer, Gone<Change>> unlisted = new LinkedHashMap<>();
-    private Set<Integer> listed = Set.of();
+    private DelistedPids delisted;
+    private ObservedTime environmentsObserved;
+    private ObservedTime attachmentsObserved;
 
     /** The ticks of the look before, in which the environments that are new now were not there; null in the first one. */
     private @Nullable Long before;
-
-    /** Something that is no longer there, and since when. */
-    private record Gone<T>(T what, long since) {}
 
     private @Nullable String machine;
     private long thereAt;
 
     HostTestimony(Ticker ticker) {
         this.ticker = ticker;
+        delisted = new DelistedPids(ticker);
+        environmentsObserved = new ObservedTime(ticker);
+        attachmentsObserved = new ObservedTime(ticker);
         thereAt = ticker.mark();
     }
 
@@ -56,29 +62,40 @@ final class HostTestimony {
 
     void hear(Snapshot snapshot, long ticks) {
         if (!snapshot.knows(Part.ENVIRONMENTS)) {
+            environmentsObserved.interrupted();
+            attachmentsObserved.interrupted();
             return;
         }
         if (before != null && ticks < before) {
             forget(); // it was started anew since: what lived then is dead, and the same numbers mean others now
         }
-        hearPids(snapshot.environments());
-        var living = snapshot.environmentsById();
-        var named = snapshot.processesByEnvironment().keySet();
+        delisted.record(snapshot, ticks);
+        var living = snapshot.environments().stream()
+                .collect(Collectors.toMap(
+                        environment -> BoundedText.of(environment.eid()), environment -> environment, (one, _) -> one));
         environments.forEach((eid, memory) -> {
             if (!living.containsKey(eid)) {
                 memory.died();
             }
         });
-        var holders = holders(snapshot);
+        var now =
+                new EnvironmentTestimony.Observation(holders(snapshot), before, ticks, !attachmentsObserved.hasBegun());
         living.forEach((eid, environment) -> environments
-                .computeIfAbsent(eid, _ -> new EnvironmentTestimony(ticker))
-                .hear(environment, holders, before, ticks));
-        forget(living.keySet(), named);
+                .computeIfAbsent(eid, _ -> new EnvironmentTestimony(environment.eid(), ticker))
+                .hear(environment, now));
+        environmentsObserved.observed(ticks);
+        if (snapshot.knows(Part.ATTACHMENTS)) {
+            attachmentsObserved.observed(ticks);
+        } else {
+            attachmentsObserved.interrupted();
+        }
+        delisted.forget(KEEP, snapshot);
+        forgetEnded(snapshot);
         before = ticks;
     }
 
     void detached(String eid, int device) {
-        var memory = environments.get(eid);
+        var memory = environment(eid);
         if (memory != null) {
             memory.detached(device);
         }
@@ -86,29 +103,38 @@ final class HostTestimony {
 
     @Nullable
     EnvironmentTestimony environment(String eid) {
-        return environments.get(eid);
+        return environments.get(BoundedText.of(eid));
     }
 
-    /** That no environment lists this pid any more. */
+    /** That no environment lists this process any more. */
     @Nullable
-    Change unlisted(int pid) {
-        var gone = unlisted.get(pid);
-        return gone == null ? null : gone.what;
+    Change delisting(GpuProcess process) {
+        return delisted.change(process);
     }
 
-    /** A process without an id is safe as long as an environment lists its pid: to strike it out is to edit its entry. */
-    private void hearPids(List<Environment> living) {
-        var present = new HashSet<Integer>();
-        living.forEach(environment -> present.addAll(environment.pids()));
-        for (var pid : listed) {
-            if (!present.contains(pid)) {
-                var change =
-                        new Change("an environment listed pid " + pid, "no environment lists pid " + pid, ticker.now());
-                unlisted.put(pid, new Gone<>(change, ticker.mark()));
-            }
+    /** For how long all that a rule goes by has been observed. */
+    Duration observedFor(RuleName rule) {
+        return observed(rule).length();
+    }
+
+    /**
+     * Whether something may have been changed, of all that this rule goes by, before the service could see it. It cannot
+     * where the process, if there is one, and the environment came later.
+     */
+    boolean mayRestOnAnUnseenChange(RuleName rule, @Nullable GpuProcess process, String eid) {
+        var observed = observed(rule);
+        if (process != null && observed.isOlder(process.id().startTime())) {
+            return true;
         }
-        unlisted.keySet().removeAll(present);
-        listed = present;
+        var environment = environment(eid);
+        return rule != RuleName.NON_ENV_PROCESSES && (environment == null || environment.isOlderThan(observed));
+    }
+
+    private ObservedTime observed(RuleName rule) {
+        return switch (rule) {
+            case NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_OWNER -> environmentsObserved;
+            case ENV_DEVICES, ENV_MEMORY, MAX_DEVICES_PER_USER -> attachmentsObserved;
+        };
     }
 
     /** Which environments hold each of the devices; of those that are described and exist, for a file can make up any. */
@@ -126,32 +152,36 @@ final class HostTestimony {
         return holders;
     }
 
-    /** What nobody alive or at work refers to is forgotten after a while, and sooner where there is too much of it. */
-    private void forget(Set<String> living, Set<String> named) {
-        unlisted.values().removeIf(gone -> ticker.since(gone.since).compareTo(KEEP) > 0);
+    private void forgetEnded(Snapshot snapshot) {
+        var named = snapshot.processesByEnvironment().keySet().stream()
+                .map(BoundedText::of)
+                .collect(Collectors.toSet());
         environments.entrySet().removeIf(entry -> {
             var deadSince = entry.getValue().deadSince();
             return deadSince != null
                     && !named.contains(entry.getKey())
                     && ticker.since(deadSince).compareTo(KEEP) > 0;
         });
-        dropOldest(unlisted.keySet(), unlisted.size() - MOST_GONE);
-        var gone = environments.keySet().stream()
-                .filter(eid -> !living.contains(eid) && !named.contains(eid))
+        var ended = environments.entrySet().stream()
+                .filter(entry -> entry.getValue().deadSince() != null && !named.contains(entry.getKey()))
+                .sorted(Comparator.comparingLong(
+                        entry -> Objects.requireNonNull(entry.getValue().deadSince())))
                 .toList();
-        gone.stream().limit(Math.max(0, gone.size() - MOST_GONE)).forEach(environments::remove);
+        var bytes = ended.stream().mapToLong(entry -> entry.getValue().bytes()).sum();
+        for (var entry : ended) {
+            if (bytes <= MOST_BYTES) {
+                return;
+            }
+            bytes -= entry.getValue().bytes();
+            environments.remove(entry.getKey());
+        }
     }
 
     private void forget() {
         environments.clear();
-        unlisted.clear();
-        listed = Set.of();
+        delisted = new DelistedPids(ticker);
+        environmentsObserved = new ObservedTime(ticker);
+        attachmentsObserved = new ObservedTime(ticker);
         before = null;
-    }
-
-    private static void dropOldest(Set<Integer> keys, int count) {
-        if (count > 0) {
-            keys.stream().limit(count).toList().forEach(keys::remove);
-        }
     }
 }

@@ -1,9 +1,11 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.policy.Violation;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,13 +19,16 @@ import org.jspecify.annotations.Nullable;
 final class Testimony {
     private final Ticker ticker;
     private final Map<String, HostTestimony> hosts = new HashMap<>();
+    private QuotaHistory quotas;
 
     Testimony(Ticker ticker) {
         this.ticker = ticker;
+        quotas = new QuotaHistory(ticker);
     }
 
     /** Takes in what the state says now. What cannot be read says nothing, and nothing is forgotten for it. */
     synchronized void hear(List<HostReport> reports) {
+        quotas = new QuotaHistory(ticker);
         for (var report : reports) {
             var host = of(report.host());
             if (host.isOtherThan(report.machine())) {
@@ -32,8 +37,14 @@ final class Testimony {
             }
             host.hear(report.snapshot(), report.ticks());
             host.isThere(report.machine());
+            quotas.add(report.snapshot(), host);
         }
         hosts.values().removeIf(HostTestimony::isLongGone);
+    }
+
+    /** Which attachments it saw appear, of those that there are now. */
+    synchronized Appearances appearances() {
+        return quotas.appearances();
     }
 
     /** An attachment is gone because we took it out; also told by a worker that nobody waits for any longer. */
@@ -50,7 +61,7 @@ final class Testimony {
         var host = of(action.host());
         var process = processOf(action);
         if (cause.rule() == RuleName.NON_ENV_PROCESSES) {
-            return process == null ? null : host.unlisted(process.pid());
+            return process == null ? null : host.delisting(process);
         }
         var environment = host.environment(action.environmentId());
         if (environment == null) {
@@ -59,10 +70,25 @@ final class Testimony {
         return switch (cause.rule()) {
             case NON_ENV_PROCESSES, ENV_OWNER -> null;
             case INACTIVE_ENV_PROCESSES -> environment.death();
-            case ENV_DEVICES -> first(environment.arrival(process), environment.vanished(cause.devices()));
+            case ENV_DEVICES ->
+                first(environment.arrival(process), environment.attachments().removal(cause.devices()));
             case ENV_MEMORY -> first(environment.arrival(process), environment.lowered(cause));
-            case MAX_DEVICES_PER_USER -> first(environment.arrival(process), environment.changedHands());
+            case MAX_DEVICES_PER_USER ->
+                first(
+                        environment.arrival(process),
+                        first(environment.owner().change(), quotas.latestChange(cause.user())));
         };
+    }
+
+    /** For how long the service has observed what a violation may rest on; nothing where no unseen change can be behind it. */
+    synchronized Optional<Duration> observedFor(Violation cause, Action action) {
+        if (cause.rule() == RuleName.MAX_DEVICES_PER_USER) {
+            return quotas.observedFor(cause.user());
+        }
+        var host = of(action.host());
+        return host.mayRestOnAnUnseenChange(cause.rule(), processOf(action), action.environmentId())
+                ? Optional.of(host.observedFor(cause.rule()))
+                : Optional.empty();
     }
 
     /** Why a process cannot have been in the environment that it names, whatever the state says now. */

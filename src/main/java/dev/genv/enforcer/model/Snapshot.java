@@ -16,6 +16,7 @@ import java.util.stream.Collectors;
  * @param environments the live ones
  * @param devices those that {@code devices.json} describes, with the attachments of live environments
  * @param listedDevices the indices of the devices that the GPU tool lists
+ * @param uidsOfPids the real uids of the live pids that the environments list, as far as they are known
  * @param missing the parts that could not be seen: no rule that needs one of them may act here
  */
 public record Snapshot(
@@ -24,8 +25,21 @@ public record Snapshot(
         List<Environment> environments,
         List<Device> devices,
         Set<Integer> listedDevices,
+        Map<Integer, Long> uidsOfPids,
         Set<Part> missing,
         List<Problem> problems) {
+
+    /** One in which nobody knows whose the listed pids are. */
+    public Snapshot(
+            String host,
+            List<GpuProcess> processes,
+            List<Environment> environments,
+            List<Device> devices,
+            Set<Integer> listedDevices,
+            Set<Part> missing,
+            List<Problem> problems) {
+        this(host, processes, environments, devices, listedDevices, Map.of(), missing, problems);
+    }
 
     public Snapshot {
         processes =
@@ -36,6 +50,7 @@ public record Snapshot(
         devices =
                 devices.stream().sorted(Comparator.comparingInt(Device::index)).toList();
         listedDevices = Set.copyOf(listedDevices);
+        uidsOfPids = Map.copyOf(uidsOfPids);
         missing = missing.isEmpty() ? Set.of() : Set.copyOf(EnumSet.copyOf(missing));
         problems = List.copyOf(problems);
     }

@@ -130,6 +130,7 @@ public final class NodeHost implements Host, Closeable {
                 environments.environments(),
                 environments.devices(seen.devices()),
                 seen.devices(),
+                environments.uidsOfPids(),
                 missing,
                 problems);
         var readAt = ticks();

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.format.ProcStat;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.observation.Living;
@@ -50,5 +51,10 @@ final class ProcLiving implements Living {
             }
         }
         return uids;
+    }
+
+    @Override
+    public Optional<Long> startOf(int pid) throws IOException {
+        return proc.stat(pid).map(ProcStat::startTime);
     }
 }

@@ -11,14 +11,17 @@ import dev.genv.enforcer.model.Owners;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** The state of the environments that are alive; what cannot be known is put among the problems and the missing parts. */
 public final class LiveState {
     private static final int MOST_SHOWN = 20;
+    private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
 
     private final List<Problem> problems;
     private final Set<Part> missing;
@@ -26,6 +29,7 @@ public final class LiveState {
     private final DevicesFile file;
     private final List<Environment> environments;
     private final Map<Integer, Membership.Unknown> listed;
+    private Map<Integer, Long> uidsOfPids = Map.of();
 
     /**
      * Puts it together.
@@ -68,6 +72,11 @@ public final class LiveState {
 
     public List<Environment> environments() {
         return environments;
+    }
+
+    /** The real uids of the live pids that environments list, as far as they are known. */
+    public Map<Integer, Long> uidsOfPids() {
+        return uidsOfPids;
     }
 
     /**
@@ -143,11 +152,30 @@ public final class LiveState {
         try {
             var alive = living.among(envs.environments());
             living.doubt().ifPresent(problems::add);
-            return new Owners(living.uids(alive), accounts, exempt).judge(alive);
+            uidsOfPids = living.uids(alive);
+            var judged = new ArrayList<Environment>();
+            for (var environment : new Owners(uidsOfPids, accounts, exempt).judge(alive)) {
+                judged.add(withShellStart(environment, living));
+            }
+            return judged;
         } catch (IOException e) {
             lose(Part.ENVIRONMENTS, "proc_unreadable", "which environments are alive is not known: " + e.getMessage());
             return List.of();
         }
+    }
+
+    /** genv names an environment after the shell in which it was activated, unless the user names it otherwise. */
+    private Environment withShellStart(Environment environment, Living living) throws IOException {
+        if (!PID.matcher(environment.eid()).matches()) {
+            return environment;
+        }
+        var shell = Integer.valueOf(environment.eid());
+        var uid = environment.pids().contains(shell) ? uidsOfPids.get(shell) : null;
+        return uid != null && uid.equals(environment.uid())
+                ? environment.with(environment
+                        .ownership()
+                        .withShellStart(living.startOf(shell).orElse(null)))
+                : environment;
     }
 
     private <T> T content(State.File<T> file, Part part, T none) {

@@ -41,4 +41,14 @@ public interface Living {
                 "kernels_unknown",
                 "which Jupyter kernels run cannot be told, so environments with kernels count as active: " + why);
     }
+
+    /**
+     * When a process was started, in clock ticks since boot.
+     *
+     * @return nothing where it is not there, or where that is not known here
+     * @throws IOException where it could not be read for another reason than that the process has ended
+     */
+    default Optional<Long> startOf(int pid) throws IOException {
+        return Optional.empty();
+    }
 }

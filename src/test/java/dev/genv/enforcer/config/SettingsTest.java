@@ -105,7 +105,7 @@ class SettingsTest {
     void aSingleCycleNeitherKillsNorBrakesNorWaits() throws BadSettingsException {
         var single = Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_KILL_AFTER", "1s");
 
-        assertThat(read(single).restraint()).isEqualTo(new Restraint(Duration.ZERO, Duration.ofSeconds(60), null, 0));
+        assertThat(read(single).restraint()).isEqualTo(new Restraint(Duration.ZERO, Duration.ZERO, null, 0));
         assertThat(complaints(Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_GRACE_PERIOD", "5s")))
                 .singleElement()
                 .asString()

@@ -26,7 +26,8 @@ record Attack(String name, Step step, Bob bob, Hers hers, Set<String> told, Map<
     /** What becomes of bob's job. */
     enum Bob {
         UNTOUCHED("nothing"),
-        ENDED_AFTER_THE_GRACE("is ended after the grace, and told with what was before");
+        ENDED_AFTER_THE_GRACE("is ended after the grace, and told with what was before"),
+        ENDED_AFTER_THE_START("is ended after the grace, which begins with the start");
 
         final String words;
 
@@ -64,6 +65,11 @@ record Attack(String name, Step step, Bob bob, Hers hers, Set<String> told, Map<
     /** The same against a service with other settings. */
     Attack against(Map<String, String> otherSettings) {
         return new Attack(name, step, bob, hers, told, otherSettings);
+    }
+
+    /** A service that was started afterwards cannot know that anything was changed. */
+    static Attack delayedByTheStart(String name, Step step, String... told) {
+        return new Attack(name, step, Bob.ENDED_AFTER_THE_START, Hers.ENDED, Set.of(told), Map.of());
     }
 
     @Override

@@ -48,7 +48,8 @@ class AttacksIT {
                         Attacks.all(),
                         NodeAttacks.all(),
                         EscapeAttacks.all(),
-                        MemoryAttacks.all())
+                        MemoryAttacks.all(),
+                        HistoryAttacks.all())
                 .flatMap(List::stream)
                 .toList();
     }

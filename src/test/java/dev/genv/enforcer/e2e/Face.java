@@ -105,6 +105,11 @@ final class Face {
                 .untilAsserted(() -> assertThat(look.call()).matches(Look::isGood));
     }
 
+    /** Waits for the first observation. */
+    void awaitObservation() {
+        await().until(() -> !look().at().isEmpty());
+    }
+
     private HttpResponse<String> get(String path) throws IOException {
         var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
                 .timeout(HANG)

@@ -40,8 +40,8 @@ final class Scene implements Closeable {
     private final Child bobsShell;
     private final Child herShell;
     private final List<Child> children = new ArrayList<>();
-    private final Node.Service service;
-    private final Face face;
+    private Node.Service service;
+    private Face face;
     private Child bobsJob;
     private Child herProcess;
 
@@ -134,6 +134,7 @@ final class Scene implements Closeable {
 
     /** From now on bob's job is one that names no environment, as with genv's own SDK; his environment lists its pid. */
     void bobUsesTheSdk() throws IOException {
+        bobsJob.close();
         bobsJob = add(Child.ofUser(People.BOB));
         write(honest().env(BOBS, People.BOB, BOB, "1000mi", bobsShell(), bobsJob()));
         node.gpus.process(0, bobsJob(), "10");
@@ -173,7 +174,7 @@ final class Scene implements Closeable {
         assertThat(rootsFilesNow()).as("root's files").isEqualTo(rootsFilesBefore);
         assertThat(service.said()).as("the log").noneMatch(line -> line.contains("\u001b") || line.contains("\u202e"));
         assertThat(told).isEqualTo(new TreeSet<>(attack.told()));
-        var bob = outcomeForBob();
+        var bob = outcomeForBob(attack);
         var asBefore = rootsFilesNow().equals(rootsFilesBefore);
         return new Outcome(attack, bob, asBefore, herProcess.isAlive() ? Attack.Hers.SPARED : Attack.Hers.ENDED, told);
     }
@@ -197,15 +198,21 @@ final class Scene implements Closeable {
                 && told.containsAll(attack.told());
     }
 
-    private Attack.Bob outcomeForBob() throws IOException {
+    private Attack.Bob outcomeForBob(Attack attack) throws IOException {
         var actions = service.said().stream()
                 .filter(line -> line.contains("action=") && line.contains("pid=%d ".formatted(bobsJob.pid())))
                 .toList();
         if (bobsJob.isAlive()) {
             assertThat(actions).noneMatch(line -> line.contains("outcome=signalled"));
+            assertThat(service.said())
+                    .noneMatch(line ->
+                            line.contains("environment=\"%s\"".formatted(BOBS)) && line.contains("outcome=detached"));
             return Attack.Bob.UNTOUCHED;
         }
         assertThat(actions.getFirst()).contains("outcome=skipped_grace");
+        if (attack.bob() == Attack.Bob.ENDED_AFTER_THE_START) {
+            return attack.bob();
+        }
         var changes = face.json("/violations").findValues("change");
         assertThat(changes).anySatisfy(change -> {
             assertThat(change.path("before").asText()).isNotEmpty();
@@ -250,6 +257,27 @@ final class Scene implements Closeable {
         var child = add(Child.running(command, variables));
         await().until(() -> child.command().equals(becomes));
         return child;
+    }
+
+    /** The service ends, and another one is started on the same node. */
+    void restartService() throws IOException {
+        service.stop();
+        service = node.serve();
+        face = new Face(service);
+        face.awaitObservation();
+    }
+
+    /** From now on bob's job runs under another uid than his own, as many a container's does. */
+    void bobsJobHasUid(int uid) throws IOException {
+        bobsJob.close();
+        bobsJob = add(Child.ofUser(uid, Map.of("GENV_ENVIRONMENT_ID", BOBS)));
+        node.gpus.process(0, bobsJob(), "900");
+        awaitNextObservation();
+    }
+
+    /** Waits for an observation that began after this was called. */
+    void awaitNextObservation() throws IOException {
+        face.after(face.after(face.look()));
     }
 
     @Override

@@ -54,7 +54,7 @@ class ServiceIT extends OnANode {
                     .device(2)
                     .write();
             node.gpus.process(0, stubborn.pid(), "1100").process(1, stubborn.pid(), "10");
-            var service = node.serve();
+            var service = node.set("DETACHED_GRACE", "0s").serve();
 
             await().until(() -> get(service, "/violations").getList("cycles", Integer.class).stream()
                     .anyMatch(cycles -> cycles >= 4));
@@ -69,8 +69,7 @@ class ServiceIT extends OnANode {
     @Test
     void livesThroughBadLooksAndRecovers() throws IOException {
         try (var shell = Child.withEnvironment(Map.of());
-                var member = Child.inEnvironment("a");
-                var stray = Child.withEnvironment(Map.of())) {
+                var member = Child.inEnvironment("a")) {
             node.state
                     .own("a", null, shell.pid())
                     .device(0, "a")
@@ -100,8 +99,10 @@ class ServiceIT extends OnANode {
             node.state.writeDevices();
 
             awaitSeeingEverything(service);
-            node.gpus.process(1, stray.pid(), "10");
-            stray.awaitEnd();
+            try (var stray = Child.withEnvironment(Map.of())) {
+                node.gpus.process(1, stray.pid(), "10");
+                stray.awaitEnd();
+            }
             assertThat(member.isAlive()).isTrue();
             assertThat(status(service, "/q/health/live")).isEqualTo(200);
             service.stop();
@@ -130,7 +131,7 @@ class ServiceIT extends OnANode {
         try (var stray = Child.withEnvironment(Map.of())) {
             var looking = directory.resolve("looking");
             node.gpus.process(0, stray.pid(), "10").fault("[ -e %1$s ] || { touch %1$s; sleep 2; }".formatted(looking));
-            node.set("NON_ENV_PROCESSES", "enforce");
+            node.set("NON_ENV_PROCESSES", "enforce").set("DETACHED_GRACE", "0s");
             var service = node.serve();
             await().until(() -> Files.exists(looking));
 

@@ -32,6 +32,10 @@ import org.junit.jupiter.api.Test;
 /** Second thoughts: what waits, for how long, and what is told of it. */
 class GraceTest {
     private static final Duration DETACHED_GRACE = Duration.ofSeconds(60);
+    /** When the tests begin: the service has observed the host for so long that it knows its past. */
+    private static final Duration BEGIN = Duration.ofSeconds(100);
+
+    private static final long LONG_AGO = 1;
 
     private final FakeTime time = new FakeTime();
     private final Journal journal = new Journal(100);
@@ -91,7 +95,7 @@ class GraceTest {
         assertThat(onlyEntry().change()).satisfies(change -> {
             assertThat(change.before()).isEqualTo("attached to device(s) 0");
             assertThat(change.after()).isEqualTo("not attached to device(s) 0");
-            assertThat(change.at()).isEqualTo(FakeTime.START.plusSeconds(10));
+            assertThat(change.at()).isEqualTo(FakeTime.START.plus(BEGIN).plusSeconds(10));
         });
         assertThat(onlyEntry().actions()).singleElement().satisfies(note -> {
             assertThat(note.outcome()).isEqualTo(Outcome.SKIPPED_GRACE);
@@ -207,9 +211,10 @@ class GraceTest {
         node.answers(action -> Result.of(
                 action instanceof Action.Detach ? Outcome.DETACHED : Outcome.ALREADY_GONE)); // and asked for again
         shows(at(0), at(a().attached(0), inA().uses(0)));
+        cycles(60);
         assertThat(node.performed).hasSize(2);
 
-        shows(at(10), at(a(), inA().uses(0)));
+        shows(at(70), at(a(), inA().uses(0)));
         assertThat(node.performed).as("it is ended at once").hasSize(3);
     }
 
@@ -250,9 +255,9 @@ class GraceTest {
     @Test
     void theTimeDoesNotRunWhileThereIsNothingToSee() {
         off.add(RuleName.INACTIVE_ENV_PROCESSES);
-        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(0), at(a().pids(7).attached(0), inA().uses(0)));
         shows(at(10), at(inA().uses(0)));
-        shows(at(100), at(a(), inA().uses(0)));
+        shows(at(100), at(a().pids(7), inA().uses(0)));
         cycles(159);
         assertThat(node.performed).isEmpty();
 
@@ -321,7 +326,13 @@ class GraceTest {
         shows(at(0), at(a().attached(0), inA().uses(0)));
         node.at(500);
         shows(at(10), at(a().attached(1), inA().uses(0)));
+        assertThat(onlyEntry().change()).isNull();
 
+        cycles(69);
+        assertThat(node.performed)
+                .as("nor does anybody know what was changed in it")
+                .isEmpty();
+        cycles(70);
         assertThat(node.performed).hasSize(1);
     }
 
@@ -332,7 +343,9 @@ class GraceTest {
         shows(at(0), at(a().attached(0), inA().uses(0)));
         node.is("m2");
         shows(at(10), at(a().attached(1), inA().uses(0)));
+        assertThat(onlyEntry().change()).isNull();
 
+        cycles(70);
         assertThat(node.performed).hasSize(1);
     }
 
@@ -364,16 +377,64 @@ class GraceTest {
         assertThat(node.performed).hasSize(1);
     }
 
-    /** By the same user's hand, or by a pid that is used again: he has his time. */
+    /** By the same user's hand, or by a pid that is used again. */
     @Test
-    void anEnvironmentThatCameLaterIsAChange() {
+    void aProcessIsNoVictimOfAnEnvironmentThatAppearedAfterIt() {
         off.add(RuleName.INACTIVE_ENV_PROCESSES);
         shows(at(0), at(inA().uses(0)));
         shows(at(10), at(a().livePidsOf(1000), inA().uses(0)));
-        cycles(69);
+        cycles(100, 1000);
+
+        assertThat(node.performed).isEmpty();
+        assertThat(outcomes()).containsExactly("skipped_protected");
+    }
+
+    /** Otherwise everybody could shield himself: he starts a process, and its environment afterwards. */
+    @Test
+    void whereTheInactiveAreEndedItHasItsTimeAndNoMore() {
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(1), at(inA().uses(0)));
+        shows(at(10), at(a().livePidsOf(1000), inA().uses(0)));
+        cycles(60);
         assertThat(node.performed).isEmpty();
 
-        cycles(70);
+        cycles(61);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    /** The shell is gone, the job goes on; somebody writes the environment anew with the job's own pid. */
+    @Test
+    void anEndedEnvironmentIsNotRevivedAgainstItsJob() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).livePidsOf(1000).attached(0), inA().uses(0)));
+        shows(at(10), at(inA().uses(0)));
+        shows(at(20), at(a().pids(1).livePidsOf(1000).capacity("1").attached(1), inA().uses(0)));
+        cycles(100, 1000);
+
+        assertThat(node.performed).isEmpty();
+        assertThat(outcomes()).contains("skipped_protected");
+    }
+
+    @Test
+    void anEnvironmentWhosePidsAreAllOthersAtOnceIsAnotherOne() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).livePidsOf(1000).attached(0), inA().uses(0)));
+        shows(at(10), at(a().pids(1).livePidsOf(1000).attached(1), inA().uses(0)));
+        cycles(100, 1000);
+
+        assertThat(node.performed).isEmpty();
+    }
+
+    /** The kernel knows the shell after which the environment is named: it is older than the process, whoever wrote what. */
+    @Test
+    void nobodyShieldsHimselfByWritingHisEnvironmentAnew() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).shellSince(900_000).attached(0), inA().uses(0)));
+        shows(at(10), at(inA().uses(0)));
+        shows(
+                at(20),
+                at(a().pids(8).shellSince(900_000).attached(0), inA().uses(0).uses(1)));
+
         assertThat(node.performed).hasSize(1);
     }
 
@@ -555,7 +616,7 @@ class GraceTest {
         var running = enforcer == null ? enforcer() : enforcer;
         enforcer = running;
         for (var second : seconds) {
-            time.passTo(Duration.ofSeconds(second));
+            time.passTo(BEGIN.plusSeconds(second));
             assertThat(running.runCycle()).isPresent();
         }
     }
@@ -585,6 +646,9 @@ class GraceTest {
                 .rules(modes, limits)
                 .restraint(restraint)
                 .build();
-        return new Enforcer(setup, journal, time.ticker(), List.of());
+        var made = new Enforcer(setup, journal, time.ticker(), List.of());
+        node.observedBefore(LONG_AGO, made::runCycle);
+        time.passTo(BEGIN);
+        return made;
     }
 }

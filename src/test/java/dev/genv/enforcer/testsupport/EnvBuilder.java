@@ -60,6 +60,12 @@ public final class EnvBuilder {
         return this;
     }
 
+    /** The kernel knows its shell, raz's, since so many ticks after boot. */
+    public EnvBuilder shellSince(long ticks) {
+        ownership = new Ownership(null, false, Set.of(uid), ticks);
+        return this;
+    }
+
     /** All its live pids belong to users of whom nothing is ended. */
     public EnvBuilder exempt() {
         ownership = new Ownership(null, true, Set.of());

@@ -87,6 +87,16 @@ public final class FakeHost implements Host {
         return this;
     }
 
+    /** Lets this observe it as it was at that many ticks, with nothing on it. */
+    public void observedBefore(long sinceBoot, Runnable observation) {
+        var now = view;
+        var ticksNow = ticks;
+        shows(HostBuilder.host(name).devices(2)).at(sinceBoot);
+        observation.run();
+        view = now;
+        ticks = ticksNow;
+    }
+
     @Override
     public String name() {
         return name;

@@ -94,6 +94,7 @@ final class LookAnswer {
                 state.environments(),
                 state.devices(listing.devices()),
                 listing.devices(),
+                state.uidsOfPids(),
                 missing,
                 problems);
         var now = Stats.of(frames.one("asked"), nonce);

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What it comes to that genv tells neither a start time nor a uid. */
@@ -46,6 +47,13 @@ class GenvEnforcementTest {
             time.ticker(),
             List.of());
 
+    /** The host has been observed for so long that its past is known. */
+    @BeforeEach
+    void observeForAWhile() {
+        cycle("", "");
+        time.pass(GRACE);
+    }
+
     @Test
     void whoIsInAnEnvironmentThatWasThereIsEndedAtOnceAndOnce() {
         cycle("", "a");
@@ -57,13 +65,13 @@ class GenvEnforcementTest {
 
     /** Somebody may have written the environment around a process that names it. */
     @Test
-    void whoWasThereBeforeTheEnvironmentHasAWhile() {
+    void whoWasThereBeforeTheEnvironmentIsNotItsVictim() {
         cycle("7 a", "");
-        assertThat(cycle("7 a", "a")).containsExactly(Map.entry(7, Outcome.SKIPPED_GRACE));
+        assertThat(cycle("7 a", "a")).containsExactly(Map.entry(7, Outcome.SKIPPED_PROTECTED));
         assertThat(acting("7 a, 8 a", "a"))
-                .containsExactly(Map.entry(7, Outcome.SKIPPED_GRACE), Map.entry(8, Outcome.SIGNALLED));
+                .containsExactly(Map.entry(7, Outcome.SKIPPED_PROTECTED), Map.entry(8, Outcome.SIGNALLED));
         time.pass(GRACE);
-        assertThat(acting("7 a, 8 a", "a")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
+        assertThat(cycle("7 a, 8 a", "a")).containsExactly(Map.entry(7, Outcome.SKIPPED_PROTECTED));
     }
 
     @Test

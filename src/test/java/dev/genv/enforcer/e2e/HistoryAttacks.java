@@ -1,0 +1,102 @@
+package dev.genv.enforcer.e2e;
+
+import static dev.genv.enforcer.e2e.Scene.BOB;
+import static dev.genv.enforcer.e2e.Scene.BOBS;
+import static dev.genv.enforcer.e2e.Scene.MALLORY;
+
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/** Attacks on what the service remembers, and does not. */
+final class HistoryAttacks {
+    private static final int CONTAINERS_UID = 54_003;
+    private static final int MEGABYTE = 1 << 20;
+    private static final int LARGE_WRITES = 10;
+    private static final int KERNELS = 14;
+
+    private HistoryAttacks() {}
+
+    static List<Attack> all() {
+        return List.of(
+                Attack.delayedByTheStart(
+                        "deletes bob's attachment, and the service is restarted",
+                        scene -> {
+                            scene.sheWrites(scene.honest().device(0));
+                            scene.awaitThatBobIsTold();
+                            scene.restartService();
+                            stray(scene);
+                        },
+                        "env-devices",
+                        "non-env-processes"),
+                Attack.delayedByTheStart(
+                        "strikes the pid of bob's SDK job out, and the service is restarted",
+                        scene -> {
+                            scene.bobUsesTheSdk();
+                            scene.sheWrites(scene.honest());
+                            scene.awaitThatBobIsTold();
+                            scene.restartService();
+                            stray(scene);
+                        },
+                        "non-env-processes"),
+                Attack.inVain(
+                        "forges an old environment in bob's name while his job runs in a container",
+                        scene -> {
+                            scene.bobsJobHasUid(CONTAINERS_UID);
+                            scene.sheWrites(forged(scene.honest(), scene));
+                            stray(scene);
+                        },
+                        "env-owner",
+                        "max-devices-per-user",
+                        "non-env-processes"),
+                Attack.inVain(
+                        "forges an old environment in bob's name while his job uses the SDK",
+                        scene -> {
+                            scene.bobUsesTheSdk();
+                            scene.sheWrites(forged(
+                                    scene.honest()
+                                            .env(BOBS, People.BOB, BOB, "1000mi", scene.bobsShell(), scene.bobsJob()),
+                                    scene));
+                            stray(scene);
+                        },
+                        "max-devices-per-user",
+                        "membership_unknown",
+                        "non-env-processes"),
+                Attack.inVain(
+                        "writes 15 MB of Jupyter kernels into her environments, ten times",
+                        scene -> {
+                            for (var write = 0; write < LARGE_WRITES; write++) {
+                                scene.sheWrites(withKernels(scene, write));
+                                scene.awaitNextObservation();
+                            }
+                            scene.sheWrites(scene.honest());
+                            stray(scene);
+                        },
+                        "non-env-processes"));
+    }
+
+    private static StateFiles forged(StateFiles files, Scene scene) {
+        return files.env("forged", People.BOB, BOB, null, scene.bobsShell())
+                .device(2, new Attachment("forged", null, "01/01/2020 00:00:00"));
+    }
+
+    private static StateFiles withKernels(Scene scene, int write) {
+        var files = scene.honest();
+        IntStream.range(0, KERNELS)
+                .forEach(i -> files.env(
+                        "kernels-%d-%d".formatted(write, i),
+                        People.MALLORY,
+                        MALLORY,
+                        null,
+                        List.of(scene.herShell()),
+                        List.of("k".repeat(MEGABYTE))));
+        return files;
+    }
+
+    private static void stray(Scene scene) throws IOException {
+        scene.herProcess(Map.of(), 2, 10);
+    }
+}

@@ -1,0 +1,159 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.Requirements;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** What the packaged service remembers of the state and of its own actions, and what it does where it cannot remember. */
+class HistoryIT extends OnANode {
+    private static final Duration PATIENCE = Duration.ofSeconds(40);
+    private static final Map<String, String> PATH = Map.of("PATH", "/usr/bin:/bin");
+
+    /** Longer than the tests run: whatever is signalled within it was not waited for. */
+    private static final String LONG_GRACE = "10m";
+
+    /** Many trainers take a first SIGTERM for "save, then end", and a second one for "at once". */
+    @Test
+    void aProcessThatWasAskedIsNotAskedAgainAfterARestart() throws IOException {
+        var signals = directory.resolve("signals");
+        var script = "trap 'echo term >>%s' TERM; while :; do sleep 0.05; done".formatted(signals);
+        node.set("NON_ENV_PROCESSES", "enforce").set("KILL_AFTER", "never").set("DETACHED_GRACE", "0s");
+        try (var stray = Child.running(List.of("/bin/sh", "-c", script), PATH)) {
+            node.gpus.process(0, stray.pid(), "10");
+            var first = node.serve();
+            await().atMost(PATIENCE).until(() -> Files.exists(signals));
+            first.stop();
+
+            var face = new Face(node.set("DETACHED_GRACE", LONG_GRACE).serve());
+            awaitCycles(face, stray, 4);
+
+            assertThat(signals).hasContent("term");
+            assertThat(violationOf(face, stray).path("actions").findValuesAsText("outcome"))
+                    .containsExactly("skipped_grace");
+        }
+    }
+
+    /** He came after the shell of the environment, and so he named it knowingly; a restart changes nothing in that. */
+    @Test
+    void aStrangerIsJudgedAfterARestartAsBefore() throws IOException {
+        Requirements.root();
+        node.set("DETACHED_GRACE", "2s");
+        try (var shell = Child.ofUser(People.BOB)) {
+            var eid = Integer.toString(shell.pid());
+            node.state
+                    .env(eid, People.BOB, "bob", "1000mi", shell.pid())
+                    .device(0, eid)
+                    .device(1)
+                    .device(2)
+                    .write();
+            // Later than the shell by the kernel's clock, which ticks a hundred times a second.
+            await().until(() -> ticks() > shell.startTime());
+            try (var stranger = Child.ofUser(People.MALLORY, Map.of("GENV_ENVIRONMENT_ID", eid))) {
+                node.gpus.process(0, stranger.pid(), "1500");
+                node.serve();
+                await().atMost(PATIENCE).until(() -> !stranger.isAlive());
+            }
+        }
+    }
+
+    /** The shell is gone, the job goes on; somebody writes the environment anew with the job's own pid. */
+    @Test
+    void anEndedEnvironmentIsNotRevivedAgainstItsJob() throws IOException {
+        Requirements.root();
+        node.set("DETACHED_GRACE", "1s");
+        try (var shell = Child.ofUser(People.BOB);
+                var other = Child.ofUser(People.BOB)) {
+            var eid = Integer.toString(shell.pid());
+            try (var job = Child.ofUser(People.BOB, Map.of("GENV_ENVIRONMENT_ID", eid))) {
+                node.state
+                        .env(eid, People.BOB, "bob", null, shell.pid())
+                        .env("other", People.BOB, "bob", null, other.pid())
+                        .device(0, eid)
+                        .device(1, "other")
+                        .device(2)
+                        .write();
+                node.gpus.process(0, job.pid(), "10");
+                var face = new Face(node.serve());
+                face.awaitObservation();
+                Command.run("kill", Integer.toString(shell.pid()));
+                await().atMost(PATIENCE)
+                        .until(() ->
+                                face.json("/hosts").path(0).path("environments").asInt() == 1);
+
+                node.state
+                        .env(eid, People.BOB, "bob", null, job.pid())
+                        .device(0)
+                        .write();
+                awaitCycles(face, job, 5);
+
+                assertThat(job.isAlive()).isTrue();
+                assertThat(violationOf(face, job).path("actions").findValuesAsText("outcome"))
+                        .containsExactly("skipped_protected");
+            }
+        }
+    }
+
+    /** Nobody could see or mend anything while the service was stopped: a cycle counts two intervals at most. */
+    @Test
+    void theGraceDoesNotRunOutWhileTheServiceIsStopped() throws Exception {
+        var grace = Duration.ofSeconds(10);
+        node.set("DETACHED_GRACE", grace.toSeconds() + "s");
+        try (var shell = Child.withEnvironment(Map.of());
+                var job = Child.inEnvironment("a")) {
+            node.state
+                    .own("a", null, shell.pid())
+                    .device(0, "a")
+                    .device(1)
+                    .device(2)
+                    .write();
+            node.gpus.process(0, job.pid(), "10");
+            var service = node.serve();
+            var face = new Face(service);
+            face.awaitObservation();
+            node.state.device(0).write();
+            awaitCycles(face, job, 1);
+
+            Command.run("kill", "-STOP", Long.toString(service.process().pid()));
+            Thread.sleep(grace.plusSeconds(1).toMillis()); // not waited for: time itself is what must not count
+            Command.run("kill", "-CONT", Long.toString(service.process().pid()));
+
+            await().atMost(PATIENCE).until(() -> !job.isAlive());
+            await().atMost(PATIENCE)
+                    .until(() -> violationOf(face, job).path("status").asText().equals("resolved"));
+            assertThat(violationOf(face, job).path("cycles").asInt())
+                    .as("10 s are at least five cycles of one second, each counted twice at most, after the first")
+                    .isGreaterThanOrEqualTo(6);
+        }
+    }
+
+    private static void awaitCycles(Face face, Child process, int count) {
+        await().atMost(PATIENCE)
+                .until(() -> violationOf(face, process).path("cycles").asInt() >= count);
+    }
+
+    private static JsonNode violationOf(Face face, Child process) throws IOException {
+        for (var violation : face.json("/violations")) {
+            if (violation.path("processes").path(0).path("pid").asInt() == process.pid()) {
+                return violation;
+            }
+        }
+        return MissingNode.getInstance();
+    }
+
+    /** Clock ticks since boot, as the kernel counts a process's start. */
+    private static long ticks() throws IOException {
+        try (var now = Child.withEnvironment(Map.of())) {
+            return now.startTime();
+        }
+    }
+}

@@ -1,0 +1,112 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.testsupport.EnvBuilder;
+import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.HostBuilder;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class DelistedPidsTest {
+    private static final Duration AGE = Duration.ofHours(1);
+    private static final int MANY = 2_600;
+    private static final long BOB = 1001;
+    private static final long MALLORY = 1002;
+    private static final GpuProcessBuilder JOB = process(7).uses(0);
+
+    private final FakeTime time = new FakeTime();
+    private final DelistedPids pids = new DelistedPids(time.ticker());
+    private final Map<Integer, Long> uids = new HashMap<>(Map.of(7, BOB));
+    private long ticks = 1_000_000;
+
+    @Test
+    void oneThatIsStruckOutIsRemembered() {
+        record(host().with(env("a").pids(7)));
+        record(host());
+
+        assertThat(pids.change(JOB.build())).isNotNull();
+        assertThat(pids.change(process(8).build())).isNull();
+    }
+
+    @Test
+    void anotherProcessByTheSamePidIsNotMeant() {
+        record(host().with(env("a").pids(7)));
+        record(host());
+
+        assertThat(pids.change(process(7).later(10_000_000).build())).isNull();
+    }
+
+    /** Whose entries they were, and who struck them out, nobody knows; whose the processes are, the kernel does. */
+    @Test
+    void manyOfOneUserDoNotPushOutThoseOfAnother() {
+        record(host().with(env("a").pids(7)));
+        record(host());
+        for (var round = 1; round <= 4; round++) {
+            record(host().with(many(round)));
+            record(host());
+        }
+
+        assertThat(pids.change(JOB.build())).isNotNull();
+        assertThat(IntStream.range(MANY + 10, 2 * MANY + 10)
+                        .filter(pid -> pids.change(process(pid).build()) == null)
+                        .count())
+                .as("of her first ones, so many are too many")
+                .isEqualTo(4 * MANY + 1 - 10_000);
+    }
+
+    /** Also where nobody knows whose it is, and where it was struck out long ago. */
+    @Test
+    void thatOfAProcessOnAGpuIsAlwaysKept() {
+        uids.remove(7);
+        record(host().with(env("a").pids(7)).with(JOB));
+        record(host().with(JOB));
+        for (var round = 1; round <= 8; round++) {
+            time.pass(AGE);
+            record(host().with(many(round)).with(JOB));
+            record(host().with(JOB));
+        }
+
+        assertThat(pids.change(JOB.build())).isNotNull();
+    }
+
+    @Test
+    void oneIsForgottenAfterItsAge() {
+        record(host().with(env("a").pids(7)));
+        record(host());
+        time.pass(AGE.plusSeconds(1));
+        record(host());
+
+        assertThat(pids.change(JOB.build())).isNull();
+    }
+
+    private EnvBuilder many(int round) {
+        var hers = IntStream.range(MANY * round + 10, MANY * (round + 1) + 10).toArray();
+        IntStream.of(hers).forEach(pid -> uids.put(pid, MALLORY));
+        return env("hers").pids(hers);
+    }
+
+    private void record(HostBuilder host) {
+        var seen = host.snapshot();
+        var snapshot = new Snapshot(
+                seen.host(),
+                seen.processes(),
+                seen.environments(),
+                seen.devices(),
+                seen.listedDevices(),
+                uids,
+                seen.missing(),
+                seen.problems());
+        pids.record(snapshot, ticks);
+        pids.forget(AGE, snapshot);
+        ticks += 1_000;
+    }
+}

@@ -1,0 +1,62 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.testsupport.FakeTime;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** What is kept of a host's history, and what is dropped first. */
+class HostTestimonyTest {
+    private static final int MANY = 5_000;
+
+    private final FakeTime time = new FakeTime();
+    private final HostTestimony history = new HostTestimony(time.ticker());
+    private long ticks = 1_000;
+
+    /** Ids that long take as many bytes as all of the state file, and would do so again in every cycle. */
+    @Test
+    void noTextIsKeptAtFullLength() {
+        for (var round = 0; round < 200; round++) {
+            var id = Integer.toString(round) + "x".repeat(4_000_000);
+            history.hear(
+                    host().with(env(id).user(id).capacity("1g" + " ".repeat(4_000_000)))
+                            .snapshot(),
+                    ticks++);
+            history.hear(host().snapshot(), ticks++);
+            assertThat(history.environment(id)).isNotNull();
+        }
+    }
+
+    @Test
+    void whatEndedFirstIsDroppedFirst() {
+        history.hear(host().with(env("named"), env("early")).snapshot(), ticks++);
+        history.hear(host().with(process(1).in("named")).snapshot(), ticks++);
+        for (var i = 0; i < MANY; i++) {
+            time.pass(Duration.ofMillis(1));
+            history.hear(
+                    host().with(process(1).in("named")).with(env("many-" + i)).snapshot(), ticks++);
+        }
+
+        assertThat(history.environment("early")).isNull();
+        assertThat(history.environment("many-0")).isNull();
+        assertThat(history.environment("many-" + (MANY - 2))).isNotNull();
+        assertThat(history.environment("named"))
+                .as("what a process on a GPU names")
+                .isNotNull();
+    }
+
+    @Test
+    void whatEndedIsForgottenAfterAnHour() {
+        history.hear(host().with(env("a"), env("named")).snapshot(), ticks++);
+        history.hear(host().with(process(1).in("named")).snapshot(), ticks++);
+        time.pass(Duration.ofMinutes(61));
+        history.hear(host().with(process(1).in("named")).snapshot(), ticks++);
+
+        assertThat(history.environment("a")).isNull();
+        assertThat(history.environment("named")).isNotNull();
+    }
+}
