@@ -38,7 +38,7 @@ final class ObservedTime {
         return firstTicks != null;
     }
 
-    /** Whether what began at that many clock ticks since boot was there before the second observation could show a change. */
+    /** Whether what began at that many clock ticks since boot is older than the first observation. */
     boolean isOlder(long ticks) {
         return firstTicks == null || ticks < firstTicks;
     }
