@@ -64,11 +64,14 @@ spec:
         - name: http
           containerPort: {{ int64 .Values.settings.httpPort }}
           protocol: TCP
+        - name: management
+          containerPort: {{ int64 .Values.settings.managementPort }}
+          protocol: TCP
       {{- range $name, $path := dict "startup" "started" "liveness" "live" "readiness" "ready" }}
       {{ $name }}Probe:
         httpGet:
           path: /q/health/{{ $path }}
-          port: http
+          port: management
         {{- toYaml (index $.Values.probes $name) | nindent 8 }}
       {{- end }}
       resources:

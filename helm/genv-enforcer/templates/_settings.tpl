@@ -27,6 +27,8 @@ GENV_TERMINATE_PROCESSES: settings.terminateProcesses
 QUARKUS_LOG_CONSOLE_JSON_ENABLED: settings.logJson
 QUARKUS_HTTP_HOST: settings.httpHost
 QUARKUS_HTTP_PORT: settings.httpPort
+QUARKUS_MANAGEMENT_HOST: settings.httpHost
+QUARKUS_MANAGEMENT_PORT: settings.managementPort
 {{- end -}}
 
 {{- /* Those that mean other machines: a single one of them turns the service to them. */ -}}
@@ -102,5 +104,19 @@ ones would be written with an exponent; and "off" without quotes comes as false.
 {{- if and $remote .Values.remote.hosts .Values.remote.hostfile.existingConfigMap -}}
 {{- $_ := set $environment "GENV_ENFORCER_REMOTE_HOSTS" (join "," .Values.remote.hosts) -}}
 {{- end -}}
+{{- with include "genv-enforcer.allowedHosts" . -}}
+{{- $_ := set $environment "GENV_ENFORCER_HTTP_ALLOWED_HOSTS" . -}}
+{{- end -}}
 {{- toYaml $environment -}}
+{{- end -}}
+
+{{- /* The names of the Service, by which pods ask, and those that are set. */ -}}
+{{- define "genv-enforcer.allowedHosts" -}}
+{{- $names := .Values.settings.httpAllowedHosts | default list -}}
+{{- if .Values.service.enabled -}}
+{{- $service := include "genv-enforcer.fullname" . -}}
+{{- $domain := printf "%s.%s" $service .Release.Namespace -}}
+{{- $names = concat (list $service $domain (printf "%s.svc" $domain) (printf "%s.svc.cluster.local" $domain)) $names -}}
+{{- end -}}
+{{- join "," $names -}}
 {{- end -}}

@@ -15,8 +15,17 @@ settings.maxDevicesPerUserMode is {{ .Values.settings.maxDevicesPerUserMode }}, 
 {{- if regexMatch "(?i)^(127\\.|localhost\\.?$|ip6-localhost$|[0:]*:0*1$|::ffff:127\\.)" (toString $settings.httpHost) }}
 settings.httpHost is {{ $settings.httpHost }}, where neither the probes nor Prometheus reach the service: take it out
 {{- end -}}
-{{- if lt (int64 $settings.httpPort) 1024 }}
-settings.httpPort is {{ int64 $settings.httpPort }}, where only a process with a right that this one does not have may listen: set one from 1024 on (service.port may be any)
+{{- range $name, $port := dict "httpPort" "port" "managementPort" "managementPort" -}}
+{{- $value := int64 (index $settings $name) -}}
+{{- if lt $value 1024 }}
+settings.{{ $name }} is {{ $value }}, where only a process with a right that this one does not have may listen: set one from 1024 on (service.{{ $port }} may be any)
+{{- end -}}
+{{- end -}}
+{{- if eq (int64 $settings.httpPort) (int64 $settings.managementPort) }}
+settings.httpPort and settings.managementPort are both {{ int64 $settings.httpPort }}: set two ports
+{{- end -}}
+{{- if eq (int64 .Values.service.port) (int64 .Values.service.managementPort) }}
+service.port and service.managementPort are both {{ int64 .Values.service.port }}: set two ports
 {{- end -}}
 {{- end -}}
 
@@ -25,6 +34,7 @@ settings.httpPort is {{ int64 $settings.httpPort }}, where only a process with a
 {{- $values = merge $values (dict
   "GENV_TMPDIR" "settings.stateDir"
   "GENV_ENFORCER_API_TOKEN_FILE" "apiToken.existingSecret"
+  "GENV_ENFORCER_HTTP_ALLOWED_HOSTS" "settings.httpAllowedHosts"
   "GENV_ENFORCER_REMOTE_HOSTS" "remote.hosts"
   "GENV_ENFORCER_REMOTE_HOSTFILE" "remote.hosts"
   "GENV_ENFORCER_REMOTE_IDENTITY_FILE" "remote.identity.existingSecret"

@@ -2,10 +2,10 @@ package dev.genv.enforcer.api;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.format.GenvJson;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.ext.web.RoutingContext;
-import jakarta.ws.rs.core.Response;
 
 /** Says no before any resource is asked, in the form that every error has. */
 final class Refusal {
@@ -49,7 +49,6 @@ final class Refusal {
     }
 
     static String title(int status) {
-        var known = Response.Status.fromStatusCode(status);
-        return known == null ? "Error" : known.getReasonPhrase();
+        return HttpResponseStatus.valueOf(status).reasonPhrase();
     }
 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api;
 
+import io.quarkus.vertx.http.ManagementInterface;
 import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
@@ -18,6 +19,8 @@ public class RequestLimits {
     /** For clients that send an empty object or the like with every request. */
     private static final int LARGEST_OTHER = 1024;
 
+    private static final String NOT_UNDERSTOOD = "this is not a request that can be understood";
+
     private final PlanMemory memory;
 
     RequestLimits(PlanMemory memory) {
@@ -32,14 +35,34 @@ public class RequestLimits {
         router.route().order(-AFTER_THE_TOKEN).failureHandler(RequestLimits::refuse);
     }
 
+    void stand(@Observes ManagementInterface management) {
+        management.router().route().order(-AFTER_THE_TOKEN).handler(RequestLimits::checkPath);
+        management.router().route().order(-AFTER_THE_TOKEN).handler(this::check);
+        stand(management.router());
+    }
+
     /** What is the client's fault is told to the client. */
     private static void refuse(RoutingContext request) {
         var status = request.statusCode();
+        if (request.response().closed()) {
+            return; // Nobody is there who could be told.
+        }
         if (status >= 400 && status < 500 && !request.response().ended()) {
-            Refusal.send(request, status, "this is not a request that can be understood");
+            Refusal.send(request, status, NOT_UNDERSTOOD);
         } else {
             request.next();
         }
+    }
+
+    /** The router would log a path that it cannot decode. */
+    private static void checkPath(RoutingContext request) {
+        try {
+            request.normalizedPath();
+        } catch (IllegalArgumentException e) {
+            Refusal.send(request, 400, NOT_UNDERSTOOD);
+            return;
+        }
+        request.next();
     }
 
     /** Whether it is the only kind of request that has a body worth reading. */

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api;
 
+import io.quarkus.vertx.http.ManagementInterface;
 import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.ext.web.RoutingContext;
@@ -19,12 +20,6 @@ public class TokenGate {
     /** Before everything else, also before what is there for paths that do not exist. */
     private static final int FIRST = 1000;
 
-    /**
-     * Health and below, in letters that mean the same to everybody: a path with dots, escapes or two slashes might be
-     * another one to whoever answers it.
-     */
-    private static final Pattern HEALTH = Pattern.compile("/q/health(/[A-Za-z0-9-]+)*/?");
-
     private static final Pattern BEARER = Pattern.compile("(?i:bearer) +([!-~]+) *");
 
     private final ApiToken token;
@@ -39,8 +34,14 @@ public class TokenGate {
         }
     }
 
+    void stand(@Observes ManagementInterface management) {
+        if (token.isRequired()) {
+            management.router().route().order(-FIRST).handler(this::check);
+        }
+    }
+
     private void check(RoutingContext request) {
-        if (isHealth(request)) {
+        if (HealthPath.matches(request)) {
             request.next();
             return;
         }
@@ -53,13 +54,6 @@ public class TokenGate {
             request.response().putHeader("WWW-Authenticate", "Bearer");
             Refusal.send(request, 401, "this wants the header Authorization: Bearer, with the token");
         }
-    }
-
-    private static boolean isHealth(RoutingContext request) {
-        var path = request.request().path();
-        return path != null
-                && path.equals(request.normalizedPath())
-                && HEALTH.matcher(path).matches();
     }
 
     /** In a time that tells nothing about the token. */

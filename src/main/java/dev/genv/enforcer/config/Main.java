@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.api.connection.ServerConnections;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.annotations.QuarkusMain;
 import java.util.Optional;
@@ -22,11 +23,13 @@ public final class Main {
             if (settings.interval().isZero()) {
                 // A single cycle has nothing to serve, and standard output is for what it found.
                 System.setProperty("quarkus.http.host-enabled", "false");
+                System.setProperty("quarkus.management.host-enabled", "false");
                 System.setProperty("quarkus.banner.enabled", "false");
                 System.setProperty("quarkus.log.console.stderr", "true");
             } else {
                 require(StartFailure.ofTemporaryFolder(System.getProperty("java.io.tmpdir", "")));
             }
+            ServerConnections.enable();
             Quarkus.run(Service.class, Main::exit, arguments);
         } catch (BadSettingsException e) {
             e.lines().forEach(System.err::println);

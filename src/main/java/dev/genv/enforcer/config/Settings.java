@@ -12,6 +12,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  * @param nodeName how this node is called in reports; null for the host's name
  * @param remote the other machines that are enforced on; null where it is this one
  * @param apiTokenFile what the API wants to be shown; null where it answers everybody
+ * @param httpAllowedHosts host names by which clients may address the service, besides the node's own
  */
 record Settings(
         Duration interval,
@@ -46,7 +48,8 @@ record Settings(
         boolean requireHostPid,
         @Nullable String nodeName,
         @Nullable RemoteSettings remote,
-        @Nullable Path apiTokenFile) {
+        @Nullable Path apiTokenFile,
+        Set<String> httpAllowedHosts) {
 
     /** What tells us about the GPUs. */
     enum GpuSource {
@@ -59,6 +62,7 @@ record Settings(
         rules = Map.copyOf(rules);
         protectedExecutables = List.copyOf(protectedExecutables);
         exemptUsers = List.copyOf(exemptUsers);
+        httpAllowedHosts = Set.copyOf(httpAllowedHosts);
     }
 
     /**
@@ -94,7 +98,8 @@ record Settings(
                 variables.get("GENV_ENFORCER_REQUIRE_HOST_PID", true, Values::yesOrNo),
                 variables.find("GENV_ENFORCER_NODE_NAME", name -> name),
                 remote,
-                variables.find("GENV_ENFORCER_API_TOKEN_FILE", Values::tokenFile));
+                variables.find("GENV_ENFORCER_API_TOKEN_FILE", Values::tokenFile),
+                variables.get("GENV_ENFORCER_HTTP_ALLOWED_HOSTS", Set.<String>of(), Values::hostNames));
         if (remote != null && remote.protocol() == RemoteSettings.Protocol.GENV) {
             refuseWhatGenvCannotKeep(variables);
         }

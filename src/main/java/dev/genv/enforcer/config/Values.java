@@ -16,7 +16,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Reads the values of settings. Each complaint, an IllegalArgumentException, says what would be right. */
@@ -24,6 +26,7 @@ final class Values {
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})\\s*(ms|s|m|h|)");
     private static final int HIGHEST_PORT = 65_535;
     private static final Pattern USER = Pattern.compile("[^@/:*=]+");
+    private static final Pattern HOST_NAME = Pattern.compile("[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?");
     private static final Pattern SSH_USER = Pattern.compile("[^\\s@:/-][^\\s@:/]*");
     /** The last number of 32 bits is no uid: it stands for none. */
     private static final long HIGHEST_UID = 0xFFFF_FFFEL;
@@ -157,6 +160,14 @@ final class Values {
 
     private static Stream<String> list(String value) {
         return Arrays.stream(value.split("[,\\s]+", -1)).filter(entry -> !entry.isEmpty());
+    }
+
+    static Set<String> hostNames(String value) {
+        var names = list(value).collect(Collectors.toSet());
+        if (!names.stream().allMatch(name -> HOST_NAME.matcher(name).matches())) {
+            throw new IllegalArgumentException("expected host names without ports, such as gpu-1.example.org,enforcer");
+        }
+        return names;
     }
 
     static Path absolutePath(String value) {

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.api.AllowedHosts;
 import dev.genv.enforcer.api.TokenFile;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
@@ -16,6 +17,7 @@ import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.telemetry.ActionMetrics;
 import dev.genv.enforcer.telemetry.CycleMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
+import dev.genv.enforcer.telemetry.RequestLabels;
 import dev.genv.enforcer.telemetry.ViolationMetrics;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -29,10 +31,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jboss.logging.Logger;
@@ -46,8 +48,6 @@ class Wiring {
     private static final int RESOLVED_VIOLATIONS_KEPT = 10_000;
     /** What a look needs beyond the lock and the two calls of nvidia-smi that it may make. */
     private static final Duration SLACK = Duration.ofSeconds(10);
-
-    private static final Set<String> METHODS = Set.of("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH");
 
     private final Settings settings;
     private final @Nullable FleetWiring others;
@@ -125,11 +125,22 @@ class Wiring {
                 .register(registry);
     }
 
-    /** A client chooses its methods, and each would become a series of its own. */
     @Produces
     @Singleton
-    MeterFilter knownMethodsOnly() {
-        return MeterFilter.replaceTagValues("method", method -> METHODS.contains(method) ? method : "OTHER");
+    AllowedHosts allowedHosts() {
+        var names = new HashSet<>(settings.httpAllowedHosts());
+        names.add(nodeName());
+        return new AllowedHosts(names);
+    }
+
+    @Produces
+    @Singleton
+    MeterFilter requestLabels() {
+        return new RequestLabels();
+    }
+
+    private String nodeName() {
+        return settings.nodeName() == null ? NodeName.of(PROC) : settings.nodeName();
     }
 
     private Supplier<List<Host>> fleet(FleetWiring wiring) {
@@ -170,7 +181,7 @@ class Wiring {
     private Supplier<List<Host>> node() throws InterruptedException {
         var acts = settings.mode() == ServiceMode.ENFORCE;
         var host = new NodeHost(
-                settings.nodeName() == null ? NodeName.of(PROC) : settings.nodeName(),
+                nodeName(),
                 new NodeHost.Places(
                         PROC,
                         settings.stateDir(),

@@ -39,7 +39,7 @@ class ChartMetricsTest {
     private static final Pattern SAMPLE = Pattern.compile("(?m)^([a-zA-Z_:]\\w*)(?:\\{(.*)})? [^ ]+$");
     private static final Pattern LABEL = Pattern.compile("(\\w+)=\"(?:[^\"\\\\]|\\\\.)*\"");
 
-    @ConfigProperty(name = "quarkus.http.port")
+    @ConfigProperty(name = "quarkus.management.port")
     int port;
 
     @Inject

@@ -39,6 +39,9 @@ class HostileTextTest {
     @ConfigProperty(name = "quarkus.http.port")
     int port;
 
+    @ConfigProperty(name = "quarkus.management.port")
+    int managementPort;
+
     @Test
     void isEscapedBoundedAndNowhereButInABody() throws IOException {
         var name = Files.createDirectories(GuardedNode.FOLDER).resolve("\u001b[2J\nevil");
@@ -78,7 +81,7 @@ class HostileTextTest {
                     .allSatisfy(message ->
                             assertThat(message).matches("[^\\p{Cntrl}]*").hasSizeLessThan(2_000));
             for (var path : List.of("/q/health", "/q/health/ready", "/q/health/live")) {
-                var answer = new RawHttp(port).get(path, SHOWN);
+                var answer = new RawHttp(managementPort).get(path, SHOWN);
                 assertThat(answer.text()).as(path).doesNotContainPattern("[\\x00-\\x09\\x0b\\x0c\\x0e-\\x1f\\x7f]");
                 assertThat(new String(answer.text().getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8))
                         .as(path)
@@ -114,9 +117,14 @@ class HostileTextTest {
         var http = new RawHttp(port);
         http.get("/mallory-was-here", SHOWN);
         http.get("/violations/mallory-was-here?mallory=1", SHOWN);
-        http.get("/q/health/mallory-was-here");
+        http.get("/mallory-was-here/%zz", SHOWN);
+        http.send("POST /mallory-was-here HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n");
+        http.get("/mallory-has-no-token");
+        var management = new RawHttp(managementPort);
+        management.get("/q/health/mallory-was-here");
+        management.get("/mallory-was-here");
         http.get("/hosts", SHOWN, "User-Agent: mallory", "Host: mallory");
-        assertThat(http.get("/q/metrics", SHOWN).text())
+        assertThat(management.get("/q/metrics", SHOWN).text())
                 .contains("http_server_requests")
                 .doesNotContain("mallory");
     }

@@ -12,14 +12,19 @@ import static org.hamcrest.Matchers.notNullValue;
 
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.telemetry.RequestLabels;
 import dev.genv.enforcer.testsupport.Myself;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.Tags;
 import io.quarkus.test.junit.QuarkusTest;
+import io.restassured.specification.RequestSender;
 import jakarta.inject.Inject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
@@ -31,8 +36,15 @@ import org.junit.jupiter.api.TestMethodOrder;
 class NodeFaceTest {
     private static final Path TOOL = Path.of(System.getProperty("genv.enforcer.nvidia-smi"));
 
+    @ConfigProperty(name = "quarkus.management.port")
+    int managementPort;
+
     @Inject
     Enforcer enforcer;
+
+    private RequestSender management() {
+        return given().port(managementPort).when();
+    }
 
     @Test
     @Order(1)
@@ -40,12 +52,13 @@ class NodeFaceTest {
         Files.deleteIfExists(TOOL);
         assertThat(enforcer.latest()).isEmpty();
 
-        when().get("/q/health/started").then().statusCode(503);
-        when().get("/q/health/ready")
+        management().get("/q/health/started").then().statusCode(503);
+        management()
+                .get("/q/health/ready")
                 .then()
                 .statusCode(503)
                 .body("checks[0].data.reason", equalTo("no cycle has ended yet"));
-        when().get("/q/health/live").then().statusCode(200);
+        management().get("/q/health/live").then().statusCode(200);
         when().get("/hosts").then().statusCode(200).body("$", hasSize(0));
         when().get("/snapshot").then().statusCode(200).body("size()", equalTo(0));
         given().contentType("application/json")
@@ -60,8 +73,9 @@ class NodeFaceTest {
     void anIncompleteLookIsSaidEverywhere() {
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.INCOMPLETE);
 
-        when().get("/q/health/started").then().statusCode(200);
-        when().get("/q/health/ready")
+        management().get("/q/health/started").then().statusCode(200);
+        management()
+                .get("/q/health/ready")
                 .then()
                 .statusCode(503)
                 .body("checks[0].data.reason", equalTo("the last cycle could not see everything"))
@@ -70,7 +84,8 @@ class NodeFaceTest {
                 .then()
                 .body("[0].status", equalTo("degraded"))
                 .body("[0].problems.code", hasItem("gpu_tool_failed"));
-        when().get("/q/metrics")
+        management()
+                .get("/q/metrics")
                 .then()
                 .body(containsString("genv_enforcer_cycles_total{result=\"incomplete\"} 1.0"))
                 .body(containsString("genv_enforcer_last_success_timestamp_seconds 0.0"));
@@ -86,7 +101,7 @@ class NodeFaceTest {
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS);
 
         var hasAllRights = Myself.mayTouchOthers();
-        when().get("/q/health/ready").then().statusCode(hasAllRights ? 200 : 503);
+        management().get("/q/health/ready").then().statusCode(hasAllRights ? 200 : 503);
         when().get("/hosts")
                 .then()
                 .body("[0].host", notNullValue())
@@ -111,7 +126,8 @@ class NodeFaceTest {
                 .then()
                 .statusCode(200)
                 .body("violations", hasSize(0));
-        when().get("/q/metrics")
+        management()
+                .get("/q/metrics")
                 .then()
                 .body(containsString("genv_enforcer_cycles_total{result=\"success\"} 1.0"))
                 .body(containsString("genv_enforcer_cycle_duration_seconds_count 2"))
@@ -145,11 +161,25 @@ class NodeFaceTest {
     @Order(5)
     void aMethodThatAClientMadeUpBecomesNoSeries() {
         given().request("BREW", "/hosts");
-        when().get("/q/metrics").then().body(not(containsString("BREW")));
+        management().get("/q/metrics").then().body(not(containsString("BREW")));
     }
 
     @Test
     @Order(6)
+    void everyPathThatIsDescribedIsALabelOfItsOwn() {
+        var paths = when().get("/q/openapi?format=json")
+                .jsonPath()
+                .<String, Object>getMap("paths")
+                .keySet();
+        for (var path : paths) {
+            var labelled = new RequestLabels()
+                    .map(new Meter.Id("http.server.requests", Tags.of("uri", path), null, null, Meter.Type.TIMER));
+            assertThat(labelled.getTag("uri")).isEqualTo(path);
+        }
+    }
+
+    @Test
+    @Order(7)
     void isDescribed() {
         when().get("/q/openapi?format=json")
                 .then()

@@ -42,7 +42,6 @@ class RequestLimitsTest {
                 "POST /plan/",
                 "POST /plan/x",
                 "DELETE /violations",
-                "GET /q/metrics",
                 "POST /q/health/live",
                 "GET /violations/x",
             })

@@ -25,11 +25,16 @@ class TokenGateTest {
     @ConfigProperty(name = "quarkus.http.port")
     int port;
 
+    @ConfigProperty(name = "quarkus.management.port")
+    int managementPort;
+
     private RawHttp http;
+    private RawHttp management;
 
     @BeforeEach
     void connect() {
         http = new RawHttp(port);
+        management = new RawHttp(managementPort);
     }
 
     @AfterEach
@@ -68,8 +73,20 @@ class TokenGateTest {
     @ParameterizedTest
     @ValueSource(strings = {"/q/health", "/q/health/", "/q/health/live", "/q/health/ready", "/q/health/started"})
     void healthIsForEverybody(String path) throws IOException {
-        assertThat(http.get(path).status()).isIn(200, 503);
-        assertThat(http.get(path).text()).contains("\"checks\"");
+        assertThat(management.get(path).status()).isIn(200, 503);
+        assertThat(management.get(path).text()).contains("\"checks\"");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"/q/metrics", "/q/metrics/", "/q/metrics/x", "/q", "/", "/q/health/../metrics", "/q//metrics"})
+    void nothingElseOfTheManagementInterfaceIs(String path) throws IOException {
+        assertThat(management.get(path).status()).isEqualTo(401);
+    }
+
+    @Test
+    void metricsAreForWhoeverHasTheToken() throws IOException {
+        assertThat(management.get("/q/metrics", SHOWN).text()).contains("jvm_memory_used_bytes");
     }
 
     /** Whatever the path may mean to whoever answers it, without the token it is none that health has. */
@@ -182,7 +199,7 @@ class TokenGateTest {
         Files.delete(GuardedNode.TOKEN_FILE);
         awaitAnswer(503, SHOWN);
         assertThat(http.get("/hosts").text()).contains("the token cannot be read");
-        assertThat(http.get("/q/health/live").status()).isEqualTo(200);
+        assertThat(management.get("/q/health/live").status()).isEqualTo(200);
         restore();
     }
 

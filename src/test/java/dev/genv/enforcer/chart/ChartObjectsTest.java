@@ -168,7 +168,8 @@ class ChartObjectsTest {
                         .isEqualTo(label.getValue()));
         var endpoint = monitor.at("/spec/endpoints/0");
         assertThat(names(endpoint)).isSubsetOf(OF_AN_ENDPOINT);
-        assertThat(endpoint.path("port")).isEqualTo(service.at("/spec/ports/0/name"));
+        assertThat(endpoint.path("port").asText()).isEqualTo("management");
+        assertThat(endpoint.path("port")).isEqualTo(service.at("/spec/ports/1/name"));
         assertThat(endpoint.at("/authorization/type").asText()).isEqualTo("Bearer");
         assertThat(endpoint.at("/authorization/credentials/name").asText()).isEqualTo("genv-enforcer-token");
         assertThat(endpoint.at("/authorization/credentials/key").asText()).isEqualTo("bearer");

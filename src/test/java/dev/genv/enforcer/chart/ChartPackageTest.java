@@ -118,7 +118,7 @@ class ChartPackageTest {
                 .containsExactly(
                         "/usr/local/bin/genv-enforcer-health",
                         chart.only("Service").at("/metadata/name").asText(),
-                        "80",
+                        "81",
                         "/q/health/live");
         assertThat(pod.at("/spec/containers/0/image"))
                 .isEqualTo(chart.container().path("image"));

@@ -31,11 +31,20 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ChartSettingsTest {
     private static final String FOLDER = "/etc/genv-enforcer/";
     private static final String NODE_NAME = "GENV_ENFORCER_NODE_NAME";
+    private static final String ALLOWED_HOSTS = "GENV_ENFORCER_HTTP_ALLOWED_HOSTS";
+    /** Only the cluster knows them. */
+    private static final String NAMES_OF_THE_SERVICE =
+            "genv-enforcer,genv-enforcer.gpu,genv-enforcer.gpu.svc,genv-enforcer.gpu.svc.cluster.local";
+
     /** In a cluster one machine that does not answer would end the pod again and again; it is for those who run it by hand. */
     private static final String EXIT_ON_ERROR = "GENV_ENFORCER_REMOTE_EXIT_ON_ERROR";
 
-    private static final Set<String> OF_THE_FRAMEWORK =
-            Set.of("QUARKUS_HTTP_HOST", "QUARKUS_HTTP_PORT", "QUARKUS_LOG_CONSOLE_JSON_ENABLED");
+    private static final Set<String> OF_THE_FRAMEWORK = Set.of(
+            "QUARKUS_HTTP_HOST",
+            "QUARKUS_HTTP_PORT",
+            "QUARKUS_MANAGEMENT_HOST",
+            "QUARKUS_MANAGEMENT_PORT",
+            "QUARKUS_LOG_CONSOLE_JSON_ENABLED");
 
     @TempDir
     Path folder;
@@ -49,7 +58,7 @@ class ChartSettingsTest {
     /** Whatever is not set is not said, so the service's own defaults hold. */
     @Test
     void theDefaultsAreThoseOfTheService() throws Exception {
-        var bare = new HashMap<>(Map.of(NODE_NAME, "node-1"));
+        var bare = new HashMap<>(Map.of(NODE_NAME, "node-1", ALLOWED_HOSTS, NAMES_OF_THE_SERVICE));
         assertThat(read(RenderedChart.of(""))).isEqualTo(Settings.read(new Variables(bare)));
     }
 
@@ -76,6 +85,7 @@ class ChartSettingsTest {
         assertThat(settings.lockTimeout()).isEqualTo(Duration.ofMillis(500));
         assertThat(settings.nodeName()).isEqualTo("node-1");
         assertThat(settings.apiTokenFile()).isNotNull();
+        assertThat(settings.httpAllowedHosts()).contains("gpu-enforcer.gpu.svc", "enforcer.example.org");
         assertThat(settings.remote()).isNull();
     }
 
@@ -140,6 +150,7 @@ class ChartSettingsTest {
                 "gpuSource|nvml|GENV_ENFORCER_GPU_SOURCE",
                 "exemptUsers|[4294967295]|GENV_ENFORCER_EXEMPT_USERS",
                 "protectedExecutables|[x]|GENV_ENFORCER_PROTECTED_EXECUTABLES",
+                "httpAllowedHosts|[x:80]|GENV_ENFORCER_HTTP_ALLOWED_HOSTS",
             })
     void whatTheServiceRefusesTheChartRefuses(String value, String bad, String variable) {
         RenderedChart.refusalOf("settings: {%s: %s}".formatted(value, bad));

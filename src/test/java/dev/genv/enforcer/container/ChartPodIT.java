@@ -31,7 +31,7 @@ class ChartPodIT extends OnTheEngine {
 
     private Flags node(String values) {
         return PodFlags.of(RenderedChart.of(values), Map.of("state", stateDirectory))
-                .and("-p", "127.0.0.1::8080");
+                .and("-p", "127.0.0.1::8080", "-p", "127.0.0.1::9000");
     }
 
     @Test
@@ -65,8 +65,10 @@ class ChartPodIT extends OnTheEngine {
             host.gpus().gpus(1).process(0, stray.pid(), "10");
             host.state().device(0).write();
             var port = freePort();
+            var management = freePort();
             var chart = RenderedChart.of(SETTINGS + """
                       httpPort: %d
+                      managementPort: %d
                     mode: remote
                     remote:
                       hosts: ["%s"]
@@ -75,12 +77,17 @@ class ChartPodIT extends OnTheEngine {
                         existingSecret: key
                       knownHosts:
                         existingConfigMap: known
-                    """.formatted(port, host.target(), RealSshd.ADMIN));
+                    """.formatted(port, management, host.target(), RealSshd.ADMIN));
             var files = files(
                     hosts, host, chart.pod().at("/securityContext/fsGroup").asInt());
             // The make-believe machine is on this one's loopback.
             var flags = PodFlags.of(chart, Map.of("files", files))
-                    .and("--network=host", "-e", "QUARKUS_HTTP_HOST=127.0.0.1");
+                    .and(
+                            "--network=host",
+                            "-e",
+                            "QUARKUS_HTTP_HOST=127.0.0.1",
+                            "-e",
+                            "QUARKUS_MANAGEMENT_HOST=127.0.0.1");
             assertThat(PodFlags.rights(flags))
                     .containsExactlyInAnyOrder(
                             "--cap-drop ALL",
@@ -89,7 +96,7 @@ class ChartPodIT extends OnTheEngine {
                             "--user 65532:65532",
                             "--mount type=bind,source=%s,target=/etc/genv-enforcer,readonly".formatted(files),
                             "--network=host");
-            try (var service = ServiceContainer.start(flags).at(port)) {
+            try (var service = ServiceContainer.start(flags).at(port, management)) {
                 assertThat(stray.awaitEnd()).isEqualTo(143);
                 service.awaitReady(true);
                 assertThat(service.json("/hosts").getList("status")).containsExactly("ok");

@@ -168,13 +168,13 @@ class ContainerIT extends OnTheEngine {
             assertThat(service.inspect("{{json .Config.Healthcheck.Test}}"))
                     .isEqualTo("[\"CMD\",\"genv-enforcer-health\"]");
             assertThat(service.execute("genv-enforcer-health").exitCode()).isZero();
-            assertThat(service.execute("genv-enforcer-health", "127.0.0.1", "8080", "/q/health/ready")
+            assertThat(service.execute("genv-enforcer-health", "127.0.0.1", "9000", "/q/health/ready")
                             .exitCode())
                     .isZero();
-            assertThat(service.execute("genv-enforcer-health", "127.0.0.1", "8080", "/nowhere"))
+            assertThat(service.execute("genv-enforcer-health", "127.0.0.1", "9000", "/nowhere"))
                     .satisfies(answer -> assertThat(answer.exitCode()).isEqualTo(1))
                     .satisfies(answer -> assertThat(answer.text().lines()).contains("HTTP/1.0 404 Not Found"));
-            assertThat(service.execute("genv-enforcer-health", "127.0.0.1", "8081")
+            assertThat(service.execute("genv-enforcer-health", "127.0.0.1", "9001")
                             .exitCode())
                     .isEqualTo(1);
         }

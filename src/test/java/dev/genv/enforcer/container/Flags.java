@@ -20,12 +20,13 @@ final class Flags {
         this.arguments = new ArrayList<>(arguments);
     }
 
-    /** Exactly those of the README, but for what would be this machine's own: the folder, the port and the name. */
+    /** Exactly those of the README, but for what would be this machine's own: the folder, the ports and the name. */
     static Flags ofTheReadme(Path stateDirectory) throws IOException {
         return in("README.md")
                 .without("--name", "genv-enforcer")
                 .replace(mount(STATE), mount(stateDirectory))
                 .replace("127.0.0.1:8080:8080", "127.0.0.1::8080")
+                .replace("127.0.0.1:9000:9000", "127.0.0.1::9000")
                 .without("-e", "GENV_ENFORCER_MODE=audit");
     }
 

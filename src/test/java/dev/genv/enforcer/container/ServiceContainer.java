@@ -10,18 +10,21 @@ import java.util.List;
 
 /** The service as it runs in a container of its own. */
 final class ServiceContainer implements AutoCloseable {
-    private static final String HTTP = "8080/tcp";
+    private static final String API = "8080/tcp";
+    private static final String MANAGEMENT = "9000/tcp";
 
     private final String id;
-    private int port;
+    private int api;
+    private int management;
 
     private ServiceContainer(String id) {
         this.id = id;
     }
 
-    /** Where it answers, if that is not a port that the engine publishes. */
-    ServiceContainer at(int itsOwn) {
-        port = itsOwn;
+    /** Where it answers, if those are not ports that the engine publishes. */
+    ServiceContainer at(int ownApi, int ownManagement) {
+        api = ownApi;
+        management = ownManagement;
         return this;
     }
 
@@ -80,11 +83,11 @@ final class ServiceContainer implements AutoCloseable {
     }
 
     int status(String path) throws IOException {
-        return given().port(port()).get(path).statusCode();
+        return given().port(port(path)).get(path).statusCode();
     }
 
     JsonPath json(String path) throws IOException {
-        return given().port(port()).get(path).jsonPath();
+        return given().port(port(path)).get(path).jsonPath();
     }
 
     /** Waits until the service has looked once and says whether it is ready. */
@@ -102,7 +105,7 @@ final class ServiceContainer implements AutoCloseable {
     }
 
     private double cycles() throws IOException {
-        return given().port(port())
+        return given().port(port("/q/metrics"))
                 .get("/q/metrics")
                 .asString()
                 .lines()
@@ -111,11 +114,16 @@ final class ServiceContainer implements AutoCloseable {
                 .sum();
     }
 
-    private int port() throws IOException {
-        if (port == 0) {
-            port = Integer.parseInt(inspect("{{(index (index .NetworkSettings.Ports \"" + HTTP + "\") 0).HostPort}}"));
+    private int port(String path) throws IOException {
+        if (api == 0) {
+            api = published(API);
+            management = published(MANAGEMENT);
         }
-        return port;
+        return path.startsWith("/q/health") || path.startsWith("/q/metrics") ? management : api;
+    }
+
+    private int published(String port) throws IOException {
+        return Integer.parseInt(inspect("{{(index (index .NetworkSettings.Ports \"" + port + "\") 0).HostPort}}"));
     }
 
     /** As an engine does it that is told to stop it: whoever does not heed is killed after the minute, and ends with 137. */

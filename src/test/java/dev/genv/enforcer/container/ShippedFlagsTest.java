@@ -20,7 +20,9 @@ class ShippedFlagsTest {
     void theUnitGrantsWhatTheReadmeGrants() throws IOException {
         var unit = Flags.in("docker/genv-enforcer.service");
         assertThat(PodFlags.rights(unit)).isEqualTo(PodFlags.rights(Flags.in(README)));
-        assertThat(unit.arguments()).containsSequence("--gpus", "all").containsSequence("-p", "127.0.0.1:8080:8080");
+        assertThat(unit.arguments())
+                .containsSequence("--gpus", "all")
+                .containsSequence("-p", "127.0.0.1:8080:8080", "-p", "127.0.0.1:9000:9000");
     }
 
     @Test
@@ -29,7 +31,8 @@ class ShippedFlagsTest {
         assertThat(rights(node)).isEqualTo(PodFlags.rights(Flags.in(README)));
         assertThat(node.at("/deploy/resources/reservations/devices/0").toString())
                 .isEqualTo("{\"driver\":\"nvidia\",\"count\":\"all\",\"capabilities\":[\"gpu\",\"utility\"]}");
-        assertThat(node.at("/ports/0").asText()).isEqualTo("127.0.0.1:8080:8080");
+        assertThat(node.path("ports").valueStream().map(JsonNode::asText))
+                .containsExactly("127.0.0.1:8080:8080", "127.0.0.1:9000:9000");
     }
 
     @Test

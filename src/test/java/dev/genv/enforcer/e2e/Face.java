@@ -23,11 +23,11 @@ final class Face {
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    private final int port;
+    private final Node.Service service;
 
     Face(Node.Service service) throws IOException {
-        port = service.port();
-        if (port == 0) {
+        this.service = service;
+        if (service.port() == 0) {
             throw new IOException("The service is not there: " + service.said());
         }
     }
@@ -111,7 +111,7 @@ final class Face {
     }
 
     private HttpResponse<String> get(String path) throws IOException {
-        var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
+        var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + service.portOf(path) + path))
                 .timeout(HANG)
                 .build();
         try {

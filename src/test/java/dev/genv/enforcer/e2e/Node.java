@@ -20,6 +20,8 @@ final class Node implements AutoCloseable {
     private static final Path JAR = Path.of(System.getProperty("packaged.jar")).toAbsolutePath();
     private static final Pattern FLAG = Pattern.compile("-X(?!X:AOT)\\S+");
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://127\\.0\\.0\\.1:([0-9]+)");
+    private static final Pattern MANAGEMENT =
+            Pattern.compile("Management interface listening on http://127\\.0\\.0\\.1:([0-9]+)");
 
     private static final Pattern PEAK = Pattern.compile("VmHWM:\\s+([0-9]+) kB");
     private static final Pattern LIMIT = Pattern.compile("\n  limits:\n(?: +#.*\n)* +memory: ([0-9]+)Mi\n");
@@ -97,6 +99,7 @@ final class Node implements AutoCloseable {
     Service serve() throws IOException {
         set("INTERVAL", "1s");
         variable("QUARKUS_HTTP_PORT", "0");
+        variable("QUARKUS_MANAGEMENT_PORT", "0");
         var service = start();
         await().until(() -> service.port() > 0 || !service.process.isAlive());
         return service;
@@ -151,6 +154,17 @@ final class Node implements AutoCloseable {
         int port() throws IOException {
             var match = LISTENING.matcher(Files.readString(out));
             return match.find() ? Integer.parseInt(match.group(1)) : 0;
+        }
+
+        /** The port of health and metrics, which is that of the API where the service has no other one. */
+        int managementPort() throws IOException {
+            var match = MANAGEMENT.matcher(Files.readString(out));
+            return match.find() ? Integer.parseInt(match.group(1)) : port();
+        }
+
+        /** The port at which this path is. */
+        int portOf(String path) throws IOException {
+            return path.startsWith("/q/health") || path.startsWith("/q/metrics") ? managementPort() : port();
         }
 
         /** All lines of its log and of its standard output. */

@@ -202,10 +202,10 @@ class ServiceIT extends OnANode {
     }
 
     private static int status(Node.Service service, String path) throws IOException {
-        return given().port(service.port()).get(path).statusCode();
+        return given().port(service.portOf(path)).get(path).statusCode();
     }
 
     private static JsonPath get(Node.Service service, String path) throws IOException {
-        return given().port(service.port()).get(path).jsonPath();
+        return given().port(service.portOf(path)).get(path).jsonPath();
     }
 }

@@ -52,7 +52,7 @@ public final class RawHttp {
     public Answer get(String target, String... headers) throws IOException {
         var more = String.join(
                 "", Arrays.stream(headers).map(header -> header + "\r\n").toList());
-        return send("GET " + target + " HTTP/1.1\r\nHost: here\r\nConnection: close\r\n" + more + "\r\n");
+        return send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + more + "\r\n");
     }
 
     /** Sends these characters, a byte each, and takes the answer. */

@@ -1,0 +1,55 @@
+package dev.genv.enforcer.api;
+
+import java.util.Collection;
+import java.util.Locale;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * The host names by which a client may address the service. A browser that a foreign page sends here (DNS rebinding) names
+ * that page's host. It cannot name an address instead, so addresses are always allowed.
+ */
+public final class AllowedHosts {
+    private static final Pattern AUTHORITY =
+            Pattern.compile("(?<name>\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+?)\\.?(?::[0-9]{0,5})?");
+    private static final Pattern ADDRESS = Pattern.compile("\\[.*]|[0-9]{1,3}(\\.[0-9]{1,3}){3}");
+    private static final Pattern ORIGIN = Pattern.compile("https?://(?<authority>[^/]*)");
+
+    private final Set<String> names;
+
+    /**
+     * These names and {@code localhost}.
+     *
+     * @param names of DNS, in whatever case
+     */
+    public AllowedHosts(Collection<String> names) {
+        this.names = names.stream().map(AllowedHosts::lowerCase).collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** Whether a header {@code Host} of this value may be answered. */
+    boolean allowsHost(String host) {
+        var name = name(host);
+        return name.equals("localhost") || ADDRESS.matcher(name).matches() || names.contains(name);
+    }
+
+    /** Whether a page of this {@code Origin} may ask: one of this host and port itself, or one of a configured host. */
+    boolean allowsOrigin(String origin, String host) {
+        var match = ORIGIN.matcher(origin);
+        if (!match.matches()) {
+            return false;
+        }
+        var authority = match.group("authority");
+        return authority.equalsIgnoreCase(host) || names.contains(name(authority));
+    }
+
+    /** Without port; empty where it is none. */
+    private static String name(String authority) {
+        var match = AUTHORITY.matcher(authority);
+        return match.matches() ? lowerCase(match.group("name")) : "";
+    }
+
+    private static String lowerCase(String name) {
+        return name.toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,52 @@
+package dev.genv.enforcer.api;
+
+import io.quarkus.vertx.http.ManagementInterface;
+import io.quarkus.vertx.http.runtime.filters.Filters;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.enterprise.event.Observes;
+import jakarta.inject.Singleton;
+
+/**
+ * Refuses requests that a foreign web page sends through somebody's browser. Health is told to everybody: a probe may use
+ * any name.
+ */
+@Singleton
+public class HostFilter {
+    /** A page learns nothing, not even whether there is a token. */
+    private static final int BEFORE_THE_TOKEN = 2000;
+
+    private final AllowedHosts hosts;
+
+    HostFilter(AllowedHosts hosts) {
+        this.hosts = hosts;
+    }
+
+    void register(@Observes Filters filters) {
+        filters.register(this::check, BEFORE_THE_TOKEN);
+    }
+
+    void register(@Observes ManagementInterface management) {
+        management.router().route().order(-BEFORE_THE_TOKEN).handler(this::check);
+    }
+
+    private void check(RoutingContext request) {
+        var headers = request.request().headers();
+        var named = headers.getAll(HttpHeaders.HOST);
+        var nameless = named.isEmpty() && request.request().version() == HttpVersion.HTTP_1_0; // which no browser sends
+        var host = named.size() == 1 ? named.getFirst() : "";
+        if (HealthPath.matches(request)) {
+            request.next();
+        } else if (named.size() != 1 && !nameless) {
+            Refusal.send(request, 400, "a request has one header Host");
+        } else if (!nameless && !hosts.allowsHost(host)) {
+            Refusal.send(request, 421, "this host is not known here; GENV_ENFORCER_HTTP_ALLOWED_HOSTS can name it");
+        } else if (!headers.getAll(HttpHeaders.ORIGIN).stream().allMatch(origin -> hosts.allowsOrigin(origin, host))) {
+            Refusal.send(
+                    request, 403, "pages of this origin may not ask; GENV_ENFORCER_HTTP_ALLOWED_HOSTS can allow it");
+        } else {
+            request.next();
+        }
+    }
+}

@@ -1,0 +1,33 @@
+package dev.genv.enforcer.api.connection;
+
+import io.quarkus.vertx.http.ManagementInterface;
+import io.quarkus.vertx.http.runtime.filters.Filters;
+import io.vertx.core.net.impl.ConnectionBase;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.enterprise.event.Observes;
+import jakarta.inject.Singleton;
+
+/** Tells each connection when a request has come on it and when that is answered, at both ports. */
+@Singleton
+public class OpenRequests {
+    /** Whoever answers instead of the resources comes later. */
+    private static final int FIRST = 3000;
+
+    void register(@Observes Filters filters) {
+        filters.register(OpenRequests::track, FIRST);
+    }
+
+    void register(@Observes ManagementInterface management) {
+        management.router().route().order(-FIRST).handler(OpenRequests::track);
+    }
+
+    private static void track(RoutingContext request) {
+        var channel = ((ConnectionBase) request.request().connection()).channel();
+        var connection = ClientConnection.of(channel);
+        if (connection != null) {
+            connection.beginRequest();
+            request.addEndHandler(_ -> connection.endRequest());
+        }
+        request.next();
+    }
+}

@@ -1,0 +1,42 @@
+package dev.genv.enforcer.telemetry;
+
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.Tag;
+import io.micrometer.core.instrument.config.MeterFilter;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Gives labels of requests no value that a client chooses: each would become a series of its own. A path that was refused
+ * before any resource was looked for is a label as the client wrote it.
+ */
+public final class RequestLabels implements MeterFilter {
+    private static final Map<String, Set<String>> KNOWN = Map.of(
+            "method",
+            Set.of("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"),
+            "uri",
+            Set.of(
+                    "/hosts",
+                    "/plan",
+                    "/snapshot",
+                    "/violations",
+                    "/violations/stream",
+                    "/violations/{id}",
+                    "NOT_FOUND",
+                    "REDIRECTION",
+                    "UNKNOWN",
+                    "root"));
+
+    @Override
+    public Meter.Id map(Meter.Id id) {
+        if (!id.getName().startsWith("http.server.")) {
+            return id;
+        }
+        return id.replaceTags(id.getTags().stream().map(RequestLabels::known).toList());
+    }
+
+    private static Tag known(Tag tag) {
+        var values = KNOWN.get(tag.getKey());
+        return values == null || values.contains(tag.getValue()) ? tag : Tag.of(tag.getKey(), "OTHER");
+    }
+}

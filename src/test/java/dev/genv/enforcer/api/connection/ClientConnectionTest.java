@@ -1,0 +1,77 @@
+package dev.genv.enforcer.api.connection;
+
+import static dev.genv.enforcer.api.connection.ClientConnection.HEAD_TIMEOUT;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** With the clock of an embedded channel, which stands still. */
+class ClientConnectionTest {
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final ClientConnection connection;
+
+    ClientConnectionTest() {
+        channel.freezeTime();
+        connection = new ClientConnection(channel, "a", channel.eventLoop());
+    }
+
+    @Test
+    void closesWhereNoHeadComes() {
+        pass(HEAD_TIMEOUT.toMillis() - 1);
+        assertThat(channel.isOpen()).isTrue();
+
+        pass(1);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void aRequestMayTakeAsLongAsItTakes() {
+        connection.beginRequest();
+
+        pass(100 * HEAD_TIMEOUT.toMillis());
+
+        assertThat(connection.isIdle()).isFalse();
+        assertThat(channel.isOpen()).isTrue();
+    }
+
+    @Test
+    void closesWhereNoFurtherHeadComesAfterAnAnswer() {
+        connection.beginRequest();
+        pass(HEAD_TIMEOUT.toMillis());
+        connection.endRequest();
+
+        pass(HEAD_TIMEOUT.toMillis() - 1);
+        assertThat(connection.isIdle()).isTrue();
+        assertThat(channel.isOpen()).isTrue();
+
+        pass(1);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void waitsForTheLastOfSeveralRequests() {
+        connection.beginRequest();
+        connection.beginRequest();
+        connection.endRequest();
+
+        pass(HEAD_TIMEOUT.toMillis());
+
+        assertThat(channel.isOpen()).isTrue();
+    }
+
+    @Test
+    void startsNoTimerAfterItsEnd() {
+        connection.beginRequest();
+        connection.forget();
+        connection.endRequest();
+
+        assertThat(channel.hasPendingTasks()).isFalse();
+    }
+
+    private void pass(long millis) {
+        channel.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+        channel.runScheduledPendingTasks();
+    }
+}

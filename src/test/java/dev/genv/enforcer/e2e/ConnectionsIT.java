@@ -1,0 +1,107 @@
+package dev.genv.enforcer.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.testsupport.RawHttp;
+import java.io.IOException;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Connections of strangers beside the packaged service's probes. */
+@Timeout(180)
+class ConnectionsIT extends OnANode {
+    private static final int CONNECTIONS = 1024;
+    private static final int PROBES = 19;
+    /** How many of one address the service keeps. */
+    private static final int KEPT = 256;
+
+    private static final String BEGUN = "GET /hosts HTTP/1.1\r\nHost: localhost\r\nX: ";
+    private static final String LIVE = "/q/health/live";
+
+    /** Each sends the beginning of a request and then a byte before each probe. */
+    @ParameterizedTest
+    @CsvSource({
+        "/hosts,'GET /hosts HTTP/1.1\r\nHost: localhost\r\nX: '",
+        "/hosts,''",
+        "/hosts,'POST /plan HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{'",
+        "/q/health/live,'GET /q/health/live HTTP/1.1\r\nHost: localhost\r\nX: '",
+        "/q/health/live,''",
+        "/q/health/live,'POST /q/health/live HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n'",
+        "/q/health/live,'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'",
+    })
+    void livenessIsToldBesideManyConnections(String path, String begun) throws IOException {
+        var service = node.serve();
+        try (var slow = new SlowClients(service.portOf(path), CONNECTIONS, begun)) {
+            for (var i = 0; i < PROBES; i++) {
+                slow.send(begun.isEmpty() ? "" : "x");
+                var answer = new RawHttp(service.portOf(LIVE)).get(LIVE);
+                assertThat(answer.status()).as("probe %d", i + 1).isEqualTo(200);
+            }
+            slow.awaitClosed(CONNECTIONS - KEPT);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/hosts", "/q/health/live"})
+    void aHeadThatComesSlowlyIsNotWaitedFor(String path) throws IOException {
+        var service = node.serve();
+        try (var slow = new SlowClients(service.portOf(path), 1, BEGUN)) {
+            slow.sendUntilClosed();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/hosts", "/q/health/live"})
+    void neitherIsASecondHead(String path) throws IOException {
+        var service = node.serve();
+        var whole = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
+        try (var slow = new SlowClients(service.portOf(path), 1, whole + BEGUN)) {
+            slow.sendUntilClosed();
+        }
+    }
+
+    /** Each label is a series that Prometheus keeps. */
+    @Test
+    void strangersAddNoSeries() throws IOException {
+        var service = node.serve();
+        askNonsense(service, 1);
+        var before = series(service);
+
+        askNonsense(service, 100);
+
+        assertThat(series(service)).isEqualTo(before).noneMatch(line -> line.contains("mallory"));
+    }
+
+    private static void askNonsense(Node.Service service, int times) throws IOException {
+        for (var port : List.of(service.port(), service.managementPort())) {
+            var http = new RawHttp(port);
+            for (var i = 0; i < times; i++) {
+                http.get("/mallory-" + i);
+                http.get("/mallory-" + i + "/%zz");
+                http.get("/mallory-" + i, "X-Forwarded-For: mallory", "Origin: http://mallory-" + i);
+                http.get("/violations/mallory-" + i + "?mallory=" + i);
+                http.send("GET /mallory-%d HTTP/1.1\r\nHost: mallory-%d\r\nConnection: close\r\n\r\n".formatted(i, i));
+                http.send(
+                        "POST /mallory-%d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n".formatted(i));
+                http.send("MALLORY%d /hosts HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".formatted(i));
+            }
+        }
+    }
+
+    private static Set<String> series(Node.Service service) throws IOException {
+        return new RawHttp(service.portOf("/q/metrics"))
+                .get("/q/metrics")
+                .text()
+                .lines()
+                .filter(line -> line.startsWith("http_server"))
+                .map(line -> line.substring(0, line.lastIndexOf(' ')))
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+}

@@ -1,0 +1,85 @@
+package dev.genv.enforcer.e2e;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Connections whose requests never come to their end. */
+final class SlowClients implements Closeable {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PAUSE = Duration.ofSeconds(1);
+
+    private final List<Socket> sockets = new ArrayList<>();
+
+    /** Opens so many, and sends this on each. */
+    SlowClients(int port, int count, String begun) throws IOException {
+        for (var i = 0; i < count; i++) {
+            sockets.add(new Socket(InetAddress.getLoopbackAddress(), port));
+            send(sockets.getLast(), begun);
+        }
+    }
+
+    /** Sends this on each that is still open. */
+    void send(String text) {
+        sockets.forEach(socket -> send(socket, text));
+    }
+
+    /** Waits until the service has closed so many, the oldest first. */
+    void awaitClosed(int count) throws IOException {
+        for (var socket : sockets.subList(0, count)) {
+            socket.setSoTimeout((int) PATIENCE.toMillis());
+            readToEnd(socket);
+        }
+    }
+
+    /** Sends a byte a second until the service has closed them all. */
+    void sendUntilClosed() throws IOException {
+        var deadline = System.nanoTime() + PATIENCE.toNanos();
+        for (var socket : sockets) {
+            socket.setSoTimeout((int) PAUSE.toMillis());
+            while (true) {
+                try {
+                    readToEnd(socket);
+                    break;
+                } catch (SocketTimeoutException e) {
+                    if (System.nanoTime() > deadline) {
+                        throw e;
+                    }
+                    send(socket, "x");
+                }
+            }
+        }
+    }
+
+    private static void readToEnd(Socket socket) throws SocketTimeoutException {
+        try {
+            socket.getInputStream().transferTo(OutputStream.nullOutputStream());
+        } catch (SocketTimeoutException e) {
+            throw e;
+        } catch (IOException e) {
+            // Reset, which is an end too.
+        }
+    }
+
+    private static void send(Socket socket, String text) {
+        try {
+            socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
+        } catch (IOException e) {
+            // The service has closed it.
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        for (var socket : sockets) {
+            socket.close();
+        }
+    }
+}
