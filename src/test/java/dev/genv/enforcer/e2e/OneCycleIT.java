@@ -6,6 +6,8 @@ import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.Myself;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
@@ -15,6 +17,16 @@ import org.junit.jupiter.api.Test;
 
 /** A single cycle of the packaged program, interval 0. */
 class OneCycleIT extends OnANode {
+    @Test
+    void opensNoPort() throws IOException {
+        try (var taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            var port = Integer.toString(taken.getLocalPort());
+            node.variable("QUARKUS_HTTP_PORT", port).variable("QUARKUS_MANAGEMENT_PORT", port);
+
+            assertThat(node.once().exitCode()).isZero();
+        }
+    }
+
     @Test
     void auditReportsEverythingAndTouchesNothing() throws IOException {
         try (var shell = Child.withEnvironment(Map.of());
