@@ -55,7 +55,8 @@ final class StateReader {
     private Reading reading() throws IOException, InterruptedException {
         try (var directory = StateDirectory.open(path)) {
             var status = directory == null ? null : directory.status();
-            return new Reading(status, directory == null || status == null ? () -> State.ABSENT : read(directory, status));
+            return new Reading(
+                    status, directory == null || status == null ? () -> State.ABSENT : read(directory, status));
         }
     }
 
