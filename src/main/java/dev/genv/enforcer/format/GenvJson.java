@@ -50,8 +50,7 @@ public final class GenvJson {
      *     was read, which may be a secret in the wrong place
      */
     public static JsonNode read(byte[] bytes) throws UnreadableException {
-        return read(new ByteArrayInputStream(bytes), MOST_BYTES)
-                .orElseThrow(() -> new UnreadableException("is empty"));
+        return read(new ByteArrayInputStream(bytes), MOST_BYTES).orElseThrow(() -> new UnreadableException("is empty"));
     }
 
     /** The same, for what may be as long as the snapshots of a whole fleet; nothing where there is no JSON value at all. */

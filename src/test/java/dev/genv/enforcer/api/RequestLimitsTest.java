@@ -1,6 +1,5 @@
 package dev.genv.enforcer.api;
 
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.testsupport.RawHttp;

@@ -3,7 +3,6 @@ package dev.genv.enforcer.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.testsupport.Requirements;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
