@@ -75,6 +75,12 @@ public final class Child implements AutoCloseable {
         return Long.parseLong(stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1)[22 - 3]);
     }
 
+    /** Ends it and all processes that it started. */
+    public void closeWithDescendants() {
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        close();
+    }
+
     @Override
     public void close() {
         process.destroyForcibly();

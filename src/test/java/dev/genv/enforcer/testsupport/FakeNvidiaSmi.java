@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.function.Predicate;
 
 /** The demo's make-believe nvidia-smi, in a folder of its own. Like the real one, it lists only processes that run. */
 public final class FakeNvidiaSmi {
@@ -68,6 +69,14 @@ public final class FakeNvidiaSmi {
 
     public FakeNvidiaSmi process(String uuid, String pid, String memory) throws IOException {
         Files.writeString(file("processes"), "%s, %s, %s\n".formatted(uuid, pid, memory), CREATE, APPEND);
+        return this;
+    }
+
+    /** Keeps only those of the listed processes whose line satisfies that; the tool sees all of the change or none. */
+    public FakeNvidiaSmi retain(Predicate<String> lines) throws IOException {
+        var kept = Files.readAllLines(file("processes")).stream().filter(lines).toList();
+        var finished = Files.write(file("processes.new"), kept);
+        Files.move(finished, file("processes"), StandardCopyOption.ATOMIC_MOVE);
         return this;
     }
 

@@ -1,0 +1,57 @@
+package dev.genv.enforcer.e2e;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What hostile users send to the HTTP API of a service. */
+final class HostileRequests {
+    private final Node.Service service;
+
+    HostileRequests(Node.Service service) {
+        this.service = service;
+    }
+
+    void openSlowConnections(Duration length) throws IOException, InterruptedException {
+        var sockets = new ArrayList<Socket>();
+        try {
+            for (var i = 0; i < 200; i++) {
+                sockets.add(connect("GET /violations HTTP/1.1\r\n"));
+            }
+            Thread.sleep(length);
+        } finally {
+            for (var socket : sockets) {
+                socket.close();
+            }
+        }
+    }
+
+    void sendLargePlan(Duration patience) throws IOException, InterruptedException {
+        var body = "{\"snapshots\": {\"h\": {\"processes\": [" + "[],".repeat(1_000_000) + "[]]}}}";
+        var head = List.of(
+                "POST /plan HTTP/1.1",
+                "Host: localhost",
+                "Content-Type: application/json",
+                "Content-Length: " + body.length(),
+                "",
+                "");
+        try (var _ = connect(String.join("\r\n", head) + body)) {
+            Thread.sleep(patience);
+        }
+    }
+
+    /** A connection on which that was said, as far as anybody listens. */
+    private Socket connect(String request) throws IOException {
+        var socket = new Socket(InetAddress.getLoopbackAddress(), service.port());
+        try {
+            socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+        } catch (IOException e) {
+            // The service may close a connection at any time.
+        }
+        return socket;
+    }
+}
