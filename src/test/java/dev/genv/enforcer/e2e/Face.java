@@ -23,11 +23,13 @@ final class Face {
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    private final Node.Service service;
+    private final int port;
+    private final int managementPort;
 
     Face(Node.Service service) throws IOException {
-        this.service = service;
-        if (service.port() == 0) {
+        port = service.port();
+        managementPort = service.managementPort();
+        if (port == 0) {
             throw new IOException("The service is not there: " + service.said());
         }
     }
@@ -110,8 +112,12 @@ final class Face {
         await().until(() -> !look().at().isEmpty());
     }
 
+    private int portOf(String path) {
+        return path.startsWith("/q/health") || path.startsWith("/q/metrics") ? managementPort : port;
+    }
+
     private HttpResponse<String> get(String path) throws IOException {
-        var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + service.portOf(path) + path))
+        var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + portOf(path) + path))
                 .timeout(HANG)
                 .build();
         try {

@@ -36,7 +36,7 @@ final class HostileActions {
         void run() throws IOException, InterruptedException;
     }
 
-    HostileActions(SharedNode shared, int user, Random random) {
+    HostileActions(SharedNode shared, int user, Random random) throws IOException {
         this.shared = shared;
         this.user = user;
         this.random = random;
@@ -190,7 +190,7 @@ final class HostileActions {
         shared.contribute(
                 user,
                 files -> {
-                    for (var i = 0; i < 14; i++) {
+                    for (var i = 0; i < 5; i++) {
                         files.env(
                                 prefix + i,
                                 uid(user),
@@ -204,7 +204,7 @@ final class HostileActions {
     }
 
     private void unknownKeys() throws IOException, InterruptedException {
-        var keys = IntStream.range(0, 300)
+        var keys = IntStream.range(0, 100)
                 .mapToObj(i -> "\"%d%s\": 0,".formatted(random.nextLong(), "k".repeat(49_000)))
                 .collect(Collectors.joining());
         shared.overwrite(user, "envs.json", shared.honest().envsJson().replaceFirst("\\{", "{" + keys), MOMENT);

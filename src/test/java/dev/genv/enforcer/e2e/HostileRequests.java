@@ -10,17 +10,19 @@ import java.util.List;
 
 /** What hostile users send to the HTTP API of a service. */
 final class HostileRequests {
-    private final Node.Service service;
+    private final int port;
+    private final int managementPort;
 
-    HostileRequests(Node.Service service) {
-        this.service = service;
+    HostileRequests(Node.Service service) throws IOException {
+        port = service.port();
+        managementPort = service.managementPort();
     }
 
     void openSlowConnections(Duration length) throws IOException, InterruptedException {
         var sockets = new ArrayList<Socket>();
         try {
             for (var i = 0; i < 200; i++) {
-                sockets.add(connect("GET /violations HTTP/1.1\r\n"));
+                sockets.add(connect(i % 2 == 0 ? port : managementPort, "GET /violations HTTP/1.1\r\n"));
             }
             Thread.sleep(length);
         } finally {
@@ -39,14 +41,14 @@ final class HostileRequests {
                 "Content-Length: " + body.length(),
                 "",
                 "");
-        try (var _ = connect(String.join("\r\n", head) + body)) {
+        try (var _ = connect(port, String.join("\r\n", head) + body)) {
             Thread.sleep(patience);
         }
     }
 
     /** A connection on which that was said, as far as anybody listens. */
-    private Socket connect(String request) throws IOException {
-        var socket = new Socket(InetAddress.getLoopbackAddress(), service.port());
+    private static Socket connect(int port, String request) throws IOException {
+        var socket = new Socket(InetAddress.getLoopbackAddress(), port);
         try {
             socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
         } catch (IOException e) {

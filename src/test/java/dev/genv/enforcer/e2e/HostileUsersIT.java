@@ -2,6 +2,7 @@ package dev.genv.enforcer.e2e;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,10 +43,11 @@ class HostileUsersIT extends OnANode {
 
     @Test
     void doNotHarmHonestUsers() throws Exception {
-        People.assumeThatTheyCanBe();
+        Requirements.root();
         System.out.printf("HostileUsersIT: -Dsuite.seed=%d%n", SEED);
         var resident = new ArrayList<Long>();
         var signalled = 0L;
+        var peak = 0L;
         try (var shared = new SharedNode(node);
                 var users = Executors.newVirtualThreadPerTaskExecutor()) {
             var hostile = new ArrayList<Future<?>>();
@@ -72,10 +74,12 @@ class HostileUsersIT extends OnANode {
             }
             shared.assertThatProcessesOutsideAreTerminated();
             signalled += shared.assertThatHonestJobsAreUntouched();
+            peak = shared.service().peakMemory();
         }
         System.out.printf(
-                "HostileUsersIT: %s; %d processes of theirs were terminated; resident MiB %s%n",
-                actions, signalled, quarters(resident));
+                "HostileUsersIT: %s; %d processes of theirs were terminated; resident MiB %s, peak %d%n",
+                actions, signalled, quarters(resident), peak);
+        assertThat(peak).as("the peak memory in MiB").isLessThan(Node.memoryLimit());
         assertThat(signalled).isPositive();
         if (Suite.LONG) {
             var medians = quarters(resident);

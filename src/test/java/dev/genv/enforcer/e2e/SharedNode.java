@@ -17,7 +17,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
@@ -38,6 +37,7 @@ final class SharedNode implements Closeable {
 
     final Node node;
     private final Node.Service service;
+    private final Face face;
     private final Map<Object, Contribution> contributions = new LinkedHashMap<>();
     private final List<Child> shells = new ArrayList<>();
     private final List<Child> jobs = new ArrayList<>();
@@ -69,7 +69,8 @@ final class SharedNode implements Closeable {
                 .set("MAX_DEVICES_PER_USER", 1)
                 .set("LOCK_TIMEOUT", "300ms")
                 .serve();
-        face().after(new Face.Look("", "", Set.of()));
+        face = new Face(service);
+        face.awaitObservation();
     }
 
     /** Users from 0 on: first the honest ones, then the hostile ones. */
@@ -91,10 +92,6 @@ final class SharedNode implements Closeable {
 
     int job(int user) {
         return jobs.get(user).pid();
-    }
-
-    Face face() throws IOException {
-        return new Face(service);
     }
 
     Node.Service service() {
@@ -204,7 +201,7 @@ final class SharedNode implements Closeable {
      */
     long assertThatHonestJobsAreUntouched() throws IOException {
         assertThat(service.process().isAlive()).as("the service runs").isTrue();
-        face().after(face().look());
+        face.after(face.look());
         var honest = jobs.stream().map(Child::pid).toList();
         var actions = newLines().stream()
                 .filter(line -> line.contains("outcome=signalled") || line.contains("outcome=detached"))

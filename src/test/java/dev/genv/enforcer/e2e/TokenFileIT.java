@@ -25,6 +25,7 @@ class TokenFileIT extends OnANode {
         node.set("API_TOKEN_FILE", path);
         var service = node.serve();
         var http = new RawHttp(service.port());
+        var health = new RawHttp(service.managementPort());
         var clients = new Thread[4];
         for (var i = 0; i < clients.length; i++) {
             clients[i] = Thread.ofPlatform().daemon().start(() -> ask(http));
@@ -40,7 +41,7 @@ class TokenFileIT extends OnANode {
             client.join();
         }
 
-        assertThat(http.get("/q/health/live").status()).isEqualTo(200);
+        assertThat(health.get("/q/health/live").status()).isEqualTo(200);
         await().atMost(PATIENCE)
                 .untilAsserted(() -> assertThat(http.get("/hosts", "Authorization: Bearer " + TOKEN)
                                 .status())
@@ -54,6 +55,7 @@ class TokenFileIT extends OnANode {
         writeToken(path);
         var service = node.set("API_TOKEN_FILE", path).serve();
         var http = new RawHttp(service.port());
+        var health = new RawHttp(service.managementPort());
         Files.delete(path);
         Fifo.at(path);
 
@@ -61,8 +63,8 @@ class TokenFileIT extends OnANode {
                 .untilAsserted(() -> assertThat(http.get("/hosts", "Authorization: Bearer " + TOKEN)
                                 .status())
                         .isEqualTo(503));
-        assertThat(http.get("/q/health/live").status()).isEqualTo(200);
-        assertThat(http.get("/q/health/ready").status()).isEqualTo(503);
+        assertThat(health.get("/q/health/live").status()).isEqualTo(200);
+        assertThat(health.get("/q/health/ready").status()).isEqualTo(503);
         assertThat(service.said()).anyMatch(line -> line.contains("The API answers nobody"));
         service.stop();
     }
