@@ -105,6 +105,7 @@ record Settings(
         }
         // Quarkus reads it itself, but would tell in its own way what is wrong.
         variables.find("QUARKUS_HTTP_PORT", Values::port);
+        variables.find("QUARKUS_MANAGEMENT_PORT", Values::port);
         variables.check();
         return settings;
     }

@@ -3,6 +3,7 @@ package dev.genv.enforcer.config;
 import dev.genv.enforcer.policy.Words;
 import io.quarkus.runtime.QuarkusBindException;
 import java.io.IOException;
+import java.net.BindException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Objects;
@@ -30,17 +31,25 @@ final class StartFailure {
 
     /** Says why Quarkus could not start or run the service; with a stack trace where that may need a developer. */
     static void print(Throwable failure) {
-        var bind = Stream.iterate(failure, Objects::nonNull, Throwable::getCause)
-                .filter(QuarkusBindException.class::isInstance)
-                .map(QuarkusBindException.class::cast)
-                .findFirst();
-        if (bind.isPresent()) {
-            System.err.printf(
-                    "genv-enforcer cannot start: it cannot listen on %s port %d; the port is taken or the address is not of this machine (QUARKUS_HTTP_HOST, QUARKUS_HTTP_PORT)%n",
-                    Words.safe(String.valueOf(bind.get().getHost())), bind.get().getPort());
-        } else {
+        if (first(BindException.class, failure).isEmpty()) {
             System.err.printf("genv-enforcer cannot start: %s%n", Words.safe(String.valueOf(failure), LONGEST));
             failure.printStackTrace();
+            return;
         }
+        var api = first(QuarkusBindException.class, failure);
+        System.err.printf(
+                "genv-enforcer cannot start: it cannot listen on %s; the port is taken or the address is not of this machine (%s)%n",
+                api.map(bind -> "%s port %d".formatted(Words.safe(String.valueOf(bind.getHost())), bind.getPort()))
+                        .orElse("the management port"),
+                api.isPresent()
+                        ? "QUARKUS_HTTP_HOST, QUARKUS_HTTP_PORT"
+                        : "QUARKUS_MANAGEMENT_HOST, QUARKUS_MANAGEMENT_PORT");
+    }
+
+    private static <T> Optional<T> first(Class<T> kind, Throwable failure) {
+        return Stream.iterate(failure, Objects::nonNull, Throwable::getCause)
+                .filter(kind::isInstance)
+                .map(kind::cast)
+                .findFirst();
     }
 }

@@ -171,7 +171,7 @@ public final class Enforcer {
 
     private Journal.Update remember(Fleet fleet, Plan plan, Journal.News news) {
         var update = journal.update(plan, news, this::effectiveMode, fleet);
-        grace.keepOnly(journal.active());
+        grace.forgetAllBut(journal.active());
         ActionLog.tell(fleet, update);
         return update;
     }

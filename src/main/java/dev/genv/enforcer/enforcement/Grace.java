@@ -75,9 +75,17 @@ final class Grace {
         return changes;
     }
 
-    /** Only these violations go on. */
-    void keepOnly(Set<Violation.Key> active) {
-        lasting.keepOnly(active.stream().map(Subject::of).collect(Collectors.toSet()));
+    /**
+     * Forgets how long violations lasted that are over. Not at once: a process that breaks a rule only in every second
+     * observation would begin its grace period anew each time.
+     *
+     * @param active those that go on, as far as is known
+     */
+    void forgetAllBut(Set<Violation.Key> active) {
+        lasting.forget(
+                restraint.compliancePeriod(),
+                MOST_REMEMBERED,
+                active.stream().map(Subject::of).collect(Collectors.toSet()));
     }
 
     void detached(Action.Detach ours) {

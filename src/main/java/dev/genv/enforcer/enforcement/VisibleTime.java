@@ -45,16 +45,19 @@ final class VisibleTime<K> {
         return known == null ? Duration.ZERO : known.length;
     }
 
-    void keepOnly(Set<K> keys) {
-        seen.keySet().retainAll(keys);
-    }
-
     /** Forgets what was not found for so long, and where there are more than that, what was not found for the longest time. */
     void forget(Duration unseenFor, int most) {
-        seen.values().removeIf(known -> ticker.since(known.at).compareTo(unseenFor) > 0);
+        forget(unseenFor, most, Set.of());
+    }
+
+    /** The same, but for these, of which it may not be known whether they are over. */
+    void forget(Duration unseenFor, int most, Set<K> kept) {
+        seen.entrySet()
+                .removeIf(entry -> !kept.contains(entry.getKey())
+                        && ticker.since(entry.getValue().at).compareTo(unseenFor) > 0);
         if (seen.size() > most) {
             seen.entrySet().stream()
-                    .filter(entry -> !entry.getValue().goesOn)
+                    .filter(entry -> !entry.getValue().goesOn && !kept.contains(entry.getKey()))
                     .sorted(Comparator.comparingLong(entry -> entry.getValue().at))
                     .limit(seen.size() - most)
                     .map(Map.Entry::getKey)

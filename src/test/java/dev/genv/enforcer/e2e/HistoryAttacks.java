@@ -15,8 +15,8 @@ import java.util.stream.IntStream;
 final class HistoryAttacks {
     private static final int CONTAINERS_UID = 54_003;
     private static final int MEGABYTE = 1 << 20;
-    private static final int LARGE_WRITES = 10;
-    private static final int KERNELS = 14;
+    private static final int LARGE_WRITES = 30;
+    private static final int KERNELS = 5;
 
     private HistoryAttacks() {}
 
@@ -66,7 +66,7 @@ final class HistoryAttacks {
                         "membership_unknown",
                         "non-env-processes"),
                 Attack.inVain(
-                        "writes 15 MB of Jupyter kernels into her environments, ten times",
+                        "writes 5 MB of Jupyter kernels into her environments, thirty times",
                         scene -> {
                             for (var write = 0; write < LARGE_WRITES; write++) {
                                 scene.sheWrites(withKernels(scene, write));

@@ -53,6 +53,8 @@ final class Node implements AutoCloseable {
         set("NODE_NAME", "gpu-1");
         // The fake nvidia-smi tells pids of the namespace that the tests run in, which may be a container's.
         set("REQUIRE_HOST_PID", false);
+        variable("QUARKUS_HTTP_PORT", "0");
+        variable("QUARKUS_MANAGEMENT_PORT", "0");
     }
 
     /** A setting, without the prefix that all have. */
@@ -98,8 +100,6 @@ final class Node implements AutoCloseable {
     /** Starts the service and waits for its port. */
     Service serve() throws IOException {
         set("INTERVAL", "1s");
-        variable("QUARKUS_HTTP_PORT", "0");
-        variable("QUARKUS_MANAGEMENT_PORT", "0");
         var service = start();
         await().until(() -> service.port() > 0 || !service.process.isAlive());
         return service;

@@ -7,6 +7,8 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What prevents the packaged program from starting: each is told in one sentence, without a stack trace. */
 class StartIT extends OnANode {
@@ -45,10 +47,23 @@ class StartIT extends OnANode {
     }
 
     @Test
-    void aPortThatIsNoneIsABadSetting() throws IOException {
-        node.set("INTERVAL", "1s").variable("QUARKUS_HTTP_PORT", "abc");
+    void aManagementPortInUseIsNamed() throws IOException {
+        try (var other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            node.set("INTERVAL", "1s").variable("QUARKUS_MANAGEMENT_PORT", Integer.toString(other.getLocalPort()));
 
-        assertFailsToStart(node.run(), 2, "QUARKUS_HTTP_PORT=abc: expected a port, 0 to 65535");
+            assertFailsToStart(
+                    node.run(),
+                    1,
+                    "genv-enforcer cannot start: it cannot listen on the management port; the port is taken or the address is not of this machine (QUARKUS_MANAGEMENT_HOST, QUARKUS_MANAGEMENT_PORT)");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"QUARKUS_HTTP_PORT", "QUARKUS_MANAGEMENT_PORT"})
+    void aPortThatIsNoneIsABadSetting(String name) throws IOException {
+        node.set("INTERVAL", "1s").variable(name, "abc");
+
+        assertFailsToStart(node.run(), 2, name + "=abc: expected a port, 0 to 65535");
     }
 
     @Test

@@ -59,16 +59,30 @@ class GraceTest {
     }
 
     @Test
-    void aViolationThatWasOverBeginsAnew() {
+    void aViolationThatWasOverForTheCompliancePeriodBeginsAnew() {
         restraint = new Restraint(Duration.ofSeconds(30), Duration.ZERO, null, 0);
         var stray = host().devices(1).with(process(1).uses(0));
         shows(at(0), stray);
         shows(at(10), host().devices(1));
-        shows(at(20), stray);
-        cycles(49);
+        shows(at(80), stray);
+        cycles(109);
         assertThat(node.performed).isEmpty();
 
-        cycles(50);
+        cycles(110);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void theGracePeriodEndsAlsoForAProcessThatBreaksARuleInEverySecondObservation() {
+        restraint = new Restraint(Duration.ofSeconds(30), Duration.ZERO, null, 0);
+        var stray = host().devices(1).with(process(1).uses(0));
+        for (var second = 0; second < 60; second += 20) {
+            shows(at(second), stray);
+            shows(at(second + 10), host().devices(1));
+        }
+        assertThat(node.performed).isEmpty();
+
+        shows(at(60), stray);
         assertThat(node.performed).hasSize(1);
     }
 
