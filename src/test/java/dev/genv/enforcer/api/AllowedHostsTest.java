@@ -62,7 +62,7 @@ class AllowedHostsTest {
                 "",
                 "löcalhost",
             })
-    void allowsNoOther(String host) {
+    void refusesOtherHosts(String host) {
         assertThat(hosts.allowsHost(host)).isFalse();
     }
 
@@ -92,7 +92,7 @@ class AllowedHostsTest {
         "http://evil.example/gpu-1,localhost:8080",
         "http://evil.example http://gpu-1,localhost:8080",
     })
-    void allowsNoOtherPages(String origin, String host) {
+    void refusesPagesOfOtherOrigins(String origin, String host) {
         assertThat(hosts.allowsOrigin(origin, host)).isFalse();
     }
 }

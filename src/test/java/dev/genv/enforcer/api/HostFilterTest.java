@@ -52,13 +52,13 @@ class HostFilterTest {
 
     @ParameterizedTest
     @CsvSource({"Host: localhost,200", "Host: evil.example,421", "Host: localhost%nOrigin: http://evil.example,403"})
-    void refusesThemForMetricsToo(String headers, int status) throws IOException {
+    void refusesForeignHostsAndOriginsForMetrics(String headers, int status) throws IOException {
         assertThat(send(managementPort, "GET /q/metrics HTTP/1.1", headers).status())
                 .isEqualTo(status);
     }
 
     @Test
-    void tellsHealthByWhateverName() throws IOException {
+    void answersHealthForAnyHostName() throws IOException {
         assertThat(send(managementPort, "GET /q/health/live HTTP/1.1", "Host: evil.example")
                         .status())
                 .isEqualTo(200);

@@ -166,7 +166,7 @@ class NodeFaceTest {
 
     @Test
     @Order(6)
-    void everyPathThatIsDescribedIsALabelOfItsOwn() {
+    void everyDocumentedPathHasItsOwnLabel() {
         var paths = when().get("/q/openapi?format=json")
                 .jsonPath()
                 .<String, Object>getMap("paths")

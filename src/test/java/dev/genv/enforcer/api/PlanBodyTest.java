@@ -14,7 +14,7 @@ class PlanBodyTest {
     private final PlanMemory memory = new PlanMemory(HEAP);
 
     @Test
-    void isWhatArrivedHoweverItWasCut() throws IOException {
+    void returnsAllBytesHoweverTheyAreSplit() throws IOException {
         var text = "0123456789".repeat(30_000).getBytes(StandardCharsets.US_ASCII);
         var body = new PlanBody(memory);
         for (int from = 0, size = 1; from < text.length; from += size, size = size % 70_001 * 2 + 1) {
@@ -34,7 +34,7 @@ class PlanBodyTest {
     }
 
     @Test
-    void allTogetherAreBounded() {
+    void boundsAllBodiesTogether() {
         var bodies = new ArrayList<PlanBody>();
         for (var i = 0; i < 12_288; i++) { // each takes a block of a kibibyte for its byte
             var body = new PlanBody(memory);
@@ -49,7 +49,7 @@ class PlanBodyTest {
     }
 
     @Test
-    void isRefusedWhileItArrivesWhereItWouldTakeTooMuch() {
+    void refusesACostlyBodyWhileItArrives() {
         var body = new PlanBody(memory);
         var arrays = "[],".repeat(1000).getBytes(StandardCharsets.US_ASCII);
         assertThatThrownBy(() -> {
@@ -62,7 +62,7 @@ class PlanBodyTest {
     }
 
     @Test
-    void keepsWhatItReservedUntilTheLastUserIsDone() {
+    void keepsItsMemoryUntilThePlanIsMade() {
         var body = costly();
         body.reserve();
         body.use();

@@ -9,14 +9,14 @@ import org.junit.jupiter.api.Test;
 class PlanCostTest {
 
     @Test
-    void whatIsInTextIsNoStructure() {
+    void countsNoStructureInsideOfStrings() {
         assertThat(cost("\"{[:,]}\\\"{[\\\\\"")).isLessThan(200);
         assertThat(cost("[[[[]]]]")).isGreaterThan(4 * 100);
         assertThat(cost("\"\\\\\"[[[[]]]]")).isGreaterThan(4 * 100);
     }
 
     @Test
-    void doesNotDependOnHowTheTextIsCut() {
+    void doesNotDependOnHowTheTextIsSplit() {
         var text = "{\"a\\\"\": [1, \"{\\\\\", {}], \"\u00e9\": null}".getBytes(StandardCharsets.UTF_8);
         var whole = new PlanCost();
         whole.add(text, text.length);

@@ -134,7 +134,7 @@ class PlanResourceTest {
     }
 
     @Test
-    void refusesAHostThatNoRealOneCouldBe() {
+    void refusesAHostWithTooLongANameOrTooManyDevices() {
         plan("{}", "{\"%s\": {}}".formatted("x".repeat(254)))
                 .statusCode(400)
                 .body("detail", containsString("253 characters"));

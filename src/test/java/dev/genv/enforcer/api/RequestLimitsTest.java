@@ -75,7 +75,7 @@ class RequestLimitsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"/plan/", "/plan;x=y", "//plan", "/./plan", "/%70lan"})
-    void noOtherWayToWriteThePathBreaksAPlan(String path) throws IOException {
+    void answersEverySpellingOfThePathWithoutAServerError(String path) throws IOException {
         var plan = plan("Content-Length: 31\r\nConnection: close").replace("/plan", path);
         assertThat(http.send(plan + "{\"policy\": {}, \"snapshots\": {}}").status())
                 .isIn(200, 404);
@@ -114,7 +114,7 @@ class RequestLimitsTest {
     }
 
     @Test
-    void slowBodiesKeepNobodyOut() throws IOException {
+    void answersOtherClientsWhileBodiesAreSlow() throws IOException {
         var open = new ArrayList<Socket>();
         try {
             for (var i = 0; i < 100; i++) {
@@ -135,7 +135,7 @@ class RequestLimitsTest {
     }
 
     @Test
-    void aBodyThatWaitsForItsPermissionGetsIt() throws IOException {
+    void answersExpectContinue() throws IOException {
         var head = plan("Content-Length: 2\r\nExpect: 100-continue\r\nConnection: close");
         assertThat(http.flood(head, "{}", 1).text()).startsWith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 ");
         var tooLarge = plan("Content-Length: 40000000\r\nExpect: 100-continue\r\nConnection: close");

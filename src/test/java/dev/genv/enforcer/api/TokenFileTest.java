@@ -61,7 +61,7 @@ class TokenFileTest {
 
     /** The modification time can be set back, the change time cannot. */
     @Test
-    void seesAChangeThatHidesItsTime() throws IOException {
+    void detectsAChangeWhoseModificationTimeIsSetBack() throws IOException {
         Files.writeString(path, "one");
         assertThat(file.read()).isEqualTo("one");
         var modified = Files.getLastModifiedTime(path);
@@ -75,7 +75,7 @@ class TokenFileTest {
     }
 
     @Test
-    void tellsWhoElseCouldChangeIt() throws IOException {
+    void reportsWhetherOtherUsersCanChangeTheFile() throws IOException {
         Files.writeString(path, "one");
         Files.setAttribute(folder, "unix:mode", 0755);
         Files.setAttribute(path, "unix:mode", 0644);

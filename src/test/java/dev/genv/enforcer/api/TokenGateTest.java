@@ -80,12 +80,12 @@ class TokenGateTest {
     @ParameterizedTest
     @ValueSource(
             strings = {"/q/metrics", "/q/metrics/", "/q/metrics/x", "/q", "/", "/q/health/../metrics", "/q//metrics"})
-    void nothingElseOfTheManagementInterfaceIs(String path) throws IOException {
+    void otherManagementPathsRequireTheToken(String path) throws IOException {
         assertThat(management.get(path).status()).isEqualTo(401);
     }
 
     @Test
-    void metricsAreForWhoeverHasTheToken() throws IOException {
+    void answersMetricsWithTheToken() throws IOException {
         assertThat(management.get("/q/metrics", SHOWN).text()).contains("jvm_memory_used_bytes");
     }
 
@@ -188,7 +188,7 @@ class TokenGateTest {
     }
 
     @Test
-    void takesTheNewTokenSoonAfterItIsThere() throws IOException {
+    void acceptsOnlyTheNewTokenAfterAChange() throws IOException {
         Files.writeString(GuardedNode.TOKEN_FILE, "another-token");
         awaitAnswer(200, "Authorization: Bearer another-token");
         assertThat(http.get("/hosts", SHOWN).status()).isEqualTo(401);
@@ -204,7 +204,7 @@ class TokenGateTest {
     }
 
     @Test
-    void refusesEverybodyWhileItIsAPipe() throws Exception {
+    void refusesAllRequestsWhileTheTokenFileIsAPipe() throws Exception {
         Files.delete(GuardedNode.TOKEN_FILE);
         Fifo.at(GuardedNode.TOKEN_FILE);
         awaitAnswer(503, SHOWN);

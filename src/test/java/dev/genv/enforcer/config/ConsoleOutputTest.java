@@ -63,7 +63,7 @@ class ConsoleOutputTest {
     }
 
     @Test
-    void dropsWhatExceedsTheBoundAndReportsItWhenTheReaderHasCaughtUp() throws IOException {
+    void dropsLinesAboveTheBoundAndReportsThemWhenTheReaderHasCaughtUp() throws IOException {
         var before = ConsoleOutput.dropped();
 
         for (var i = 0; i < 20; i++) {
@@ -92,7 +92,7 @@ class ConsoleOutputTest {
     }
 
     @Test
-    void reportsNothingToAReaderThatIsGone() throws IOException {
+    void reportsNothingAfterTheReaderHasEnded() throws IOException {
         var before = ConsoleOutput.dropped();
         reader.gone = true;
         reader.begun.countDown();
@@ -105,7 +105,7 @@ class ConsoleOutputTest {
     }
 
     @Test
-    void atTheEndEverythingIsWrittenToAReaderThatReads() throws IOException {
+    void shutdownWritesAllLinesToAReaderThatReads() throws IOException {
         reader.begun.countDown();
         write("one\nan unfinished line");
 
@@ -117,7 +117,7 @@ class ConsoleOutputTest {
     }
 
     @Test
-    void atTheEndNobodyWaitsForAReaderThatDoesNotRead() throws IOException {
+    void shutdownDoesNotWaitForAReaderThatDoesNotRead() throws IOException {
         write("one\n");
 
         output.waitForReader(Duration.ofMillis(50));

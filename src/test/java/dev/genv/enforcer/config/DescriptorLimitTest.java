@@ -13,7 +13,7 @@ class DescriptorLimitTest {
             """;
 
     @Test
-    void namesTheLimitAndWhatIsNeeded() {
+    void namesTheLimitAndTheNumberNeeded() {
         assertThat(DescriptorLimit.problem(LIMITS.formatted("64")))
                 .hasValue(
                         "genv-enforcer cannot start: it may open 64 files and needs 256; raise the limit (ulimit -n)");

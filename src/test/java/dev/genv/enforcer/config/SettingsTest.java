@@ -117,7 +117,7 @@ class SettingsTest {
     }
 
     @Test
-    void theOwnersRuleEnforcesWhereItIsToldTo() throws BadSettingsException {
+    void envOwnerCanBeSetToEnforce() throws BadSettingsException {
         assertThat(read(Map.of("GENV_ENFORCER_ENV_OWNER", "enforce")).rules())
                 .containsEntry(RuleName.ENV_OWNER, RuleMode.ENFORCE);
         assertThat(read(Map.of("GENV_ENFORCER_ENV_OWNER", "off")).rules())

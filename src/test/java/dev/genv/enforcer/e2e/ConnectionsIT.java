@@ -36,7 +36,7 @@ class ConnectionsIT extends OnANode {
         "/q/health/live,'POST /q/health/live HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n'",
         "/q/health/live,'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'",
     })
-    void livenessIsToldBesideManyConnections(String path, String begun) throws IOException {
+    void livenessAnswersBesideManyConnections(String path, String begun) throws IOException {
         var service = node.serve();
         try (var slow = new SlowClients(service.portOf(path), CONNECTIONS, begun)) {
             for (var i = 0; i < PROBES; i++) {
@@ -50,7 +50,7 @@ class ConnectionsIT extends OnANode {
 
     @ParameterizedTest
     @ValueSource(strings = {"/hosts", "/q/health/live"})
-    void aHeadThatComesSlowlyIsNotWaitedFor(String path) throws IOException {
+    void closesAConnectionWhoseHeadArrivesSlowly(String path) throws IOException {
         var service = node.serve();
         try (var slow = new SlowClients(service.portOf(path), 1, BEGUN)) {
             slow.sendUntilClosed();
@@ -59,7 +59,7 @@ class ConnectionsIT extends OnANode {
 
     @ParameterizedTest
     @ValueSource(strings = {"/hosts", "/q/health/live"})
-    void neitherIsASecondHead(String path) throws IOException {
+    void closesAConnectionWhoseSecondHeadArrivesSlowly(String path) throws IOException {
         var service = node.serve();
         var whole = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
         try (var slow = new SlowClients(service.portOf(path), 1, whole + BEGUN)) {
@@ -69,7 +69,7 @@ class ConnectionsIT extends OnANode {
 
     /** Each label is a series that Prometheus keeps. */
     @Test
-    void strangersAddNoSeries() throws IOException {
+    void invalidRequestsAddNoMetricSeries() throws IOException {
         var service = node.serve();
         askNonsense(service, 1);
         var before = series(service);

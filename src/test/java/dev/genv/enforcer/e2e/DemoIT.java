@@ -100,7 +100,7 @@ class DemoIT {
     }
 
     @Test
-    void whatItStartedEndsWithItAlsoWhenItIsKilled() throws Exception {
+    void allProcessesEndWhenTheScriptIsKilled() throws Exception {
         int port;
         try (var free = new ServerSocket(0)) {
             port = free.getLocalPort();

@@ -45,7 +45,7 @@ class HistoryIT extends OnANode {
 
     /** He came after the shell of the environment, and so he named it knowingly; a restart changes nothing in that. */
     @Test
-    void aStrangerIsJudgedAfterARestartAsBefore() throws IOException {
+    void aStrangerIsTerminatedAfterARestartAsBefore() throws IOException {
         Requirements.root();
         node.set("DETACHED_GRACE", "2s");
         try (var shell = Child.ofUser(People.BOB)) {

@@ -71,7 +71,7 @@ class OneCycleExitCodeIT extends OnANode {
 
     /** The first of two waits for its reader: that must not keep the second one from acting. */
     @Test
-    void nothingIsLockedWhileTheOutputIsNotRead() throws Exception {
+    void holdsNoLockWhileTheOutputIsNotRead() throws Exception {
         try (var stray = strayProcess()) {
             var pipe = directory.resolve("pipe");
             Fifo.at(pipe);

@@ -19,7 +19,7 @@ class TokenFileIT extends OnANode {
     private static final String TOKEN = "correct-horse";
 
     @Test
-    void aPipeInItsPlaceHoldsNobodyUp() throws Exception {
+    void healthAnswersWhileAPipeReplacesTheTokenFile() throws Exception {
         var path = directory.resolve("token");
         writeToken(path);
         node.set("API_TOKEN_FILE", path);
@@ -50,7 +50,7 @@ class TokenFileIT extends OnANode {
     }
 
     @Test
-    void aPipeThatStaysIsToldByReadiness() throws Exception {
+    void readinessReportsATokenFileThatIsAPipe() throws Exception {
         var path = directory.resolve("token");
         writeToken(path);
         var service = node.set("API_TOKEN_FILE", path).serve();

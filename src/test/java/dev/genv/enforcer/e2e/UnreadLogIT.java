@@ -38,7 +38,7 @@ class UnreadLogIT extends OnANode {
     }
 
     @Test
-    void itStopsInTime() throws Exception {
+    void stopsWhileTheLogIsNotRead() throws Exception {
         var pipe = Fifo.at(directory.resolve("pipe"));
         try (var reader = new RandomAccessFile(pipe.toFile(), "rw")) {
             var service = startWritingTo(pipe);

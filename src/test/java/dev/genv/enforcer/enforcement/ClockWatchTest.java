@@ -20,7 +20,7 @@ class ClockWatchTest {
     }
 
     @Test
-    void tellsOnceByHowMuchTheClockWasSet() {
+    void reportsOnceByHowMuchTheClockWasSet() {
         pass(Duration.ofSeconds(1));
         wall = wall.minusSeconds(3600);
         assertThat(watch.change()).hasValue(Duration.ofHours(-1));

@@ -29,7 +29,7 @@ class DelistedPidsTest {
     private long ticks = 1_000_000;
 
     @Test
-    void oneThatIsStruckOutIsRemembered() {
+    void remembersAPidThatIsNoLongerListed() {
         record(host().with(env("a").pids(7)));
         record(host());
 
@@ -38,7 +38,7 @@ class DelistedPidsTest {
     }
 
     @Test
-    void anotherProcessByTheSamePidIsNotMeant() {
+    void ignoresAnotherProcessWithTheSamePid() {
         record(host().with(env("a").pids(7)));
         record(host());
 
@@ -47,7 +47,7 @@ class DelistedPidsTest {
 
     /** Whose entries they were, and who struck them out, nobody knows; whose the processes are, the kernel does. */
     @Test
-    void manyOfOneUserDoNotPushOutThoseOfAnother() {
+    void pidsOfOneUserDoNotDisplaceThoseOfAnother() {
         record(host().with(env("a").pids(7)));
         record(host());
         for (var round = 1; round <= 4; round++) {
@@ -65,7 +65,7 @@ class DelistedPidsTest {
 
     /** Also where nobody knows whose it is, and where it was struck out long ago. */
     @Test
-    void thatOfAProcessOnAGpuIsAlwaysKept() {
+    void keepsThePidOfAProcessOnAGpu() {
         uids.remove(7);
         record(host().with(env("a").pids(7)).with(JOB));
         record(host().with(JOB));
@@ -79,7 +79,7 @@ class DelistedPidsTest {
     }
 
     @Test
-    void oneIsForgottenAfterItsAge() {
+    void forgetsAPidAfterItsAge() {
         record(host().with(env("a").pids(7)));
         record(host());
         time.pass(AGE.plusSeconds(1));

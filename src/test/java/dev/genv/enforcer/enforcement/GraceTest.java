@@ -405,7 +405,7 @@ class GraceTest {
 
     /** Otherwise everybody could shield himself: he starts a process, and its environment afterwards. */
     @Test
-    void whereTheInactiveAreEndedItHasItsTimeAndNoMore() {
+    void aProcessOlderThanItsEnvironmentIsTerminatedAsInactiveAfterTheGrace() {
         shows(at(0), at(a().attached(0), inA().uses(0)));
         shows(at(1), at(inA().uses(0)));
         shows(at(10), at(a().livePidsOf(1000), inA().uses(0)));
@@ -430,7 +430,7 @@ class GraceTest {
     }
 
     @Test
-    void anEnvironmentWhosePidsAreAllOthersAtOnceIsAnotherOne() {
+    void anEnvironmentWithNoneOfItsFormerPidsIsANewOne() {
         off.add(RuleName.INACTIVE_ENV_PROCESSES);
         shows(at(0), at(a().pids(7).livePidsOf(1000).attached(0), inA().uses(0)));
         shows(at(10), at(a().pids(1).livePidsOf(1000).attached(1), inA().uses(0)));
@@ -441,7 +441,7 @@ class GraceTest {
 
     /** The kernel knows the shell after which the environment is named: it is older than the process, whoever wrote what. */
     @Test
-    void nobodyShieldsHimselfByWritingHisEnvironmentAnew() {
+    void aUserWhoWritesHisEnvironmentAnewIsNotProtected() {
         off.add(RuleName.INACTIVE_ENV_PROCESSES);
         shows(at(0), at(a().pids(7).shellSince(900_000).attached(0), inA().uses(0)));
         shows(at(10), at(inA().uses(0)));

@@ -19,7 +19,7 @@ class HostTestimonyTest {
 
     /** Ids that long take as many bytes as all of the state file, and would do so again in every cycle. */
     @Test
-    void noTextIsKeptAtFullLength() {
+    void keepsNoTextAtFullLength() {
         for (var round = 0; round < 200; round++) {
             var id = Integer.toString(round) + "x".repeat(4_000_000);
             history.hear(
@@ -32,7 +32,7 @@ class HostTestimonyTest {
     }
 
     @Test
-    void whatEndedFirstIsDroppedFirst() {
+    void dropsEnvironmentsThatEndedFirst() {
         history.hear(host().with(env("named"), env("early")).snapshot(), ticks++);
         history.hear(host().with(process(1).in("named")).snapshot(), ticks++);
         for (var i = 0; i < MANY; i++) {
@@ -50,7 +50,7 @@ class HostTestimonyTest {
     }
 
     @Test
-    void whatEndedIsForgottenAfterAnHour() {
+    void forgetsEndedEnvironmentsAfterAnHour() {
         history.hear(host().with(env("a"), env("named")).snapshot(), ticks++);
         history.hear(host().with(process(1).in("named")).snapshot(), ticks++);
         time.pass(Duration.ofMinutes(61));

@@ -51,7 +51,7 @@ class JournalTest {
     }
 
     @Test
-    void aClockThatIsSetBackChangesNoOrderAndHidesNothing() {
+    void aClockThatIsSetBackKeepsTheOrderAndHidesNoViolation() {
         see(strayOn("gpu-1", 1), strayOn("gpu-1", 2));
         now = START.minusSeconds(3600);
         see(strayOn("gpu-1", 1), strayOn("gpu-1", 3));
@@ -70,7 +70,7 @@ class JournalTest {
     }
 
     @Test
-    void aClockThatWasFarAheadForAWhileIsBelievedAgain() {
+    void usesTheClockAgainAfterItWasFarAhead() {
         now = START.plusSeconds(31_536_000);
         see(strayOn("gpu-1", 1));
         now = START;

@@ -177,7 +177,7 @@ class KillingTest {
     }
 
     @Test
-    void killsAProcessThatBreaksTheRuleOnlyInEverySecondLook() {
+    void killsAProcessThatBreaksTheRuleOnlyInEverySecondObservation() {
         for (var seconds = 0; seconds < 60; seconds += 20) {
             node.shows(stray());
             cycles(seconds);
@@ -204,7 +204,7 @@ class KillingTest {
     }
 
     @Test
-    void forgetsOnlyAfterTheCompliancePeriod() {
+    void isNoNewCaseBeforeTheCompliancePeriodEnds() {
         enforcer = enforcer(new Restraint(Duration.ZERO, Duration.ZERO, KILL_AFTER, Duration.ofMinutes(10), 0));
         cycles(0, 10);
         node.shows(empty());
@@ -217,7 +217,7 @@ class KillingTest {
     }
 
     @Test
-    void asksAgainAfterTheCompliancePeriod() {
+    void sendsSigtermAgainAfterTheCompliancePeriod() {
         enforcer = enforcer(new Restraint(Duration.ZERO, Duration.ZERO, KILL_AFTER, Duration.ofMinutes(10), 0));
         cycles(0, 10);
         node.shows(empty());

@@ -133,7 +133,7 @@ class StartGraceTest {
     }
 
     @Test
-    void aHostThatIsReachedLaterHasAStartOfItsOwn() {
+    void aHostThatIsReachedLaterWaitsFromItsOwnFirstObservation() {
         other.shows(host("other").without(Part.values()));
         shows(0, at());
         cycles(100);
@@ -183,7 +183,7 @@ class StartGraceTest {
     }
 
     @Test
-    void aQuotaWaitsAndPrefersNothing() {
+    void aQuotaWaitsAfterAStartAndThenDetachesTheIdleDevice() {
         limits = new DeviceLimits(1, Map.of());
         var held = at(a().attached(0), process(1).in("a").uses(0)).with(env("b").attached(1));
         shows(0, held);
@@ -202,7 +202,7 @@ class StartGraceTest {
 
     /** What is found on it may have been forged while nobody looked. */
     @Test
-    void aQuotaWaitsForTheLastHostThatCame() {
+    void aQuotaWaitsForTheHostThatWasReachedLast() {
         limits = new DeviceLimits(1, Map.of());
         other.shows(host("other").without(Part.values()));
         shows(0, at(a().attached(0)));
@@ -218,7 +218,7 @@ class StartGraceTest {
 
     /** Bob's job runs under the uid of a container; somebody writes an environment in his name, dated long ago. */
     @Test
-    void aForgedEntryIsTheFirstToGoAndHasTheGrace() {
+    void aForgedEntryIsDetachedFirstAfterTheGrace() {
         limits = new DeviceLimits(1, Map.of());
         var job = process(1).in("a").uid(1007).uses(0);
         shows(0, at(a().attached(0), job));
@@ -243,7 +243,7 @@ class StartGraceTest {
 
     /** It was disputed for a while: it counts in his quota only since it is not. */
     @Test
-    void anOldEntryThatComesToCountIsNew() {
+    void anOldEntryThatBeginsToCountIsNew() {
         limits = new DeviceLimits(1, Map.of());
         var job = process(1).in("a").uid(1007).uses(0);
         shows(0, at(a().attached(0), job).with(env("b").disputed("who knows").attached(1)));

@@ -18,7 +18,7 @@ class RegularFileTest {
     Path directory;
 
     @Test
-    void readsOneFileWhateverItsPathLeadsToLater() throws IOException {
+    void readsTheOpenFileAfterItsPathWasReplaced() throws IOException {
         var path = Files.writeString(directory.resolve("file"), "one");
         try (var file = RegularFile.open(path)) {
             Files.delete(path);
@@ -29,7 +29,7 @@ class RegularFileTest {
     }
 
     @Test
-    void refusesWhatIsLongerThanItMayBe() throws IOException {
+    void refusesAFileAboveTheLimit() throws IOException {
         var path = Files.writeString(directory.resolve("file"), "12345");
         try (var file = RegularFile.open(path)) {
             assertThatThrownBy(() -> file.read(4)).hasMessage(path + " is longer than 4 bytes");
@@ -37,7 +37,7 @@ class RegularFileTest {
     }
 
     @Test
-    void refusesWhatIsNoRegularFile() throws Exception {
+    void refusesADirectoryAndAPipe() throws Exception {
         assertThatThrownBy(() -> RegularFile.open(directory)).hasMessageEndingWith("is not a regular file");
         var fifo = Fifo.at(directory.resolve("fifo"));
         assertThatThrownBy(() -> RegularFile.open(fifo)).hasMessageEndingWith("is not a regular file");

@@ -157,7 +157,7 @@ class GenvJsonTest {
     }
 
     @Test
-    void refusesWhatWouldTakeTooMuchMemory() throws UnreadableException {
+    void refusesATreeThatWouldTakeTooMuchMemory() throws UnreadableException {
         assertThat(GenvJson.read(list("7", 900_000))).hasSize(900_000);
         assertThat(GenvJson.read(list("[]", 200_000))).hasSize(200_000);
         for (var text :
@@ -170,7 +170,7 @@ class GenvJsonTest {
     }
 
     @Test
-    void refusesNamesThatNoIdCanHave() throws UnreadableException {
+    void refusesFieldNamesLongerThanAnId() throws UnreadableException {
         assertThat(GenvJson.read(named("x".repeat(4096)))).hasSize(1);
         assertThatThrownBy(() -> GenvJson.read(named("x".repeat(4097))))
                 .isInstanceOf(UnreadableException.class)
@@ -180,7 +180,7 @@ class GenvJsonTest {
 
     /** The names that users choose would otherwise stay in a table of the parser's for good. */
     @Test
-    void keepsNoNames() throws UnreadableException {
+    void keepsNoFieldNames() throws UnreadableException {
         var first = GenvJson.read(named("chosen")).fieldNames().next();
         var second = GenvJson.read(named("chosen")).fieldNames().next();
         assertThat(second).isEqualTo(first).isNotSameAs(first);

@@ -160,7 +160,7 @@ class DetacherTest {
 
     /** DEL is one byte in the file and six as genv writes it; the service reads no file that large. */
     @Test
-    void aFileThatWouldBecomeTooLargeToBeReadAgainIsLeftAlone() throws Exception {
+    void doesNotWriteAFileThatWouldBeTooLargeToRead() throws Exception {
         var deletes = "\u007f".repeat(StateDirectory.LARGEST_FILE / 2);
         files().device(0, MINE).write();
         Files.writeString(

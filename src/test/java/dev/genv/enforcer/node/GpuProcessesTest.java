@@ -97,7 +97,7 @@ class GpuProcessesTest {
     }
 
     @Test
-    void aGpuThatComesMovesNothing() throws Exception {
+    void aGpuThatIsAddedIsNoProblem() throws Exception {
         for (var count : List.of(1, 3)) {
             smi.gpus(count).fault("exit 15");
             processes.list(new ArrayList<>(), EnumSet.noneOf(Part.class));

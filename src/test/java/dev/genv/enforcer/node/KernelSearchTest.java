@@ -42,7 +42,7 @@ class KernelSearchTest {
     }
 
     @Test
-    void searchesNoMoreThanTheBeginningOfLongArguments() throws IOException {
+    void searchesOnlyTheBeginningOfLongArguments() throws IOException {
         proc.process(7).arguments(FILLED, FILE);
         var result = search(1000, Set.of(FILE));
         assertThat(result.files()).isEmpty();
@@ -70,7 +70,7 @@ class KernelSearchTest {
     }
 
     @Test
-    void tellsWhatTheBudgetWasTooSmallFor() throws IOException {
+    void namesTheProcessThatTheBudgetExcluded() throws IOException {
         for (var pid = 100; pid < 110; pid++) {
             proc.process(pid).uid(MALLORY).startTime(pid).arguments(FILLED);
         }
@@ -88,7 +88,7 @@ class KernelSearchTest {
     }
 
     @Test
-    void endsWhenItsTimeIsUp() throws IOException {
+    void stopsAtItsTimeLimit() throws IOException {
         proc.process(100).arguments("python", "-f", FILE);
         var late = new KernelSearch(files, budget(1000), () -> nanos.getAndAdd(TIME.toNanos()));
         var result = late.search(Set.of(FILE), Set.of());
@@ -97,7 +97,7 @@ class KernelSearchTest {
     }
 
     @Test
-    void endsWhenNobodyWaitsForIt() throws Exception {
+    void stopsWhenItsThreadIsInterrupted() throws Exception {
         var cmdline = proc.process(100).file("cmdline");
         Files.delete(cmdline);
         Fifo.at(cmdline);

@@ -59,21 +59,21 @@ class LiveStateTest {
 
     /** The service was started after they had been lost. */
     @Test
-    void whereNoDeviceIsListedThoseThatAreAttachedAreLost() {
+    void attachedDevicesAreLostIfNoneIsListed() {
         live(envs(ALIVE), devices(BOTH)).devices(Set.of());
         assertThat(problems).extracting(Problem::code).containsExactly("gpu_lost");
         assertThat(missing).containsExactly(Part.EVERY_PROCESS);
     }
 
     @Test
-    void whereNoDeviceIsListedAndNoneIsAttachedNothingIsLost() {
+    void nothingIsLostIfNoDeviceIsListedAndNoneIsAttached() {
         live(envs(DEAD), devices(BOTH)).devices(Set.of());
         assertNothingMissing();
     }
 
     /** Every user can attach an environment to a device that does not exist. */
     @Test
-    void anAttachmentToAnUnknownDeviceIsToldAndHidesNothing() {
+    void anAttachmentToAnUnlistedDeviceIsOnlyReported() {
         var forged = new Device(99, "1mi", List.of(new Attachment("alive", null, null)));
         live(envs(ALIVE), devices(BOTH, forged)).devices(Set.of(0));
         assertThat(problems).extracting(Problem::code).containsExactly("device_unlisted");
@@ -82,7 +82,7 @@ class LiveStateTest {
     }
 
     @Test
-    void nothingIsSaidOfDevicesWhereTheToolFailed() {
+    void noDeviceIsReportedLostIfTheToolFailed() {
         missing.add(Part.PROCESSES);
         live(envs(ALIVE), devices(BOTH)).devices(Set.of());
         assertThat(problems).isEmpty();

@@ -135,7 +135,7 @@ class LivenessTest {
     }
 
     @Test
-    void aKernelThatIsFoundLeavesNoDoubt() throws Exception {
+    void aKernelThatIsFoundIsNotReportedAsUnknown() throws Exception {
         proc.process(51).arguments("python", "-f", "/run/kernel-" + KERNEL + ".json");
         var cmdline = proc.process(52).file("cmdline");
         Files.delete(cmdline);

@@ -33,7 +33,7 @@ class MountTest {
     }
 
     @Test
-    void tellsWhoServesAFileSystem() {
+    void namesTheUserWhoServesAFileSystem() {
         var mounts = Mount.parse(List.of(
                 "63 43 0:39 / /a rw,nosuid,nodev,relatime - fuse.sshfs bob@x:/user_id=0 rw,user_id=61002,group_id=100",
                 "64 43 0:40 / /b rw shared:1 master:2 - fuse x rw,allow_other,user_id=0",

@@ -290,7 +290,7 @@ class NvidiaSmiTest {
     }
 
     @Test
-    void allDevicesAreLostWhereItFindsNoneAnyMore() throws Exception {
+    void allDevicesAreLostIfItNoLongerFindsAny() throws Exception {
         fake.gpus(4);
         smi.list();
         fake.gpuLines("");
@@ -301,7 +301,7 @@ class NvidiaSmiTest {
 
     /** The list of devices is kept, but a process that is no longer listed may have gone with its device. */
     @Test
-    void asksAgainWhereAProcessIsNoLongerListed() throws Exception {
+    void queriesTheDevicesAgainAfterAProcessHasLeft() throws Exception {
         fake.gpus(2).process(1, PID, "5");
         smi.list();
         fake.gpus(1).noProcesses();
@@ -309,7 +309,7 @@ class NvidiaSmiTest {
     }
 
     @Test
-    void asksAgainAsLongAsADeviceIsLost() throws Exception {
+    void queriesTheDevicesAgainWhileADeviceIsLost() throws Exception {
         fake.gpus(2).process(1, PID, "5");
         smi.list();
         fake.gpus(1).noProcesses();
@@ -319,7 +319,7 @@ class NvidiaSmiTest {
     }
 
     @Test
-    void answersThatContradictEachOtherAreNone() throws Exception {
+    void contradictoryAnswersAreAFailure() throws Exception {
         fake.gpus(2).fault("case $1 in *apps*) echo 'No devices were found'; exit 6 ;; esac");
         assertThatThrownBy(smi::list)
                 .isInstanceOf(ToolException.class)

@@ -40,12 +40,12 @@ class StateAccessTest {
     }
 
     @Test
-    void givesTheResult() throws Exception {
+    void returnsTheResult() throws Exception {
         assertThat(access.call(LONG, () -> "read")).isEqualTo("read");
     }
 
     @Test
-    void handsFailuresOn() {
+    void passesExceptionsOn() {
         assertThatThrownBy(() -> access.call(LONG, () -> {
                     throw new FileNotFoundException("why");
                 }))
@@ -54,7 +54,7 @@ class StateAccessTest {
     }
 
     @Test
-    void aCallThatDoesNotComeBackIsAProblem() throws Exception {
+    void aCallThatDoesNotReturnIsAProblem() throws Exception {
         mounts("63 22 0:39 / %s rw - nfs4 server:/x rw".formatted(state));
         assertStuck()
                 .isInstanceOfSatisfying(
@@ -67,7 +67,7 @@ class StateAccessTest {
     }
 
     @Test
-    void noMoreThanSoManyThreadsAreLeftBehind() throws Exception {
+    void leavesAtMostEightThreadsBehind() throws Exception {
         // A call whose thread has not begun by then is not left behind.
         await().untilAsserted(() -> assertStuck().hasMessageContaining("8 earlier calls have not come back"));
         assertThat(begun).hasValueLessThanOrEqualTo(StateAccess.MOST_STUCK);
@@ -76,7 +76,7 @@ class StateAccessTest {
     }
 
     @Test
-    void nothingIsDoneWhereAUserHasMountedAFileSystem() throws Exception {
+    void refusesCallsWhereAUserHasMountedAFileSystem() throws Exception {
         mounts("63 22 0:39 / %s rw - fuse.x x rw,user_id=61002".formatted(state));
         assertThatThrownBy(() -> access.call(LONG, () -> "read"))
                 .isInstanceOfSatisfying(

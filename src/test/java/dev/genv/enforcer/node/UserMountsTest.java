@@ -14,7 +14,7 @@ class UserMountsTest {
     private static final String ROOT = "22 1 254:0 / / rw,relatime - ext4 /dev/root rw";
 
     @Test
-    void namesTheUserTheTypeAndThePlace() {
+    void reportsTheUserTheTypeAndThePlace() {
         assertThat(at(ROOT, fuse("/var/tmp/genv", 61002))).hasValueSatisfying(problem -> {
             assertThat(problem.code()).isEqualTo("state_user_mount");
             assertThat(problem.detail())
@@ -24,33 +24,33 @@ class UserMountsTest {
     }
 
     @Test
-    void findsThemAboveAndWithinTheDirectory() {
+    void findsUserMountsAboveAndWithinTheDirectory() {
         assertThat(at(ROOT, fuse("/var/tmp", 61002))).isPresent();
         assertThat(at(ROOT, fuse("/var/tmp/genv/envs.json", 61002))).isPresent();
     }
 
     @Test
-    void whatTheUserWroteIsEscaped() {
+    void escapesTextsThatTheUserChose() {
         assertThat(at(ROOT, fuse("/var/tmp/genv/\\033[2J", 61002)))
                 .hasValueSatisfying(problem ->
                         assertThat(problem.detail()).contains("\\u001b[2J").doesNotContain("\033"));
     }
 
     @Test
-    void rootAndTheServiceItselfAreTrusted() {
+    void trustsMountsOfRootAndOfTheService() {
         assertThat(at(ROOT, fuse("/var/tmp/genv", 0))).isEmpty();
         assertThat(at(ROOT, fuse("/var/tmp/genv", OWN))).isEmpty();
     }
 
     @Test
-    void otherPlacesDoNotMatter() {
+    void ignoresMountsElsewhere() {
         assertThat(at(ROOT, fuse("/var/tmp/genv2", 61002), fuse("/home/mallory", 61002)))
                 .isEmpty();
         assertThat(at(ROOT)).isEmpty();
     }
 
     @Test
-    void whatRootMountedOverItCounts() {
+    void usesTheMountOfRootThatCoversAUsersOne() {
         assertThat(at(ROOT, fuse("/var/tmp", 61002), "70 63 0:50 / /var/tmp/genv rw - tmpfs tmpfs rw"))
                 .isEmpty();
     }

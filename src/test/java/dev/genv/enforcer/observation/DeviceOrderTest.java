@@ -21,7 +21,7 @@ class DeviceOrderTest {
     }
 
     @Test
-    void aDeviceThatIsGoneAfterABootIsNotLost() {
+    void aDeviceThatIsMissingAfterABootIsNotLost() {
         order.boot("one");
         order.lost(Map.of("a", 0, "b", 1));
         order.boot("one");

@@ -57,7 +57,7 @@ class HoldingTest {
 
     /** A container's job often runs under another uid than its user's. */
     @Test
-    void isBusyWhateverUidItsProcessHas() {
+    void isBusyForAProcessOfAnyUid() {
         for (var process :
                 List.of(process(1).uid(1003), process(1).uid(0), process(1).uidUnknown())) {
             var plan = giveUpOne(busyBecauseOf(process), 2);
@@ -68,7 +68,7 @@ class HoldingTest {
 
     /** genv's SDK and Ray: the process names no environment, and the environment lists it. */
     @Test
-    void isBusyWhereAProcessRunsThatTheEnvironmentLists() {
+    void isBusyForAProcessThatTheEnvironmentLists() {
         var fleet = host().devices(2)
                 .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1).pids(1))
                 .with(process(1).listed().uses(1))
@@ -77,7 +77,7 @@ class HoldingTest {
     }
 
     @Test
-    void aProcessOfTheUsersOwnUidCountsForMoreThanAnyOther() {
+    void aDeviceWithAProcessOfTheUsersOwnUidGoesAfterOtherBusyOnes() {
         var fleet = host().devices(2)
                 .with(env("a").attachedAt(NEW, 0), env("b").attachedAt(OLD, 1))
                 .with(process(1).in("a").uses(0), process(2).in("b").uid(1003).uses(1))
@@ -87,7 +87,7 @@ class HoldingTest {
 
     /** Somebody wrote it in the user's name a moment ago, with any date, and runs a process in it. */
     @Test
-    void aNewOneGoesFirst() {
+    void aNewDeviceGoesFirst() {
         var forged = env("forged").attachedAt(OLD, 1);
         for (var own : List.of(process(1).in("a"), process(1).in("a").uid(1003))) {
             var fleet = host().devices(2)
@@ -102,13 +102,13 @@ class HoldingTest {
     }
 
     @Test
-    void aNewOneWhereTheKernelShowsTheUserAtWorkGoesAfterAnIdleOne() {
+    void aNewDeviceWithAProcessOfTheUserGoesAfterAnIdleOne() {
         var fleet = appeared(newerIsBusy().fleet(), "b", 1, true);
         assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/0 a");
     }
 
     @Test
-    void oneThatAppearedLongAgoIsIdleOrBusyLikeOthers() {
+    void anOldAttachmentCountsAsIdleOrBusy() {
         var fleet = host().devices(2)
                 .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1))
                 .with(process(1).in("b").uid(1003).uses(1))
@@ -118,7 +118,7 @@ class HoldingTest {
 
     /** What the file says of the time is anybody's; what the service saw is not. */
     @Test
-    void amongEqualsTheOneThatAppearedLastGoesFirst() {
+    void amongEqualsTheLatestAttachmentGoesFirst() {
         var fleet = host().devices(2)
                 .with(env("a").attachedAt(NEW, 0), env("b").attachedAt(OLD, 1))
                 .fleet();
@@ -126,7 +126,7 @@ class HoldingTest {
     }
 
     @Test
-    void oneThatWasHeldBeforeThroughAnotherEnvironmentIsNotNew() {
+    void aDeviceHeldBeforeThroughAnotherEnvironmentIsNotNew() {
         var fleet = host().devices(2)
                 .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(OLD, 0), env("c").attachedAt(NEW, 1))
                 .fleet();

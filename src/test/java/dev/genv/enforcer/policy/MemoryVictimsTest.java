@@ -60,7 +60,7 @@ class MemoryVictimsTest {
 
     /** The stranger that uses too much alone is terminated, and then nobody else need be. */
     @Test
-    void sparesAStrangerThatFitsBesideTheOthersWhoGo() {
+    void sparesAStrangerThatFitsAfterOthersAreTerminated() {
         var plan =
                 check(using(1, "900mi").uid(1001).later(1), using(2, "1100mi").uid(1002));
         assertThat(ended(plan)).containsExactly(2);

@@ -19,7 +19,7 @@ class RequestLabelsTest {
         "http.server.requests,status,418,418",
         "genv.enforcer.host.up,uri,/mallory,/mallory",
     })
-    void keepsOnlyValuesThatNoClientChooses(String meter, String label, String value, String expected) {
+    void keepsOnlyLabelValuesThatNoClientChooses(String meter, String label, String value, String expected) {
         var id = new Meter.Id(meter, Tags.of(label, value), null, null, Meter.Type.TIMER);
         assertThat(new RequestLabels().map(id).getTag(label)).isEqualTo(expected);
     }

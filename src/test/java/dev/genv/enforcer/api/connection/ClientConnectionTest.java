@@ -18,7 +18,7 @@ class ClientConnectionTest {
     }
 
     @Test
-    void closesWhereNoHeadComes() {
+    void closesIfNoHeadArrivesInTime() {
         pass(HEAD_TIMEOUT.toMillis() - 1);
         assertThat(channel.isOpen()).isTrue();
 
@@ -27,7 +27,7 @@ class ClientConnectionTest {
     }
 
     @Test
-    void aRequestMayTakeAsLongAsItTakes() {
+    void doesNotLimitTheTimeOfARequest() {
         connection.beginRequest();
 
         pass(100 * HEAD_TIMEOUT.toMillis());
@@ -37,7 +37,7 @@ class ClientConnectionTest {
     }
 
     @Test
-    void closesWhereNoFurtherHeadComesAfterAnAnswer() {
+    void closesIfNoFurtherHeadArrivesAfterAnAnswer() {
         connection.beginRequest();
         pass(HEAD_TIMEOUT.toMillis());
         connection.endRequest();

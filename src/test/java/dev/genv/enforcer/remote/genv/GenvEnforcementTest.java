@@ -65,7 +65,7 @@ class GenvEnforcementTest {
 
     /** Somebody may have written the environment around a process that names it. */
     @Test
-    void whoWasThereBeforeTheEnvironmentIsNotItsVictim() {
+    void doesNotTerminateAProcessOlderThanItsEnvironment() {
         cycle("7 a", "");
         assertThat(cycle("7 a", "a")).containsExactly(Map.entry(7, Outcome.SKIPPED_PROTECTED));
         assertThat(acting("7 a, 8 a", "a"))

@@ -230,7 +230,7 @@ class ShellProcessTest {
 
     /** Users choose how many processes there are and how long their arguments are. */
     @Test
-    void noMoreThanTheBeginningOfLongArgumentsIsSearched() throws Exception {
+    void searchesOnlyTheBeginningOfLongArguments() throws Exception {
         proc.process(7).arguments("x".repeat(32 << 10), "/run/kernel-one.json");
         proc.process(8).arguments("x".repeat(64 << 10), "/run/kernel-two.json");
         machine.files()

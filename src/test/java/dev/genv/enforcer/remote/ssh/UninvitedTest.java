@@ -65,7 +65,7 @@ class UninvitedTest extends OnAServer {
      * when it has given up, so the server sees its end.
      */
     @Test
-    void newKeysThatNeverComeEndTheConnectionOfTheThreadThatWaitsForThem() throws Exception {
+    void closesTheConnectionIfANewKeyExchangeNeverEnds() throws Exception {
         connection.close();
         await().until(() -> server.connected() == 0);
         var hasty = fleet.connect(fleet.access(Duration.ofSeconds(1), server.known()), server.target());
