@@ -11,14 +11,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 
 /**
- * Bounds how many answers are under way whose size users choose. Until the client has read it, each of them keeps in
- * memory what it shows, which may be a state or violations that are no longer there.
+ * Limits the answers under way whose size users choose. Until its client has read it, each answer keeps its content in
+ * memory, which may be a state or violations that the service has already replaced.
  */
 @Singleton
 public class AnswerLimits {
     private static final int AFTER_THE_TOKEN = 890;
     private static final int AT_ONCE = 2;
-    /** A client that reads more slowly is cut off. */
+    /** The connection of a client that takes longer to read an answer is closed. */
     private static final Duration LONGEST = Duration.ofSeconds(20);
 
     /** What may be added to a path without its becoming another resource: matrix parameters, and a slash at the end. */
@@ -41,7 +41,7 @@ public class AnswerLimits {
             request.next();
         } else {
             request.response().putHeader("Retry-After", "1");
-            Refusal.send(request, 503, "other clients are being sent the same; try again soon");
+            Refusal.send(request, 503, "too many clients are receiving this answer; try again soon");
         }
     }
 

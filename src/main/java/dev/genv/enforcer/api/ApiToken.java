@@ -13,8 +13,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The token that the API wants to be shown. A thread of its own reads the file, because a file system may take any time to
- * answer: requests take what that thread found last.
+ * The token that the API requires. A thread of its own reads the file, because a file system may take any time to answer.
+ * Requests use what that thread read last.
  */
 @Singleton
 public class ApiToken {
@@ -61,12 +61,12 @@ public class ApiToken {
         return file.isPresent();
     }
 
-    /** Nothing as long as it is not known: then nobody is answered. */
+    /** Empty while it is not known: then every request is refused. */
     Optional<String> current() {
         return isCurrent() ? Optional.ofNullable(latest.token) : Optional.empty();
     }
 
-    /** Why nobody is answered. */
+    /** Why the token is not known. */
     Optional<String> problem() {
         if (file.isEmpty() || current().isPresent()) {
             return Optional.empty();
@@ -106,7 +106,7 @@ public class ApiToken {
 
     private void update(Reading next) {
         if (next.token == null && !next.problem.equals(latest.problem)) {
-            LOG.errorf("The API answers nobody, because its token is not known: %s", next.problem);
+            LOG.errorf("The API refuses all requests, because its token is not known: %s", next.problem);
         } else if (next.token != null && !latest.problem.isEmpty()) {
             LOG.info("The file with the API token can be read again");
         }

@@ -3,11 +3,11 @@ package dev.genv.enforcer.api;
 import io.vertx.ext.web.RoutingContext;
 import java.util.regex.Pattern;
 
-/** The path of the health checks, which answer everybody. */
+/** The path of the health checks, which need neither token nor host name. */
 final class HealthPath {
     /**
-     * Health and below, in letters that mean the same to everybody: a path with dots, escapes or two slashes might be
-     * another one to whoever answers it.
+     * Health and below, in characters that no router rewrites: it may take a path with dots, escapes or two slashes for
+     * another one.
      */
     private static final Pattern HEALTH = Pattern.compile("/q/health(/[A-Za-z0-9-]+)*/?");
 

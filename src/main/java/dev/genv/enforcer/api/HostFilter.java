@@ -9,12 +9,12 @@ import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
 
 /**
- * Refuses requests that a foreign web page sends through somebody's browser. Health is told to everybody: a probe may use
- * any name.
+ * Refuses requests that a foreign web page sends through a user's browser. Health is exempt, because a probe may use any
+ * host name.
  */
 @Singleton
 public class HostFilter {
-    /** A page learns nothing, not even whether there is a token. */
+    /** So a foreign page does not learn whether there is a token. */
     private static final int BEFORE_THE_TOKEN = 2000;
 
     private final AllowedHosts hosts;
@@ -39,12 +39,12 @@ public class HostFilter {
         if (HealthPath.matches(request)) {
             request.next();
         } else if (named.size() != 1 && !nameless) {
-            Refusal.send(request, 400, "a request has one header Host");
+            Refusal.send(request, 400, "expected one Host header");
         } else if (!nameless && !hosts.allowsHost(host)) {
-            Refusal.send(request, 421, "this host is not known here; GENV_ENFORCER_HTTP_ALLOWED_HOSTS can name it");
+            Refusal.send(request, 421, "this host is not allowed; add it to GENV_ENFORCER_HTTP_ALLOWED_HOSTS");
         } else if (!headers.getAll(HttpHeaders.ORIGIN).stream().allMatch(origin -> hosts.allowsOrigin(origin, host))) {
             Refusal.send(
-                    request, 403, "pages of this origin may not ask; GENV_ENFORCER_HTTP_ALLOWED_HOSTS can allow it");
+                    request, 403, "this origin is not allowed; add its host to GENV_ENFORCER_HTTP_ALLOWED_HOSTS");
         } else {
             request.next();
         }

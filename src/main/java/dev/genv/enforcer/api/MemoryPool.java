@@ -1,6 +1,6 @@
 package dev.genv.enforcer.api;
 
-/** So many bytes of the heap, which requests reserve before they use them. */
+/** A number of bytes of the heap, which requests reserve before they use them. */
 final class MemoryPool {
     private final long size;
     private long free;

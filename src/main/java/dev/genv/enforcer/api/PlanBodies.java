@@ -9,8 +9,8 @@ import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
 
 /**
- * Reads the bodies of requests for plans, on the event loop: whoever sends slowly, or not at all, occupies neither a thread
- * nor one of the places for plans.
+ * Reads the bodies of requests for plans on the event loop. So a client that sends slowly, or not at all, occupies neither a
+ * thread nor one of the places for plans.
  */
 @Singleton
 public class PlanBodies {
@@ -32,7 +32,7 @@ public class PlanBodies {
     /**
      * The whole body of a request for a plan.
      *
-     * @throws ApiException where the path is another way to write that of plans: no body was read for it
+     * @throws ApiException where the path is another spelling of that of plans: no body was read for it
      */
     static PlanBody of(RoutingContext request) {
         PlanBody body = request.get(KEY);
@@ -108,7 +108,7 @@ public class PlanBodies {
 
         private void expire() {
             refuse(ApiException.tooSlow(
-                    "the body did not come to its end within %d seconds".formatted(LONGEST_BODY_MILLIS / 1000)));
+                    "the body did not arrive within %d seconds".formatted(LONGEST_BODY_MILLIS / 1000)));
         }
 
         /** What the body holds is given back when the answer is sent. */

@@ -9,8 +9,7 @@ import dev.genv.enforcer.model.Snapshot;
  */
 final class PlanCost {
     // Bytes of heap with compressed pointers: the nodes of the tree, or what the plan makes of them if that is more.
-    // Every
-    // kind of text that was tried takes less.
+    // Every kind of text that was tested takes less.
     private static final int OBJECT = 220;
     private static final int ARRAY = 220;
     private static final int FIELD = 200;

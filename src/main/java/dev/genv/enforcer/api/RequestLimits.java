@@ -45,7 +45,7 @@ public class RequestLimits {
     private static void refuse(RoutingContext request) {
         var status = request.statusCode();
         if (request.response().closed()) {
-            return; // Nobody is there who could be told.
+            return; // The client has closed the connection.
         }
         if (status >= 400 && status < 500 && !request.response().ended()) {
             Refusal.send(request, status, NOT_UNDERSTOOD);

@@ -61,7 +61,7 @@ public final class TokenFile {
     }
 
     /**
-     * Who besides root and the user of the service could change the token.
+     * Which users besides root and the service's own can change the token.
      *
      * @throws IOException where the file or its directory cannot be examined
      */

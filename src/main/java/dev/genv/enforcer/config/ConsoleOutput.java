@@ -35,7 +35,7 @@ final class ConsoleOutput extends OutputStream {
     /**
      * Starts its thread.
      *
-     * @param resumed told how many lines were dropped, when the reader has caught up again
+     * @param resumed receives the number of dropped lines when the reader has caught up again
      */
     ConsoleOutput(OutputStream sink, String name, int capacity, LongConsumer resumed) {
         this.sink = sink;
@@ -51,7 +51,7 @@ final class ConsoleOutput extends OutputStream {
         System.setErr(stream(FileDescriptor.err, "stderr", System.err));
     }
 
-    /** How many lines nobody will ever read, since the start. */
+    /** How many lines were dropped since the start. */
     static long dropped() {
         return DROPPED.get();
     }
@@ -65,7 +65,7 @@ final class ConsoleOutput extends OutputStream {
 
     private static void logDropped(long lines) {
         Logger.getLogger(ConsoleOutput.class)
-                .warnf("%d lines of the log were dropped, because nobody read the output in time", lines);
+                .warnf("%d lines of the log were dropped, because no process read the output in time", lines);
     }
 
     @Override
@@ -184,7 +184,7 @@ final class ConsoleOutput extends OutputStream {
     /**
      * Removes lines from the count of what waits.
      *
-     * @return how many were dropped since that was reported last; 0 while nobody would read it
+     * @return how many were dropped since that was reported last; 0 while no process would read the report
      */
     private synchronized long done(byte[] lines, boolean written) {
         queuedBytes -= lines.length;

@@ -4,7 +4,7 @@ import io.quarkus.bootstrap.runner.AotQuarkusEntryPoint;
 
 /**
  * The main class of the packaged service. The JVM finds it near the beginning of the class path, so that it runs also where
- * there are too few file descriptors for Quarkus, which would tell of a missing class.
+ * there are too few file descriptors for Quarkus, which would report a missing class.
  */
 public final class Launcher {
     private Launcher() {}

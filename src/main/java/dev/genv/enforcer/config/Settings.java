@@ -122,7 +122,7 @@ record Settings(
         if (variables.get("GENV_ENFORCER_ENV_OWNER", RuleMode.AUDIT, Values::ruleMode) == RuleMode.ENFORCE) {
             variables.refuse(
                     "GENV_ENFORCER_ENV_OWNER",
-                    "genv's own protocol does not tell who runs what: set GENV_ENFORCER_REMOTE_AGENT=shell, or expected off or audit");
+                    "genv's own protocol does not tell who runs what: expected off or audit, or GENV_ENFORCER_REMOTE_AGENT=shell");
         }
         if (variables
                 .get("GENV_ENFORCER_KILL_AFTER", Optional.<Duration>empty(), Values::killAfter)

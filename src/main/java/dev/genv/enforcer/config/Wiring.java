@@ -65,7 +65,7 @@ class Wiring {
         return new Pace(settings.interval(), lookTimeout().plus(actTimeout()));
     }
 
-    /** For the delay of each cycle: nobody must be able to compute the next one from those that were. */
+    /** For the delay of each cycle: no user must be able to compute the next one from earlier ones. */
     @Produces
     @Singleton
     RandomGenerator random() {
@@ -121,7 +121,7 @@ class Wiring {
     /** What was lost is counted where it is lost, from before there is a registry. */
     private static void countDroppedLines(MeterRegistry registry) {
         FunctionCounter.builder("genv.enforcer.log.lines.dropped", registry, _ -> ConsoleOutput.dropped())
-                .description("Lines of the log that were dropped because nobody read the output in time")
+                .description("Lines of the log that were dropped because no process read the output in time")
                 .register(registry);
     }
 

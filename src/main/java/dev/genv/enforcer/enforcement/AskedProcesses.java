@@ -195,7 +195,7 @@ final class AskedProcesses {
             unseen = false;
         }
 
-        /** It breaks no rule now. Nobody saw when it stopped, so the time since the look before counts. */
+        /** It breaks no rule now. When it stopped is not known, so the time since the last observation counts. */
         Duration compliesFor(Ticker ticker, @Nullable Duration killAfter) {
             countTimeSinceItBroke(ticker, killAfter);
             brokenSince = null;
@@ -206,7 +206,7 @@ final class AskedProcesses {
             return ticker.since(quietSince);
         }
 
-        /** Time in which nobody could see it counts for half of what would kill it, and no more. */
+        /** Time in which it was not observed counts for at most half of what would kill it. */
         private void countTimeSinceItBroke(Ticker ticker, @Nullable Duration halved) {
             if (brokenSince != null) {
                 var more = ticker.since(brokenSince);

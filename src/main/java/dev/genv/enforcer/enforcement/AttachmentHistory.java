@@ -18,7 +18,7 @@ final class AttachmentHistory {
         /** Since when it is not attached any more; null while it is. */
         private @Nullable Instant missingSince;
 
-        /** When it appeared, by the ticker's mark; null where it was there before anybody looked. */
+        /** When it appeared, by the ticker's mark; null if the first observation found it. */
         private @Nullable Long appearedAt;
 
         /** Whether it was seen since the environment itself appeared. */
@@ -32,7 +32,7 @@ final class AttachmentHistory {
     /**
      * Takes in whether a device is attached.
      *
-     * @param first whether attachments could not be read before: how old this one is, nobody can tell
+     * @param first whether attachments could not be read before: how old this one is, is not known
      */
     void record(int device, boolean isAttached, boolean first) {
         if (isAttached) {
@@ -60,7 +60,7 @@ final class AttachmentHistory {
         devices.remove(device);
     }
 
-    /** When it appeared, by the ticker's mark; null where it was there before anybody looked. */
+    /** When it appeared, by the ticker's mark; null if the first observation found it. */
     @Nullable
     Long appearedAt(int device) {
         var held = devices.get(device);

@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Lets only so many processes of a host be asked to end in one cycle. The real uids of a host take turns, so that the
- * processes of one user do not delay those of another; all processes of unknown uids are one group. Within a uid, whoever
- * waits longest comes first, so that nobody can hide behind others of his that come again and again; who could not be asked
- * before comes last.
+ * processes of one user do not delay those of another; all processes of unknown uids are one group. Within a uid, the
+ * process that waits longest comes first, so that a user cannot hide it behind new ones; a process that could not be
+ * signalled before comes last.
  */
 final class Brake {
     private static final Duration REMEMBERED = Duration.ofHours(1);
@@ -102,7 +102,7 @@ final class Brake {
         return inTurn;
     }
 
-    /** Since a user's first process waits, or his last one was asked: so he cannot be overtaken for ever by new users. */
+    /** Since the user's first process waits, or since the last one got a signal. So new users cannot overtake for ever. */
     private long waitsSince(User user, List<Candidate> candidates) {
         var first = candidates.stream()
                 .mapToLong(candidate -> candidate.waiting.first)

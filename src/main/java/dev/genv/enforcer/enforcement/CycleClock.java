@@ -4,8 +4,8 @@ import java.time.Duration;
 
 /**
  * The clock of everything that counts towards an action: grace periods, the time until SIGKILL, the age of what is remembered.
- * It counts at most a fixed time for each cycle. So no period runs out while the service stands still, whether it was stopped,
- * its machine was suspended, or an observation took minutes: nobody could see or mend anything meanwhile.
+ * It counts at most a fixed time for each cycle. So no period ends while the service stands still, whether it was stopped,
+ * its machine was suspended, or an observation took minutes: no user could see or correct anything meanwhile.
  */
 final class CycleClock {
     private static final int INTERVALS = 2;

@@ -27,7 +27,7 @@ public record CycleReport(
         List<JournalEntry> appeared,
         @Nullable String error) {
 
-    /** The problems that hide nothing and prevent no action in this cycle. Where they do, there is another one that tells it. */
+    /** The problems that hide nothing and prevent no action in this cycle. Where they do, another problem reports it. */
     private static final Set<String> HARMLESS_PROBLEMS =
             Set.of("missing_right", "user_unknown_here", "identities_unknown", "duplicate_host", "brake_reached");
 

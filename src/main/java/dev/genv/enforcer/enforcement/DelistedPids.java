@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The pids that environments listed and list no longer. A process without an id is safe as long as an environment lists its
- * pid: to strike it out is to edit that environment's entry. Who did that cannot be known: the owner of the file is only the
- * last one who replaced it. So what is kept is shared out among the real uids of the processes, which the kernel tells: the
- * uid with the most of them loses its oldest first. The pid of a process that is on a GPU is always kept.
+ * pid: to strike it out is to edit that environment's entry. Which user did that is not known: the owner of the file is
+ * only the user who replaced it last. So the memory is shared among the real uids of the processes, which the kernel knows:
+ * the uid with the most of them loses its oldest first. The pid of a process that is on a GPU is always kept.
  */
 final class DelistedPids {
     private static final int MOST = 10_000;

@@ -56,7 +56,7 @@ final class EnvironmentTestimony {
     private @Nullable Capacity roomiest;
     private @Nullable Instant lowered;
 
-    /** How much memory it asked for, and how people are told of that. */
+    /** How much memory it asked for, and how that is reported. */
     private record Capacity(Optional<Memory> memory, String label) {
         static final Capacity NONE = new Capacity(Optional.empty(), "none");
 
@@ -131,7 +131,7 @@ final class EnvironmentTestimony {
         return owner;
     }
 
-    /** How people are told of it. */
+    /** How it is reported. */
     String label() {
         return label;
     }
@@ -162,8 +162,8 @@ final class EnvironmentTestimony {
     }
 
     /**
-     * Why a process cannot have been in it when it was started, whatever the state says now: no entry that somebody writes
-     * afterwards may make it a victim. A process that came later named the environment knowingly.
+     * Why a process cannot have been in it when it was started, whatever the state says now: no entry that a user writes
+     * afterwards may make it a victim. A process that was started later named the environment knowingly.
      */
     Optional<String> captured(GpuProcess process) {
         if (died != null || presentAt == null || isProvenOlderThan(process)) {
@@ -213,7 +213,7 @@ final class EnvironmentTestimony {
         }
     }
 
-    /** Whether it is still the one of the last look. Where its pids are not known, it is if nobody saw it end. */
+    /** Whether it is still the one of the last observation. Where its pids are not known, it is unless it was observed to end. */
     private boolean goesOn(List<Integer> now) {
         return died == null
                 ? pids.isEmpty() || now.isEmpty() || !Collections.disjoint(pids, now)

@@ -5,7 +5,7 @@ import dev.genv.enforcer.policy.Words;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
-/** Whose one environment was, as the state told, and in whose quota it counted. */
+/** Who owned one environment, as the state said, and in whose quota it counted. */
 final class OwnerHistory {
     private final Ticker ticker;
     private @Nullable Owner first;
@@ -14,7 +14,7 @@ final class OwnerHistory {
     private @Nullable Counted firstCounted;
     private @Nullable Counted counted;
 
-    /** What tells one owner from another, and how people are told of him. */
+    /** What distinguishes one owner from another, and how the owner is reported. */
     private record Owner(String key, String label) {
         static Owner of(Environment environment) {
             var name = environment.username();
@@ -27,7 +27,7 @@ final class OwnerHistory {
     /**
      * The user in whose quota it counts.
      *
-     * @param since from when on, by the ticker's mark; null where it did before anybody looked
+     * @param since from when on, by the ticker's mark; null if it did in the first observation
      */
     private record Counted(String user, @Nullable Long since) {}
 
@@ -38,7 +38,7 @@ final class OwnerHistory {
     /**
      * Takes in what the state says now.
      *
-     * @param first whether the state could not be read before: since when that is so, nobody can tell
+     * @param first whether the state could not be read before: since when that is so, is not known
      */
     void record(Environment environment, boolean first) {
         latest = Owner.of(environment);
@@ -81,7 +81,7 @@ final class OwnerHistory {
         return counted == null ? null : counted.user;
     }
 
-    /** Since when, by the ticker's mark; null where it did before anybody looked. */
+    /** Since when, by the ticker's mark; null if it did in the first observation. */
     @Nullable
     Long userSince() {
         return counted == null ? null : counted.since;

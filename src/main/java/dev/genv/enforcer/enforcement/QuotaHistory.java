@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What came to count in the quotas of users since the service looks; made anew in every cycle, for quotas span hosts. */
+/** What began to count in the quotas of users since the first observation; made anew in every cycle, for quotas span hosts. */
 final class QuotaHistory {
     /** An attachment that appeared so short a while ago is new. */
     private static final Duration RECENT = Duration.ofHours(1);
@@ -76,7 +76,7 @@ final class QuotaHistory {
         }
     }
 
-    /** When it came to count for its user, by the ticker's mark; null where it did before anybody looked. */
+    /** When it came to count for its user, by the ticker's mark; null if it did in the first observation. */
     private static @Nullable Long appearedAt(EnvironmentTestimony environment, int device) {
         var attached = environment.attachments().appearedAt(device);
         var owned = environment.owner().userSince();

@@ -18,7 +18,7 @@ public record Restraint(
         @Nullable Duration killAfter,
         Duration compliancePeriod,
         int mostTerminations) {
-    /** What people get who set nothing. */
+    /** If it is not set. */
     public static final Duration DEFAULT_COMPLIANCE_PERIOD = Duration.ofSeconds(60);
 
     /** With the usual compliance period. */

@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The grace period of processes in environments of other users. The rule env-owner always has it: who owns an environment
- * stands in genv's files, which everybody can write, also where the uids come from the kernel.
+ * The grace period of processes in environments of other users. The rule env-owner always has it: the owner of an
+ * environment stands in genv's files, which every user can write, also where the uids come from the kernel.
  */
 final class StrangerGrace {
     private static final Duration FORGOTTEN = Duration.ofHours(1);

@@ -10,7 +10,7 @@ import java.util.Objects;
 
 /**
  * An open regular file. Its path may lead to something else at any time, so what it is and what it says comes from one
- * descriptor. Opening it never waits for anybody, whatever stands there.
+ * descriptor. Opening it never waits, whatever stands there.
  */
 public final class RegularFile implements AutoCloseable {
     private static final int TYPE = 0170000;
@@ -30,7 +30,7 @@ public final class RegularFile implements AutoCloseable {
     }
 
     /**
-     * What the kernel says of a file. Two equal ones belong to the same content: nobody can set the change time.
+     * What the kernel says of a file. Two equal ones belong to the same content: no user can set the change time.
      *
      * @param mode type and permissions
      * @param uid the owner

@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The attachments that the service saw appear in their user's name. One that it found at its first complete observation of a
- * host is not among them: nobody can tell how old that is.
+ * host is not among them: its age is not known.
  */
 public record Appearances(Map<Key, Appearance> all) {
     public static final Appearances NONE = new Appearances(Map.of());
@@ -25,7 +25,7 @@ public record Appearances(Map<Key, Appearance> all) {
         all = Map.copyOf(all);
     }
 
-    /** Null where it was there before anybody looked. */
+    /** Null if the first observation found it. */
     public @Nullable Appearance of(String host, String eid, int device) {
         return all.get(new Key(host, eid, device));
     }

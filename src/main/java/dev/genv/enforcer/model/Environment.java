@@ -53,7 +53,7 @@ public record Environment(
 
     /**
      * Whether a process of this uid is neither root's nor of a user to whom the environment may belong: whose uid is
-     * recorded, or is that of one of its live pids. Nobody is one where neither is known.
+     * recorded, or is that of one of its live pids. False if neither is known.
      */
     public boolean isStranger(@Nullable Long realUid) {
         return realUid != null

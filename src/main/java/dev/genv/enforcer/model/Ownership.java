@@ -26,7 +26,7 @@ public record Ownership(
         uids = Set.copyOf(uids);
     }
 
-    /** One of whose shell nothing is known. */
+    /** Without a known shell. */
     public Ownership(@Nullable String dispute, boolean exempt, Set<Long> uids) {
         this(dispute, exempt, uids, null);
     }

@@ -29,7 +29,7 @@ public record Snapshot(
         Set<Part> missing,
         List<Problem> problems) {
 
-    /** One in which nobody knows whose the listed pids are. */
+    /** One in which the uids of the listed pids are not known. */
     public Snapshot(
             String host,
             List<GpuProcess> processes,

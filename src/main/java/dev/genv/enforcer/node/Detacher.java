@@ -110,7 +110,7 @@ final class Detacher {
                 && !directory.replace(
                         RawState.DEVICES,
                         after,
-                        () -> !Thread.currentThread().isInterrupted() // nobody waits for it any longer
+                        () -> !Thread.currentThread().isInterrupted() // the caller no longer waits for it
                                 && lock.isInPlace()
                                 && Objects.equals(before, directory.status(RawState.DEVICES)))) {
             return Optional.empty();

@@ -76,7 +76,7 @@ final class KernelSearch {
      *
      * @param wanted names of files, such as {@code kernel-0b5eb0d4.json}
      * @param owners the uids whose processes are searched before those of others
-     * @throws IOException where the list of processes cannot be read, or nobody waits for the answer any longer
+     * @throws IOException where the list of processes cannot be read, or the thread is interrupted
      */
     Result search(Set<String> wanted, Set<Long> owners) throws IOException {
         var start = nanos.getAsLong();
@@ -86,7 +86,7 @@ final class KernelSearch {
                 break;
             }
             if (bytes >= budget.bytes || isLate(start)) {
-                skip(candidate.id.pid(), candidate.uid, "the search took too long");
+                skip(candidate.id.pid(), candidate.uid, "the search reached its limit");
                 continue;
             }
             bytes += search(candidate, wanted);
@@ -98,7 +98,7 @@ final class KernelSearch {
         var candidates = new ArrayList<Candidate>();
         for (var pid : proc.pids()) {
             if (isLate(start)) {
-                skip(pid, null, "the search took too long");
+                skip(pid, null, "the search reached its limit");
                 continue;
             }
             var stat = proc.stat(pid);
@@ -123,7 +123,7 @@ final class KernelSearch {
                 .toList();
     }
 
-    /** Searches one process and tells how many bytes were read. */
+    /** Searches one process and returns how many bytes were read. */
     private int search(Candidate candidate, Set<String> wanted) throws IOException {
         try {
             var arguments = proc.arguments(candidate.id, candidate.uid, budget.arguments);
@@ -132,7 +132,7 @@ final class KernelSearch {
         } catch (InterruptedIOException e) {
             throw e;
         } catch (NoAnswerException e) {
-            skip(candidate.id.pid(), candidate.uid, "its arguments do not answer");
+            skip(candidate.id.pid(), candidate.uid, "reading its arguments hangs");
             return 0;
         } catch (IOException e) {
             skip(candidate.id.pid(), candidate.uid, "its arguments cannot be read: " + e.getMessage());

@@ -37,7 +37,7 @@ final class Liveness {
         return !environment.kernelIds().isEmpty() && mayHaveKernel(environment);
     }
 
-    /** Which processes may be kernels that nobody found; empty where nothing depends on them. */
+    /** Which processes may be kernels that were not found; empty where nothing depends on them. */
     Optional<String> unsearched() {
         return doubtful && kernels != null ? Optional.ofNullable(kernels.unsearched()) : Optional.empty();
     }

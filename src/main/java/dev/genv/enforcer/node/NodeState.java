@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /** genv's state on this machine. Nothing here waits for ever for a file system that does not answer. */
 final class NodeState {
-    /** How long the directory may take for what waits for nobody. */
+    /** How long the directory may take where no lock is waited for. */
     private static final Duration MOST = Duration.ofSeconds(4);
 
     private final Path path;
@@ -49,7 +49,7 @@ final class NodeState {
             List<MissingRight> lacking,
             @Nullable Problem problem) {}
 
-    /** Takes the lock of the enforcer that acts here, and looks whether the directory can be written. */
+    /** Takes the lock of the enforcer that acts here, and checks whether the directory is writable. */
     Place place() throws InterruptedException {
         var lock = acting;
         try {

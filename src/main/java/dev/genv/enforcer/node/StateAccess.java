@@ -123,7 +123,7 @@ final class StateAccess {
                     ? here
                     : UserMounts.at(onHost, proc.machine().mounts("1"), self);
         } catch (IOException e) {
-            return Optional.empty(); // without /proc nobody can tell; the deadline holds all the same
+            return Optional.empty(); // without /proc that is not known; the deadline holds all the same
         }
     }
 

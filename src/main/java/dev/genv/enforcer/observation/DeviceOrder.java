@@ -8,7 +8,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Remembers which GPUs there were, and which index each had at first. genv's books go by the index: when a GPU goes and the others move up, what
+ * Remembers which GPUs there were, and which index each had at first. genv's state goes by the index: when a GPU goes and the others move up, what
  * was attached before means other GPUs than what is attached now, and nobody could tell the one from the other.
  */
 public final class DeviceOrder {

@@ -39,7 +39,7 @@ public interface Living {
     static Problem kernelsUnknown(String why) {
         return new Problem(
                 "kernels_unknown",
-                "which Jupyter kernels run cannot be told, so environments with kernels count as active: " + why);
+                "which Jupyter kernels run is not known, so environments with kernels count as active: " + why);
     }
 
     /**

@@ -45,7 +45,7 @@ final class EnvOwner implements Rule {
                         .limit(MOST)
                         .map(environment -> disputed(fleet, snapshot, environment))
                         .forEach(findings::add);
-                // Nobody who can be terminated is hidden by others who cannot.
+                // A process that can be terminated is not hidden by others that cannot.
                 var proven = strangers.stream().filter(Stranger::isProven);
                 var unproven = strangers.stream().filter(stranger -> !stranger.isProven);
                 Stream.concat(proven, unproven.limit(MOST))

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param shares the user's attachments to it, with their environments
  * @param processes the processes of those environments on it
  * @param use whether the user's environments are at work there
- * @param appearance when the service saw the user come to hold it; null where he did before anybody looked
+ * @param appearance when the service saw the user come to hold it; null if the first observation found it
  */
 record Holding(
         String host,
@@ -46,7 +46,7 @@ record Holding(
 
     /** What it does to a user to lose it, from the least to the most. */
     private enum Harm {
-        /** Whoever forged an entry in the user's name a moment ago loses that, and the user nothing. */
+        /** It may be a forged entry in the user's name: then the user loses nothing. */
         NEW,
         IDLE,
         /** It is new, but the kernel proves that it is no forgery. */
@@ -66,7 +66,7 @@ record Holding(
         };
     }
 
-    /** What was there before anybody looked came before all others. */
+    /** What the first observation found comes before all others. */
     private long appearedAt() {
         return appearance == null ? Long.MIN_VALUE : appearance.order();
     }

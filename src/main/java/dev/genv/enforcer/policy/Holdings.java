@@ -61,7 +61,7 @@ final class Holdings {
         return new Holding(snapshot.host(), device, shares, processes, use, appearance(device, shares));
     }
 
-    /** A device that one of them held before anybody looked is not new; else it is as old as the oldest. */
+    /** A device that one of them held in the first observation is not new; else it is as old as the oldest. */
     private Appearances.@Nullable Appearance appearance(int device, List<Holding.Share> shares) {
         Appearances.Appearance oldest = null;
         for (var share : shares) {
@@ -74,7 +74,7 @@ final class Holdings {
         return oldest;
     }
 
-    /** Whether the kernel proves that the user himself works there: nobody else can give a process his uid and this id. */
+    /** Whether the kernel proves that the user works there: no other user can give a process this uid and this id. */
     private boolean isUsedByItsOwner(Holding.Share share, int device) {
         return processes.getOrDefault(share.environment().eid(), List.of()).stream()
                 .anyMatch(process -> process.uid() != null

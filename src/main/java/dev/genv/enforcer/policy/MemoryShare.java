@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What one real uid's processes use of one device in the name of one environment with a memory capacity. Each uid to which
- * the environment may belong is judged by itself: to name somebody else's environment and fill it must not end his job.
+ * the environment may belong is judged by itself: a user who fills another's environment must not end the owner's job.
  * All strangers in it are judged together, for one user may have many uids.
  *
  * @param uid whose processes these are; null where the uids are not known, and for the strangers

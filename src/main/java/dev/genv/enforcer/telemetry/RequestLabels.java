@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Gives labels of requests no value that a client chooses: each would become a series of its own. A path that was refused
+ * Replaces label values that a client chooses: each would become a series of its own. A path that was refused
  * before any resource was looked for is a label as the client wrote it.
  */
 public final class RequestLabels implements MeterFilter {

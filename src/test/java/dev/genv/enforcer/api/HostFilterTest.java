@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a foreign page sends through somebody's browser is refused at both ports. */
+/** Both ports refuse what a foreign page sends through a user's browser. */
 @QuarkusTest
 class HostFilterTest {
     @ConfigProperty(name = "quarkus.http.port")

@@ -19,7 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What the loop does besides what the scheduler does: that goes by the time of day, which somebody may set back. */
+/** What the loop does besides what the scheduler does: that goes by the time of day, which may be set back. */
 @QuarkusTest
 class CycleLoopTest {
     private final FakeTime time = new FakeTime();

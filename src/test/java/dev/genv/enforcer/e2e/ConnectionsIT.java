@@ -14,8 +14,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Connections of strangers beside the packaged service's probes. */
-@Timeout(180)
+/** Connections of many clients beside the packaged service's probes. */
+@Timeout(600)
 class ConnectionsIT extends OnANode {
     private static final int CONNECTIONS = 1024;
     private static final int PROBES = 19;

@@ -43,7 +43,7 @@ class HistoryIT extends OnANode {
         }
     }
 
-    /** He came after the shell of the environment, and so he named it knowingly; a restart changes nothing in that. */
+    /** The stranger came after the shell of the environment, so it named it knowingly; a restart does not change that. */
     @Test
     void aStrangerIsTerminatedAfterARestartAsBefore() throws IOException {
         Requirements.root();
@@ -103,7 +103,7 @@ class HistoryIT extends OnANode {
         }
     }
 
-    /** Nobody could see or mend anything while the service was stopped: a cycle counts two intervals at most. */
+    /** No user could see or correct anything while the service was stopped: a cycle counts two intervals at most. */
     @Test
     void theGraceDoesNotRunOutWhileTheServiceIsStopped() throws Exception {
         var grace = Duration.ofSeconds(10);

@@ -19,7 +19,7 @@ import java.util.Random;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** What hostile users do to a shared node. Each action lasts a while, and is undone by whoever did it. */
+/** What hostile users do to a shared node. Each action lasts a while, and is undone by the same user. */
 final class HostileActions {
     private static final int MAX_SECONDS = Suite.times(4, 20);
     private static final int FREE_DEVICE = DEVICES - 1;

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/** Somebody whose shell takes genv's lock and gives it back, again and again, and who counts how often he had it. */
+/** A process that takes and releases genv's lock again and again, and counts how often it had the lock. */
 final class LockUser implements Closeable {
     private static final long PAUSE_NANOS = Duration.ofMillis(10).toNanos();
 

@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Whoever runs a single cycle learns from its exit code whether its output is the whole truth. */
+/** The exit code of a single cycle shows whether its output is complete. */
 class OneCycleExitCodeIT extends OnANode {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 

@@ -13,8 +13,8 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The service while nobody reads its log: a pipe holds 64 KiB, and then every write to it blocks. */
-@Timeout(180)
+/** The service while no process reads its log: a pipe holds 64 KiB, and then every write to it blocks. */
+@Timeout(600)
 class UnreadLogIT extends OnANode {
     private static final int STRAYS = 3;
 

@@ -45,7 +45,7 @@ class DelistedPidsTest {
         assertThat(pids.change(process(7).later(10_000_000).build())).isNull();
     }
 
-    /** Whose entries they were, and who struck them out, nobody knows; whose the processes are, the kernel does. */
+    /** Which user struck them out is not known; the kernel knows the uids of the processes. */
     @Test
     void pidsOfOneUserDoNotDisplaceThoseOfAnother() {
         record(host().with(env("a").pids(7)));
@@ -63,7 +63,7 @@ class DelistedPidsTest {
                 .isEqualTo(4 * MANY + 1 - 10_000);
     }
 
-    /** Also where nobody knows whose it is, and where it was struck out long ago. */
+    /** Also if its uid is not known, and if it was struck out long ago. */
     @Test
     void keepsThePidOfAProcessOnAGpu() {
         uids.remove(7);

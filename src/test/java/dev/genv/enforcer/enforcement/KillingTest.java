@@ -190,7 +190,7 @@ class KillingTest {
         assertThat(signals()).containsExactly("1 TERM", "1 KILL");
     }
 
-    /** Nobody knows when in a long time between two looks it stopped breaking the rule. */
+    /** When it stopped in a long time between two observations is not known. */
     @Test
     void countsHalfOfTheTimeUntilSigkillWhereItCompliesOnlyAtTheEndOfALongInterval() {
         cycles(0);

@@ -66,7 +66,7 @@ class StartGraceTest {
         assertThat(node.performed).hasSize(1);
     }
 
-    /** One that nobody saw at the start was perhaps asked before it: a second SIGTERM makes many trainers abort. */
+    /** One that was not observed at the start may have got a SIGTERM before it: a second SIGTERM makes many trainers abort. */
     @Test
     void aProcessThatIsOlderThanTheStartWaitsAlsoWhenItIsSeenLater() {
         shows(0, at());
@@ -118,7 +118,7 @@ class StartGraceTest {
         assertThat(node.performed).hasSize(1);
     }
 
-    /** Nobody could see or mend anything while the host was not observed. */
+    /** No user could see or correct anything while the host was not observed. */
     @Test
     void timeInWhichTheStateCannotBeReadDoesNotCount() {
         shows(0, at(a(), process(1).in("a").uses(0)));
@@ -156,7 +156,7 @@ class StartGraceTest {
         assertThat(node.performed).hasSize(1);
     }
 
-    /** Nobody knows whether the stranger was there first; then no entry makes him a victim. */
+    /** Whether the stranger was there first is not known; then no entry makes it a victim. */
     @Test
     void aStrangerInAnEnvironmentOfUnknownAgeIsLeftAlone() {
         off.add(RuleName.INACTIVE_ENV_PROCESSES);
@@ -200,7 +200,7 @@ class StartGraceTest {
                                 .isEqualTo("b"));
     }
 
-    /** What is found on it may have been forged while nobody looked. */
+    /** What is found on it may have been forged while it was not observed. */
     @Test
     void aQuotaWaitsForTheHostThatWasReachedLast() {
         limits = new DeviceLimits(1, Map.of());

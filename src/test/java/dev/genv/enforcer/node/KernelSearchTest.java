@@ -51,7 +51,7 @@ class KernelSearchTest {
                 .isNull();
     }
 
-    /** Of an argument that is cut off nobody knows how it goes on. */
+    /** The rest of an argument that is cut off is not known. */
     @Test
     void doesNotMatchTheBeginningOfALongerArgument() throws IOException {
         proc.process(7).arguments("x".repeat(ARGUMENTS - FILE.length() - 1), FILE + ".bak");
@@ -77,7 +77,7 @@ class KernelSearchTest {
         proc.process(200).uid(BOB).arguments("python");
         var result = search(4 * ARGUMENTS, Set.of(FILE));
         assertThat(result.files()).isEmpty();
-        assertThat(result.unsearched()).isEqualTo("process 104 of uid 61002: the search took too long (and 5 more)");
+        assertThat(result.unsearched()).isEqualTo("process 104 of uid 61002: the search reached its limit (and 5 more)");
     }
 
     @Test
@@ -93,7 +93,7 @@ class KernelSearchTest {
         var late = new KernelSearch(files, budget(1000), () -> nanos.getAndAdd(TIME.toNanos()));
         var result = late.search(Set.of(FILE), Set.of());
         assertThat(result.files()).isEmpty();
-        assertThat(result.unsearched()).isEqualTo("process 100: the search took too long");
+        assertThat(result.unsearched()).isEqualTo("process 100: the search reached its limit");
     }
 
     @Test

@@ -131,7 +131,7 @@ class LivenessTest {
         var environment = environment(List.of(), List.of(KERNEL));
         var liveness = new Liveness(files, List.of(environment));
         assertThat(liveness.isAlive(environment)).isTrue();
-        assertThat(liveness.unsearched()).hasValue("process 51 of uid 61002: its arguments do not answer");
+        assertThat(liveness.unsearched()).hasValue("process 51 of uid 61002: reading its arguments hangs");
     }
 
     @Test

@@ -228,7 +228,7 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
         return uid == null || uid == 0 || owners.isEmpty() || owners.contains(uid) ? uid : "strangers";
     }
 
-    /** Nobody disputes whose it is, the live pids say the same as the file, it is somebody's, and this is another user. */
+    /** The owner is known, not disputed, and confirmed by all live pids, and this is another user. */
     private static boolean isStrangerToTheKernel(Environment environment, @Nullable Long uid) {
         var ofPids = environment.ownership().uids();
         return environment.ownership().dispute() == null

@@ -10,7 +10,7 @@ import org.junit.platform.launcher.LauncherSessionListener;
  * one fails on a busy machine. JUnit makes it the default of Awaitility by way of META-INF/services.
  */
 public final class TestTimeouts implements LauncherSessionListener {
-    /** What has not happened until then never will. */
+    /** Long enough for a busy machine; a test that waits for it fails. */
     public static final Duration HANG = Duration.ofMinutes(3);
 
     @Override

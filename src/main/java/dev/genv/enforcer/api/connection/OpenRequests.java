@@ -7,10 +7,10 @@ import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
 
-/** Tells each connection when a request has come on it and when that is answered, at both ports. */
+/** Records for each connection, at both ports, when a request begins and when it is answered. */
 @Singleton
 public class OpenRequests {
-    /** Whoever answers instead of the resources comes later. */
+    /** Before all handlers that may answer. */
     private static final int FIRST = 3000;
 
     void register(@Observes Filters filters) {

@@ -12,7 +12,7 @@ import java.net.InetSocketAddress;
  * Quarkus offers no such limit for its management interface, and none for a head that comes slowly.
  */
 public final class ServerConnections extends ChannelInitializerExtension {
-    /** Half of the descriptors that a process has where nobody raised its limit, for both ports together. */
+    /** 1,024 for both ports. The JVM raises its soft limit of descriptors, often as many, to the hard one. */
     static final int TOTAL = 512;
 
     /** A share, and no small one: behind a proxy all clients have one address. */

@@ -31,7 +31,7 @@ final class RightsThere {
         capabilities = capabilities(me.at(2));
         firstNamespace = me.at(3).equals(FIRST_PID_NAMESPACE);
         var directory = frames.one("directory").at(0);
-        // Where a user has mounted something nobody knows; that is told as what it is.
+        // A user's own mount there is a problem of its own, which is reported as state_user_mount.
         stateIsWritable = directory.equals("absent")
                 || directory.equals("mounted")
                 || frames.one("writable").at(0).equals("yes");

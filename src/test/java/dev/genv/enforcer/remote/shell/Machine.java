@@ -53,7 +53,7 @@ final class Machine {
         Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxrwxrwx"));
         etc = Files.createDirectory(folder.resolve("etc"));
         Files.writeString(etc.resolve("machine-id"), "0123456789abcdef0123456789abcdef\n");
-        // Whoever runs the tests may have no account on this machine.
+        // The user who runs the tests may have no account on this machine.
         var passwd = Files.readString(Path.of("/etc/passwd"));
         var me = Myself.name() + ":x:" + Myself.uid() + ":";
         Files.writeString(etc.resolve("passwd"), passwd.contains(me) ? passwd : me + "0::/:/bin/sh\n" + passwd);
