@@ -110,7 +110,7 @@ ones would be written with an exponent; and "off" without quotes comes as false.
 {{- toYaml $environment -}}
 {{- end -}}
 
-{{- /* The names of the Service, by which pods ask, and those that are set. */ -}}
+{{- /* The names of the Service, by which pods address it, and the configured ones. */ -}}
 {{- define "genv-enforcer.allowedHosts" -}}
 {{- $names := .Values.settings.httpAllowedHosts | default list -}}
 {{- if .Values.service.enabled -}}
