@@ -43,8 +43,7 @@ public class HostFilter {
         } else if (!nameless && !hosts.allowsHost(host)) {
             Refusal.send(request, 421, "this host is not allowed; add it to GENV_ENFORCER_HTTP_ALLOWED_HOSTS");
         } else if (!headers.getAll(HttpHeaders.ORIGIN).stream().allMatch(origin -> hosts.allowsOrigin(origin, host))) {
-            Refusal.send(
-                    request, 403, "this origin is not allowed; add its host to GENV_ENFORCER_HTTP_ALLOWED_HOSTS");
+            Refusal.send(request, 403, "this origin is not allowed; add its host to GENV_ENFORCER_HTTP_ALLOWED_HOSTS");
         } else {
             request.next();
         }

@@ -103,7 +103,7 @@ record Settings(
         if (remote != null && remote.protocol() == RemoteSettings.Protocol.GENV) {
             refuseWhatGenvCannotKeep(variables);
         }
-        // Quarkus reads it itself, but would tell in its own way what is wrong.
+        // Quarkus reads them itself, but reports a bad value in a form of its own.
         variables.find("QUARKUS_HTTP_PORT", Values::port);
         variables.find("QUARKUS_MANAGEMENT_PORT", Values::port);
         variables.check();

@@ -10,7 +10,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** What prevents the service from starting although its settings are right. Each is told in one sentence. */
+/** What prevents the service from starting although its settings are right. Each is reported in one sentence. */
 final class StartFailure {
     static final int EXIT_CODE = 1;
     private static final int LONGEST = 1000;
@@ -29,7 +29,7 @@ final class StartFailure {
         }
     }
 
-    /** Says why Quarkus could not start or run the service; with a stack trace where that may need a developer. */
+    /** Prints why Quarkus could not start or run the service; with a stack trace where that may need a developer. */
     static void print(Throwable failure) {
         if (first(BindException.class, failure).isEmpty()) {
             System.err.printf("genv-enforcer cannot start: %s%n", Words.safe(String.valueOf(failure), LONGEST));

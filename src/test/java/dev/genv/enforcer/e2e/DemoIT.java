@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -16,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -26,6 +28,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The demo, as a new user runs it. */
 class DemoIT {
     private static final Pattern AFTER = Pattern.compile("  (still runs|was ended) +pid ([0-9]+) +(.*)");
+
+    /** Root alone may listen on lower ones. */
+    private static final int LOWEST_PORT = 1024;
+
+    private static final int MAX_ATTEMPTS = 100;
 
     @TempDir
     Path temporary;
@@ -101,11 +108,7 @@ class DemoIT {
 
     @Test
     void allProcessesEndWhenTheScriptIsKilled() throws Exception {
-        int port;
-        try (var free = new ServerSocket(0)) {
-            port = free.getLocalPort();
-        }
-        var demo = demo(Map.of("TMPDIR", temporary.toString()), "--port", Integer.toString(port));
+        var demo = demo(Map.of("TMPDIR", temporary.toString()), "--port", Integer.toString(freePort()));
         try (var reader = demo.inputReader(StandardCharsets.UTF_8)) {
             await().atMost(Duration.ofMinutes(2)).until(() -> reader.readLine().startsWith("What happened and why"));
             var started = demo.descendants().toList();
@@ -114,6 +117,23 @@ class DemoIT {
             demo.destroyForcibly();
 
             await().atMost(Duration.ofMinutes(1)).until(() -> started.stream().noneMatch(ProcessHandle::isAlive));
+        }
+    }
+
+    /** Below the ports of which the kernel gives one to each process that binds port 0, so that none of these takes it. */
+    private static int freePort() throws IOException {
+        var range = Files.readString(Path.of("/proc/sys/net/ipv4/ip_local_port_range"));
+        var end = Integer.parseInt(range.split("\\s", 2)[0]);
+        for (var attempt = 0; end > LOWEST_PORT && attempt < MAX_ATTEMPTS; attempt++) {
+            var port = ThreadLocalRandom.current().nextInt(LOWEST_PORT, end);
+            try (var free = new ServerSocket(port)) {
+                return free.getLocalPort();
+            } catch (BindException e) {
+                // Another process has this one.
+            }
+        }
+        try (var free = new ServerSocket(0)) {
+            return free.getLocalPort();
         }
     }
 

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What prevents the packaged program from starting: each is told in one sentence, without a stack trace. */
+/** What prevents the packaged program from starting: each is reported in one sentence, without a stack trace. */
 class StartIT extends OnANode {
     @Test
     void tooFewDescriptorsAreNamedWithTheNumberNeeded() throws IOException {
@@ -60,7 +60,7 @@ class StartIT extends OnANode {
 
     @ParameterizedTest
     @ValueSource(strings = {"QUARKUS_HTTP_PORT", "QUARKUS_MANAGEMENT_PORT"})
-    void aPortThatIsNoneIsABadSetting(String name) throws IOException {
+    void anInvalidPortIsABadSetting(String name) throws IOException {
         node.set("INTERVAL", "1s").variable(name, "abc");
 
         assertFailsToStart(node.run(), 2, name + "=abc: expected a port, 0 to 65535");

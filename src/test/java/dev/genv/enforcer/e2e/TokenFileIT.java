@@ -65,7 +65,8 @@ class TokenFileIT extends OnANode {
                         .isEqualTo(503));
         assertThat(health.get("/q/health/live").status()).isEqualTo(200);
         assertThat(health.get("/q/health/ready").status()).isEqualTo(503);
-        assertThat(service.said()).anyMatch(line -> line.contains("The API answers nobody"));
+        await().atMost(PATIENCE)
+                .until(() -> service.said().stream().anyMatch(line -> line.contains("The API refuses all requests")));
         service.stop();
     }
 

@@ -77,7 +77,8 @@ class KernelSearchTest {
         proc.process(200).uid(BOB).arguments("python");
         var result = search(4 * ARGUMENTS, Set.of(FILE));
         assertThat(result.files()).isEmpty();
-        assertThat(result.unsearched()).isEqualTo("process 104 of uid 61002: the search reached its limit (and 5 more)");
+        assertThat(result.unsearched())
+                .isEqualTo("process 104 of uid 61002: the search reached its limit (and 5 more)");
     }
 
     @Test

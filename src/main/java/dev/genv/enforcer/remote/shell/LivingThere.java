@@ -106,7 +106,8 @@ final class LivingThere implements Living {
     @Override
     public Optional<Problem> doubt() {
         return guessed
-                ? Optional.of(Living.kernelsUnknown("reading the arguments of a process hangs, or all of them take too long"))
+                ? Optional.of(
+                        Living.kernelsUnknown("reading the arguments of a process hangs, or all of them take too long"))
                 : Optional.empty();
     }
 
