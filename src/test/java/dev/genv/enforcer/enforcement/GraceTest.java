@@ -64,6 +64,7 @@ class GraceTest {
         var stray = host().devices(1).with(process(1).uses(0));
         shows(at(0), stray);
         shows(at(10), host().devices(1));
+        cycles(75);
         shows(at(80), stray);
         cycles(109);
         assertThat(node.performed).isEmpty();

@@ -36,10 +36,10 @@ public final class Child implements AutoCloseable {
         return ofUser(uid, Path.of("sleep"), variables);
     }
 
-    /** The same with another program, which is to take the argument {@code 600}. */
+    /** The same with another program, which is to take the argument {@code 7200}. */
     public static Child ofUser(long uid, Path program, Map<String, String> variables) throws IOException {
         var child = start(
-                List.of("setpriv", "--reuid=" + uid, "--regid=" + uid, "--clear-groups", program.toString(), "600"),
+                List.of("setpriv", "--reuid=" + uid, "--regid=" + uid, "--clear-groups", program.toString(), "7200"),
                 variables);
         await().until(() -> child.command().equals(program.getFileName().toString()));
         return child;
