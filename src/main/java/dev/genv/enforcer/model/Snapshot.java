@@ -17,6 +17,7 @@ import java.util.stream.Collectors;
  * @param devices those that {@code devices.json} describes, with the attachments of live environments
  * @param listedDevices the indices of the devices that the GPU tool lists
  * @param uidsOfPids the real uids of the live pids that the environments list, as far as they are known
+ * @param subordinateUids which uids the machine gives its users besides their own
  * @param missing the parts that could not be seen: no rule that needs one of them may act here
  */
 public record Snapshot(
@@ -26,8 +27,31 @@ public record Snapshot(
         List<Device> devices,
         Set<Integer> listedDevices,
         Map<Integer, Long> uidsOfPids,
+        SubordinateUids subordinateUids,
         Set<Part> missing,
         List<Problem> problems) {
+
+    /** One of a machine of which no subordinate uids are known. */
+    public Snapshot(
+            String host,
+            List<GpuProcess> processes,
+            List<Environment> environments,
+            List<Device> devices,
+            Set<Integer> listedDevices,
+            Map<Integer, Long> uidsOfPids,
+            Set<Part> missing,
+            List<Problem> problems) {
+        this(
+                host,
+                processes,
+                environments,
+                devices,
+                listedDevices,
+                uidsOfPids,
+                SubordinateUids.NONE,
+                missing,
+                problems);
+    }
 
     /** One in which the uids of the listed pids are not known. */
     public Snapshot(

@@ -1,6 +1,8 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.observation.NamedUsers;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import java.io.IOException;
@@ -34,6 +36,11 @@ final class Guard {
             find(host, program, users.owner(program), problems).ifPresent(files::add);
         }
         return new Spared(proc, accounts, uids, files);
+    }
+
+    /** Which uids these accounts have besides their own. */
+    SubordinateUids subordinateUids(Accounts accounts, List<Problem> problems) {
+        return passwd.subordinates(accounts, problems);
     }
 
     private static Optional<ProtectedFile> find(

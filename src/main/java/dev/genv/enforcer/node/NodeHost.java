@@ -131,6 +131,7 @@ public final class NodeHost implements Host, Closeable {
                 environments.devices(seen.devices()),
                 seen.devices(),
                 environments.uidsOfPids(),
+                guard.subordinateUids(spared.accounts(), problems),
                 missing,
                 problems);
         var readAt = ticks();

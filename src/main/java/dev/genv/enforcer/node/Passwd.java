@@ -1,50 +1,50 @@
 package dev.genv.enforcer.node;
 
-import dev.genv.enforcer.files.RegularFile;
 import dev.genv.enforcer.format.PasswdFile;
+import dev.genv.enforcer.format.SubuidFile;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.SubordinateUids;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
-/** The accounts of the machine, from the host's passwd(5), or from our own where that cannot be read. */
+/** The accounts of the machine, from passwd(5), and their subordinate uids, from subuid(5). */
 final class Passwd {
-    private static final Path FILE = Path.of("/etc/passwd");
-    private static final int LARGEST = 4 << 20;
+    private static final Path PASSWD = Path.of("/etc/passwd");
+    private static final Path SUBUID = Path.of("/etc/subuid");
 
-    private final ProcFs proc;
-    private RegularFile.@Nullable Status seen;
-    private Accounts accounts = Accounts.NONE;
+    private final EtcFile<Accounts> accounts;
+    private final EtcFile<SubuidFile> subordinates;
 
     Passwd(ProcFs proc) {
-        this.proc = proc;
+        accounts = new EtcFile<>(proc, PASSWD, PasswdFile::parse, Accounts.NONE);
+        subordinates = new EtcFile<>(proc, SUBUID, SubuidFile::parse, SubuidFile.EMPTY);
     }
 
     /** The accounts as they are now; those of the last time, and a problem, where they cannot be read. */
     Accounts read(List<Problem> problems) {
         try {
-            update(proc.machine().hostFiles());
-        } catch (IOException first) {
-            try {
-                update(new FileTree(Path.of("/")));
-            } catch (IOException e) {
-                problems.add(new Problem(
-                        "passwd_unreadable",
-                        "which users this host has cannot be read from %s: %s".formatted(FILE, e)));
-            }
+            return accounts.read();
+        } catch (IOException e) {
+            problems.add(new Problem(
+                    "passwd_unreadable", "which users this host has cannot be read from %s: %s".formatted(PASSWD, e)));
+            return accounts.latest();
         }
-        return accounts;
     }
 
-    private void update(FileTree files) throws IOException {
-        try (var file = RegularFile.open(files.follow(FILE, FileTree.Inspection.NONE))) {
-            if (!file.status().equals(seen)) {
-                accounts = PasswdFile.parse(new String(file.read(LARGEST), StandardCharsets.UTF_8));
-                seen = file.status();
-            }
+    /** The subordinate uids of these accounts, likewise. A machine without the file has none. */
+    SubordinateUids subordinates(Accounts of, List<Problem> problems) {
+        try {
+            return subordinates.read().of(of);
+        } catch (NoSuchFileException e) {
+            return SubordinateUids.NONE;
+        } catch (IOException e) {
+            problems.add(new Problem(
+                    "passwd_unreadable",
+                    "which subordinate uids the users have cannot be read from %s: %s".formatted(SUBUID, e)));
+            return subordinates.latest().of(of);
         }
     }
 }

@@ -55,7 +55,7 @@ final class EnvMemory implements Rule {
         var violation = new Violation(
                 name(),
                 share.host(),
-                "environment %s device %d %s".formatted(environment.eid(), share.device(), share.users()),
+                "environment %s device %d uid %s".formatted(environment.eid(), share.device(), share.uid()),
                 message,
                 environment.user().orElse(null),
                 environment.eid(),

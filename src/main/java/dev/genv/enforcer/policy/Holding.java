@@ -49,9 +49,9 @@ record Holding(
         /** It may be a forged entry in the user's name: then the user loses nothing. */
         NEW,
         IDLE,
+        BUSY,
         /** It is new, but the kernel proves that it is no forgery. */
         NEW_AND_PROVEN,
-        BUSY,
         PROVEN
     }
 

@@ -13,19 +13,17 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one real uid's processes use of one device in the name of one environment with a memory capacity. Each uid to which
- * the environment may belong is judged by itself: a user who fills another's environment must not end the owner's job.
- * All strangers in it are judged together, for one user may have many uids.
+ * What one user's processes use of one device in the name of one environment with a memory capacity. Each user is judged by
+ * itself: to name another user's environment and to fill it must not end that user's job. A user's subordinate uids count as
+ * the user's own.
  *
- * @param uid whose processes these are; null where the uids are not known, and for the strangers
- * @param ofStrangers whether these are the processes of all strangers
+ * @param uid whose processes these are; null where the uids are not known
  */
 record MemoryShare(
         String host,
         Environment environment,
         int device,
         @Nullable Long uid,
-        boolean ofStrangers,
         Memory capacity,
         List<GpuProcess> processes) {
     private static final Comparator<@Nullable Long> UID = Comparator.nullsFirst(Comparator.naturalOrder());
@@ -40,7 +38,7 @@ record MemoryShare(
                 if (!own.isEmpty()) {
                     snapshot.devices().stream()
                             .filter(device -> device.isAttachedTo(environment.eid()))
-                            .forEach(device -> shares.addAll(of(snapshot.host(), environment, device, capacity, own)));
+                            .forEach(device -> shares.addAll(of(snapshot, environment, device, capacity, own)));
                 }
             });
         }
@@ -48,31 +46,18 @@ record MemoryShare(
     }
 
     private static List<MemoryShare> of(
-            String host, Environment environment, Device device, Memory capacity, List<GpuProcess> processes) {
-        var users = processes.stream()
-                .filter(process -> process.uses(device.index()))
-                .toList();
-        var strangers = new ArrayList<GpuProcess>();
-        var byUid = new TreeMap<@Nullable Long, List<GpuProcess>>(UID);
-        for (var process : users) {
-            if (environment.isStranger(process.uid())) {
-                strangers.add(process);
-            } else {
-                byUid.computeIfAbsent(process.uid(), _ -> new ArrayList<>()).add(process);
+            Snapshot snapshot, Environment environment, Device device, Memory capacity, List<GpuProcess> processes) {
+        var byUser = new TreeMap<@Nullable Long, List<GpuProcess>>(UID);
+        for (var process : processes) {
+            if (process.uses(device.index())) {
+                var user = snapshot.subordinateUids().ownerOf(process.uid());
+                byUser.computeIfAbsent(user, _ -> new ArrayList<>()).add(process);
             }
         }
         var shares = new ArrayList<MemoryShare>();
-        byUid.forEach((uid, own) ->
-                shares.add(new MemoryShare(host, environment, device.index(), uid, false, capacity, own)));
-        if (!strangers.isEmpty()) {
-            shares.add(new MemoryShare(host, environment, device.index(), null, true, capacity, strangers));
-        }
+        byUser.forEach((uid, own) ->
+                shares.add(new MemoryShare(snapshot.host(), environment, device.index(), uid, capacity, own)));
         return shares;
-    }
-
-    /** Whose share it is, in a form that stays the same from cycle to cycle. */
-    String users() {
-        return ofStrangers ? "strangers" : "uid " + uid;
     }
 
     /** What is used, as far as it is known. */

@@ -16,7 +16,7 @@ import java.util.TreeSet;
 
 /**
  * Chooses which processes to end where environments of one machine use too much memory: as few and as small ones as will
- * do, of strangers the newest, and always the same ones. Sums are kept up to date, not made again: users choose how many processes there are.
+ * do, and always the same ones. Sums are kept up to date, not made again: users choose how many processes there are.
  */
 final class MemoryVictims {
     /** Among equals the newest comes first, then the higher pid: the least work is lost. */
@@ -47,30 +47,13 @@ final class MemoryVictims {
         return Set.copyOf(victims.keySet());
     }
 
-    private void relieve(Load load) {
-        if (load.share.ofStrangers()) {
-            relieveOfTheNewest(load);
-        } else {
-            relieveOfTheSmallest(load);
-        }
-    }
-
-    /** A stranger who comes later must not displace one who was there: it may be a container of the owner's own. */
-    private void relieveOfTheNewest(Load load) {
-        load.staying.stream()
-                .filter(process -> isCandidate(load, process))
-                .sorted(NEWEST_FIRST)
-                .takeWhile(_ -> load.isOver())
-                .forEach(this::take);
-    }
-
     /** The smallest process that frees enough; where none does, the largest, and again. */
-    private void relieveOfTheSmallest(Load load) {
+    private void relieve(Load load) {
         var bySize = new TreeMap<Memory, TreeSet<GpuProcess>>();
         for (var process : load.staying) {
-            if (isCandidate(load, process)) {
-                bySize.computeIfAbsent(load.share.known(process), _ -> new TreeSet<>(NEWEST_FIRST))
-                        .add(process);
+            var size = load.share.known(process);
+            if (process.immunity() == null && size.compareTo(Memory.ZERO) > 0 && !victims.containsKey(process.id())) {
+                bySize.computeIfAbsent(size, _ -> new TreeSet<>(NEWEST_FIRST)).add(process);
             }
         }
         while (load.isOver() && !bySize.isEmpty()) { // what is immune may be too much by itself
@@ -81,12 +64,6 @@ final class MemoryVictims {
                 bySize.remove(size);
             }
         }
-    }
-
-    private boolean isCandidate(Load load, GpuProcess process) {
-        return process.immunity() == null
-                && load.share.known(process).compareTo(Memory.ZERO) > 0
-                && !victims.containsKey(process.id());
     }
 
     /** Takes back every victim that has become superfluous through a later one, the first chosen first. */

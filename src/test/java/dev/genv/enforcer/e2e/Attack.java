@@ -1,5 +1,6 @@
 package dev.genv.enforcer.e2e;
 
+import java.io.IOException;
 import java.util.Map;
 import java.util.Set;
 
@@ -11,11 +12,16 @@ import java.util.Set;
  * @param bob what becomes of bob's job
  * @param hers what becomes of her own process
  * @param told the rules that are said to be broken and the codes of the problems, all of which must be told
- * @param settings with what the service runs besides the scene's own settings, without their prefix
+ * @param preparation what is done to the node before the service is started on it
  */
-record Attack(String name, Step step, Bob bob, Hers hers, Set<String> told, Map<String, String> settings) {
+record Attack(String name, Step step, Bob bob, Hers hers, Set<String> told, Preparation preparation) {
     private Attack(String name, Step step, Bob bob, Hers hers, Set<String> told) {
-        this(name, step, bob, hers, told, Map.of());
+        this(name, step, bob, hers, told, _ -> {});
+    }
+
+    /** Something done to a node. */
+    interface Preparation {
+        void run(Node node) throws IOException;
     }
 
     /** What she does. */
@@ -64,12 +70,17 @@ record Attack(String name, Step step, Bob bob, Hers hers, Set<String> told, Map<
 
     /** The same against a service with other settings. */
     Attack against(Map<String, String> otherSettings) {
-        return new Attack(name, step, bob, hers, told, otherSettings);
+        return prepared(node -> otherSettings.forEach(node::set));
+    }
+
+    /** The same on a node to which that is done first. */
+    Attack prepared(Preparation other) {
+        return new Attack(name, step, bob, hers, told, other);
     }
 
     /** A service that was started afterwards cannot know that anything was changed. */
     static Attack delayedByTheStart(String name, Step step, String... told) {
-        return new Attack(name, step, Bob.ENDED_AFTER_THE_START, Hers.ENDED, Set.of(told), Map.of());
+        return new Attack(name, step, Bob.ENDED_AFTER_THE_START, Hers.ENDED, Set.of(told));
     }
 
     @Override

@@ -85,7 +85,7 @@ class AttacksIT {
 
     private static Scene.Outcome suffer(Attack attack, Path directory) throws Exception {
         try (var node = new Node(Files.createDirectory(directory))) {
-            attack.settings().forEach(node::set);
+            attack.preparation().run(node);
             try (var scene = new Scene(node)) {
                 return scene.suffer(attack);
             }

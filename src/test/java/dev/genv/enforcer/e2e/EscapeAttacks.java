@@ -4,6 +4,8 @@ import static dev.genv.enforcer.e2e.Scene.BOB;
 import static dev.genv.enforcer.e2e.Scene.BOBS;
 
 import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.util.List;
 import java.util.Map;
 
@@ -31,14 +33,15 @@ final class EscapeAttacks {
                                 scene.rootStarts(List.of("perl", "-e", CHANGES_ITS_UID), Map.of(), "perl"), 2, 10),
                         "non-env-processes"),
                 Attack.inVain(
-                        "names bob's environment with 12 uids, each of which fits into its memory",
-                        scene -> {
-                            for (var uid = FIRST_SUBORDINATE_UID; uid < FIRST_SUBORDINATE_UID + 12; uid++) {
-                                scene.herProcess(scene.starts(uid, IN_BOBS), 0, 100);
-                            }
-                        },
-                        "env-memory",
-                        "env-owner"),
+                                "names bob's environment with 12 subordinate uids, each of which fits into its memory",
+                                scene -> {
+                                    for (var uid = FIRST_SUBORDINATE_UID; uid < FIRST_SUBORDINATE_UID + 12; uid++) {
+                                        scene.herProcess(scene.starts(uid, IN_BOBS), 0, 100);
+                                    }
+                                },
+                                "env-memory",
+                                "env-owner")
+                        .prepared(EscapeAttacks::giveSubordinateUids),
                 Attack.inVain(
                                 "ignores SIGTERM and uses the GPU only in every second look",
                                 scene -> {
@@ -69,5 +72,19 @@ final class EscapeAttacks {
 
     private static StateFiles withoutCapacity(Scene scene) {
         return scene.honest().env(BOBS, People.BOB, BOB, null, scene.bobsShell());
+    }
+
+    /** The service sees a copy of /etc in which mallory has subordinate uids, and not that of the first process. */
+    private static void giveSubordinateUids(Node node) throws IOException {
+        var etc = node.directory.resolve("etc");
+        Command.run("cp", "-a", "/etc", etc.toString());
+        Files.writeString(etc.resolve("subuid"), "%d:%d:65536\n".formatted(People.MALLORY, FIRST_SUBORDINATE_UID));
+        node.startedBy(
+                "unshare",
+                "--mount",
+                "sh",
+                "-c",
+                "mount --bind %s /etc && mount -t tmpfs none /proc/1 && exec \"$@\"".formatted(etc),
+                "sh");
     }
 }

@@ -131,33 +131,40 @@ class EnvMemoryTest {
                 .with(process(2).in("a").uid(1003).uses(0, "1100mi"))
                 .fleet());
         assertThat(lines(plan)).first().isEqualTo(MESSAGE);
-        assertThat(plan.violations())
-                .extracting(Violation::subject)
-                .containsExactly("environment a device 0 strangers");
+        assertThat(plan.violations()).extracting(Violation::subject).containsExactly("environment a device 0 uid 1003");
         assertThat(ended(plan)).containsExactly(2);
     }
 
     @Test
-    void judgesAllStrangersTogetherAndTheOwnerByHimself() {
-        var fleet = host().devices(1)
-                .with(env("a").capacity("1000mi").attached(0).livePidsOf(1000))
-                .with(
-                        process(1).in("a").uses(0, "900mi"),
-                        process(2).in("a").uid(0).uses(0, "900mi"));
-        for (var pid = 3; pid < 15; pid++) {
-            fleet.with(process(pid).in("a").uid(100_000 + pid).later(pid).uses(0, "100mi"));
+    void judgesTheSubordinateUidsOfAUserTogether() {
+        var node = host().devices(1)
+                .subordinate(1003, 100_000, 100)
+                .with(env("a").capacity("1000mi").attached(0))
+                .with(process(1).in("a").uses(0, "900mi"));
+        for (var pid = 2; pid < 14; pid++) {
+            node.with(process(pid).in("a").uid(100_000 + pid).uses(0, "90mi"));
         }
-        var plan = check(fleet.fleet());
-        assertThat(plan.violations())
-                .extracting(Violation::subject)
-                .containsExactly("environment a device 0 strangers");
-        assertThat(ended(plan)).containsExactly(13, 14);
+        var plan = check(node.fleet());
+        assertThat(plan.violations()).extracting(Violation::subject).containsExactly("environment a device 0 uid 1003");
+        assertThat(ended(plan)).containsExactly(13);
     }
 
     @Test
-    void judgesEachUidOfTheLivePidsByItself() {
+    void countsTheSubordinateUidsOfTheOwnerAsTheOwner() {
         var plan = check(host().devices(1)
-                .with(env("a").uid(0).capacity("1000mi").attached(0).livePidsOf(1001))
+                .subordinate(1000, 165_536, 65_536)
+                .with(env("a").capacity("1000mi").attached(0))
+                .with(process(1).in("a").uid(1000).uses(0, "500mi"))
+                .with(process(2).in("a").uid(165_536).uses(0, "600mi"))
+                .fleet());
+        assertThat(plan.violations()).extracting(Violation::subject).containsExactly("environment a device 0 uid 1000");
+    }
+
+    /** One of them may be a container of the owner's, and the kernel does not tell which. */
+    @Test
+    void judgesEachOtherUidByItself() {
+        var plan = check(host().devices(1)
+                .with(env("a").capacity("1000mi").attached(0))
                 .with(process(1).in("a").uid(1001).uses(0, "900mi"))
                 .with(process(2).in("a").uid(1002).uses(0, "900mi"))
                 .fleet());

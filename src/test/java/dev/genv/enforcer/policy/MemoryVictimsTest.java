@@ -49,24 +49,6 @@ class MemoryVictimsTest {
     }
 
     @Test
-    void terminatesTheNewestStrangersFirst() {
-        var plan = check(
-                using(1, "900mi").uid(1001),
-                using(2, "300mi").uid(1002).later(2),
-                using(3, "50mi").uid(1003).later(1),
-                using(4, "500mi"));
-        assertThat(ended(plan)).containsExactly(2);
-    }
-
-    /** The stranger that uses too much alone is terminated, and then nobody else need be. */
-    @Test
-    void sparesAStrangerThatFitsAfterOthersAreTerminated() {
-        var plan =
-                check(using(1, "900mi").uid(1001).later(1), using(2, "1100mi").uid(1002));
-        assertThat(ended(plan)).containsExactly(2);
-    }
-
-    @Test
     void theLargestWhereNobodyFreesEnoughAndAgain() {
         assertThat(ended(check(using(1, "400mi"), using(2, "700mi"), using(3, "600mi"), using(4, "300mi"))))
                 .as("700mi first; then 300mi are enough")

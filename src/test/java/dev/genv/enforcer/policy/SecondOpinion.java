@@ -211,7 +211,7 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
         for (var process : snapshot.processes()) {
             for (var use : process.usage()) {
                 if (environment.equals(named(snapshot, process))
-                        && Objects.equals(group(environment, process.uid()), group(environment, uid))
+                        && Objects.equals(process.uid(), uid)
                         && use.device() == index
                         && use.memory() != null) {
                     used = used.add(BigInteger.valueOf(use.memory().bytes()));
@@ -219,13 +219,6 @@ record SecondOpinion(Fleet fleet, DeviceLimits limits) {
             }
         }
         return used.compareTo(BigInteger.valueOf(capacity.get().bytes())) > 0;
-    }
-
-    /** With whom a uid is judged: all that are neither root's nor among those of the environment are one group. */
-    private static @Nullable Object group(Environment environment, @Nullable Long uid) {
-        var owners = new HashSet<>(environment.ownership().uids());
-        Stream.ofNullable(environment.uid()).forEach(owners::add);
-        return uid == null || uid == 0 || owners.isEmpty() || owners.contains(uid) ? uid : "strangers";
     }
 
     /** The owner is known, not disputed, and confirmed by all live pids, and this is another user. */

@@ -5,9 +5,11 @@ import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SubordinateUids;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -19,6 +21,7 @@ public final class HostBuilder {
     private final Set<Integer> listed = new TreeSet<>();
     private final List<EnvBuilder> environments = new ArrayList<>();
     private final List<GpuProcessBuilder> processes = new ArrayList<>();
+    private final List<SubordinateUids.Range> subordinates = new ArrayList<>();
     private final Set<Part> missing = EnumSet.noneOf(Part.class);
 
     private HostBuilder(String name) {
@@ -69,6 +72,12 @@ public final class HostBuilder {
         return this;
     }
 
+    /** An account has these uids besides its own. */
+    public HostBuilder subordinate(long owner, long first, long count) {
+        subordinates.add(new SubordinateUids.Range(owner, first, count));
+        return this;
+    }
+
     public HostBuilder without(Part... parts) {
         missing.addAll(List.of(parts));
         return this;
@@ -81,6 +90,8 @@ public final class HostBuilder {
                 environments.stream().map(EnvBuilder::build).toList(),
                 described.stream().map(this::device).toList(),
                 listed,
+                Map.of(),
+                new SubordinateUids(subordinates),
                 missing,
                 List.of());
     }

@@ -1,0 +1,48 @@
+package dev.genv.enforcer.format;
+
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.SubordinateUids;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * What subuid(5) says.
+ *
+ * @param entries its lines
+ */
+public record SubuidFile(List<Entry> entries) {
+    public static final SubuidFile EMPTY = new SubuidFile(List.of());
+
+    /** A user's name or uid, the first subordinate uid, and how many there are. */
+    private static final Pattern LINE = Pattern.compile("([^:]{1,256}):([0-9]{1,10}):([0-9]{1,10})");
+
+    private static final Pattern UID = Pattern.compile("[0-9]{1,10}");
+
+    /** One line. */
+    public record Entry(String user, long first, long count) {}
+
+    /** Lines of another form are passed over. */
+    public static SubuidFile parse(String text) {
+        return new SubuidFile(text.lines()
+                .map(LINE::matcher)
+                .filter(Matcher::matches)
+                .map(line -> new Entry(line.group(1), Long.parseLong(line.group(2)), Long.parseLong(line.group(3))))
+                .toList());
+    }
+
+    /** The ranges of those users whose uids are known. */
+    public SubordinateUids of(Accounts accounts) {
+        return new SubordinateUids(entries.stream()
+                .flatMap(entry -> uid(entry.user, accounts).stream()
+                        .flatMap(uid -> Stream.of(new SubordinateUids.Range(uid, entry.first, entry.count))))
+                .toList());
+    }
+
+    private static Optional<Long> uid(String user, Accounts accounts) {
+        var named = accounts.uidOf(user);
+        return named.isPresent() || !UID.matcher(user).matches() ? named : Optional.of(Long.parseLong(user));
+    }
+}
