@@ -72,7 +72,8 @@ final class Testimony {
             case INACTIVE_ENV_PROCESSES -> environment.death();
             case ENV_DEVICES ->
                 first(environment.arrival(process), environment.attachments().removal(cause.devices()));
-            case ENV_MEMORY -> first(environment.arrival(process), environment.lowered(cause));
+            case ENV_MEMORY ->
+                first(environment.arrival(process), environment.capacity().lowered(cause));
             case MAX_DEVICES_PER_USER ->
                 first(
                         environment.arrival(process),

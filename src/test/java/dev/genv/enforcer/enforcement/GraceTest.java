@@ -265,20 +265,6 @@ class GraceTest {
         assertThat(node.performed).as("it was shown all the time").hasSize(1);
     }
 
-    /** Nobody was told anything while it was away. */
-    @Test
-    void theTimeDoesNotRunWhileThereIsNothingToSee() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
-        shows(at(0), at(a().pids(7).attached(0), inA().uses(0)));
-        shows(at(10), at(inA().uses(0)));
-        shows(at(100), at(a().pids(7), inA().uses(0)));
-        cycles(159);
-        assertThat(node.performed).isEmpty();
-
-        cycles(160);
-        assertThat(node.performed).hasSize(1);
-    }
-
     /** A small step that harms nobody does not start the clock of the one that does. */
     @Test
     void aHarmlessStepDoesNotCutTheTimeShort() {
@@ -441,13 +427,54 @@ class GraceTest {
 
     /** The kernel knows the shell after which the environment is named: it is older than the process, whoever wrote what. */
     @Test
-    void nobodyShieldsHimselfByWritingHisEnvironmentAnew() {
+    void anEnvironmentThatWasNeverAbsentIsAsOldAsItsShell() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).shellSince(900_000).attached(0), inA().uses(0)));
+        shows(
+                at(10),
+                at(a().pids(8).shellSince(900_000).attached(0), inA().uses(0).uses(1)));
+
+        assertThat(node.performed).hasSize(1);
+    }
+
+    /** The user deactivates it in a shell that stays open, and the job goes on; another user writes it anew. */
+    @Test
+    void aLiveShellDoesNotMakeARevivedEnvironmentOlderThanItsJob() {
         off.add(RuleName.INACTIVE_ENV_PROCESSES);
         shows(at(0), at(a().pids(7).shellSince(900_000).attached(0), inA().uses(0)));
         shows(at(10), at(inA().uses(0)));
+        shows(at(20), at(a().pids(7).shellSince(900_000), inA().uses(0)));
+        cycles(100, 1000);
+
+        assertThat(node.performed).isEmpty();
+        assertThat(outcomes()).contains("skipped_protected");
+    }
+
+    @Test
+    void aLiveShellProvesNothingOfAnEnvironmentThatTheServiceSawAppear() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(inA().uses(0)));
+        shows(at(10), at(a().pids(7).shellSince(900_000), inA().uses(0)));
+        cycles(100, 1000);
+
+        assertThat(node.performed).isEmpty();
+        assertThat(outcomes()).containsExactly("skipped_protected");
+    }
+
+    /** A job that is started after it was written anew names an environment that is there. */
+    @Test
+    void aJobThatIsYoungerThanTheLastAbsenceIsJudged() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).shellSince(900_000).attached(0)));
+        node.at(1_001_000);
+        shows(at(10), host().devices(2));
+        node.at(1_002_000);
+        shows(at(20), at(a().pids(7).shellSince(900_000).attached(0)));
         shows(
-                at(20),
-                at(a().pids(8).shellSince(900_000).attached(0), inA().uses(0).uses(1)));
+                at(30),
+                at(
+                        a().pids(7).shellSince(900_000).attached(0),
+                        inA().later(20_000).uses(1)));
 
         assertThat(node.performed).hasSize(1);
     }
