@@ -86,10 +86,7 @@ final class Testimony {
         if (cause.rule() == RuleName.MAX_DEVICES_PER_USER) {
             return quotas.observedFor(cause.user());
         }
-        var host = of(action.host());
-        return host.mayRestOnAnUnseenChange(cause.rule(), processOf(action), action.environmentId())
-                ? Optional.of(host.observedFor(cause.rule()))
-                : Optional.empty();
+        return of(action.host()).observedFor(cause, processOf(action), action.environmentId());
     }
 
     /** Why a process cannot have been in the environment that it names, whatever the state says now. */

@@ -220,6 +220,21 @@ class GraceTest {
     }
 
     @Test
+    void anAttachmentThatVanishesWhileTheGpuToolFailsIsMissed() {
+        shows(at(0), host().devices(2));
+        node.at(1_000_000);
+        shows(at(10), unlisted(env("b").pids(7).attached(0)));
+        node.at(1_001_000);
+        var job = process(1).in("b").later(10_000).uses(0);
+        shows(at(20), at(env("b").pids(7), job));
+        cycles(79);
+        assertThat(node.performed).isEmpty();
+
+        cycles(80);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
     void whatWeDetachedOurselvesIsNotMissed() {
         limits = new DeviceLimits(0, Map.of());
         node.answers(action -> Result.of(
@@ -638,6 +653,14 @@ class GraceTest {
 
     private static HostBuilder at(GpuProcessBuilder process) {
         return host().devices(2).with(process);
+    }
+
+    private static HostBuilder unlisted(EnvBuilder environment) {
+        return host().devices(2)
+                .unlisted(0)
+                .unlisted(1)
+                .with(environment)
+                .without(Part.PROCESSES);
     }
 
     private static EnvBuilder a() {
