@@ -166,7 +166,7 @@ final class EnvironmentTestimony {
         if (died != null || isProvenOlderThan(process)) {
             return Optional.empty();
         }
-        if (!isOf(process.uid()) && !uids.contains(process.uid()) && isBefore(process, appearedAt)) {
+        if (!isOf(process.uid()) && !wasOf(process.uid()) && isBefore(process, appearedAt)) {
             return Optional.of("environment %s is of others, and was not seen before this process of uid %s was started"
                     .formatted(label, process.uid()));
         }
@@ -174,6 +174,11 @@ final class EnvironmentTestimony {
                 ? Optional.of("environment %s was not active when this process was started, and appeared later"
                         .formatted(label))
                 : Optional.empty();
+    }
+
+    /** Whether a live pid of it ever was of this uid. */
+    boolean wasOf(@Nullable Long uid) {
+        return uid != null && uids.contains(uid);
     }
 
     /** About how many bytes it takes. */

@@ -96,6 +96,13 @@ final class Testimony {
         return process == null || environment == null ? Optional.empty() : environment.captured(process);
     }
 
+    /** Whether a live pid of the environment that a process names ever was of the uid of the process. */
+    synchronized boolean wasOfItsUser(Action action) {
+        var process = processOf(action);
+        var environment = of(action.host()).environment(action.environmentId());
+        return process != null && environment != null && environment.wasOf(process.uid());
+    }
+
     private HostTestimony of(String host) {
         return hosts.computeIfAbsent(host, _ -> new HostTestimony(ticker));
     }

@@ -7,7 +7,9 @@ import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Snapshot;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -19,6 +21,7 @@ public final class HostBuilder {
     private final Set<Integer> listed = new TreeSet<>();
     private final List<EnvBuilder> environments = new ArrayList<>();
     private final List<GpuProcessBuilder> processes = new ArrayList<>();
+    private final Map<Integer, Long> uidsOfPids = new HashMap<>();
     private final Set<Part> missing = EnumSet.noneOf(Part.class);
 
     private HostBuilder(String name) {
@@ -74,6 +77,12 @@ public final class HostBuilder {
         return this;
     }
 
+    /** The kernel knows that this pid is of this user. */
+    public HostBuilder pidOf(int pid, long uid) {
+        uidsOfPids.put(pid, uid);
+        return this;
+    }
+
     public Snapshot snapshot() {
         return new Snapshot(
                 name,
@@ -81,6 +90,7 @@ public final class HostBuilder {
                 environments.stream().map(EnvBuilder::build).toList(),
                 described.stream().map(this::device).toList(),
                 listed,
+                uidsOfPids,
                 missing,
                 List.of());
     }
