@@ -6,7 +6,6 @@ import dev.genv.enforcer.policy.Words;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -76,7 +75,7 @@ final class EnvironmentTestimony {
 
     void hear(Environment environment, Observation now) {
         var nowUids = environment.ownership().uids();
-        var isOther = presentAt == null || !goesOn(environment.pids());
+        var isOther = presentAt == null || !goesOn(environment);
         if (isOther) {
             if (died != null && isOfOthers(nowUids)) {
                 uids.clear();
@@ -186,11 +185,19 @@ final class EnvironmentTestimony {
         return BYTES + 64L * (uids.size() + latestUids.size()) + attachments.bytes() + owner.bytes();
     }
 
-    /** Whether it is still the one of the last look. Where its pids are not known, it is if nobody saw it end. */
-    private boolean goesOn(List<Integer> now) {
-        return died == null
-                ? pids.isEmpty() || now.isEmpty() || !Collections.disjoint(pids, now)
-                : !Collections.disjoint(pids, now);
+    /**
+     * Whether it is still the one of the last look. Where its pids are not known, it is if nobody saw it end. Its user may
+     * replace its pids by others of his own: he must not shield older processes by that.
+     */
+    private boolean goesOn(Environment now) {
+        return !Collections.disjoint(pids, now.pids())
+                || (died == null && (pids.isEmpty() || now.pids().isEmpty() || isOfTheSameUid(now)));
+    }
+
+    private boolean isOfTheSameUid(Environment now) {
+        return now.uid() != null
+                && now.uid().equals(recordedUid)
+                && now.ownership().uids().equals(Set.of(now.uid()));
     }
 
     /** Whether the service saw that it was not there yet when the process was. */

@@ -431,13 +431,26 @@ class GraceTest {
     }
 
     @Test
-    void anEnvironmentWhosePidsAreAllOthersAtOnceIsAnotherOne() {
+    void anEnvironmentWhosePidsAreAllOfAnotherUidAtOnceIsAnotherOne() {
         off.add(RuleName.INACTIVE_ENV_PROCESSES);
         shows(at(0), at(a().pids(7).livePidsOf(1000).attached(0), inA().uses(0)));
-        shows(at(10), at(a().pids(1).livePidsOf(1000).attached(1), inA().uses(0)));
+        shows(at(10), at(a().pids(1).livePidsOf(1001).attached(1), inA().uses(0)));
         cycles(100, 1000);
 
         assertThat(node.performed).isEmpty();
+    }
+
+    /** Its user would shield all his older processes otherwise. What is taken from it with that has the ordinary time. */
+    @Test
+    void anEnvironmentWhosePidsAreReplacedByOthersOfItsUserIsTheSame() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).livePidsOf(1000).attached(0), inA().uses(0)));
+        shows(at(10), at(a().pids(8).livePidsOf(1000), inA().uses(0)));
+        cycles(69);
+        assertThat(node.performed).isEmpty();
+
+        cycles(70);
+        assertThat(node.performed).hasSize(1);
     }
 
     /** The kernel knows the shell after which the environment is named: it is older than the process, whoever wrote what. */
