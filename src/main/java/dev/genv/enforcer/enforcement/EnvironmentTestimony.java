@@ -2,16 +2,11 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.policy.Words;
 import java.time.Instant;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -29,15 +24,22 @@ final class EnvironmentTestimony {
     private final String label;
     private final AttachmentHistory attachments;
     private final OwnerHistory owner;
+    private final CapacityHistory capacity;
 
     private @Nullable Instant died;
     private @Nullable Long diedAt;
 
-    /** The ticks of the last look in which it was not there yet; null where there was none. */
+    /** The ticks of the last observation before it appeared, or before all its pids were replaced; null where there is none. */
+    private @Nullable Long youngerThan;
+
+    /** The ticks of the last observation in which it was absent; null where there is none. */
     private @Nullable Long absentAt;
 
     /** The ticks of the first look in which it was there; null before that. */
     private @Nullable Long presentAt;
+
+    /** The same since its last absence, also where the same pids came back: another user may have written it anew. */
+    private @Nullable Long appearedAt;
 
     /** Some of the live pids of the last look: an environment of which one is still alive has not ended meanwhile. */
     private Set<Integer> pids = Set.of();
@@ -52,24 +54,6 @@ final class EnvironmentTestimony {
     private Set<Long> latestUids = Set.of();
 
     private @Nullable Long recordedUid;
-    private Capacity latest = Capacity.NONE;
-    private @Nullable Capacity roomiest;
-    private @Nullable Instant lowered;
-
-    /** How much memory it asked for, and how that is reported. */
-    private record Capacity(Optional<Memory> memory, String label) {
-        static final Capacity NONE = new Capacity(Optional.empty(), "none");
-
-        static Capacity of(Environment environment) {
-            var text = environment.config().gpuMemory();
-            return text == null ? NONE : new Capacity(environment.capacity(), Words.safe(text));
-        }
-
-        boolean isLessThan(Capacity other) {
-            return memory.isPresent() && (other.memory.isEmpty() || memory.get().compareTo(other.memory.get()) < 0);
-        }
-    }
-
     /**
      * One look at the state.
      *
@@ -86,17 +70,25 @@ final class EnvironmentTestimony {
         label = Words.safe(eid);
         attachments = new AttachmentHistory(ticker);
         owner = new OwnerHistory(ticker);
+        capacity = new CapacityHistory(ticker);
     }
 
     void hear(Environment environment, Observation now) {
         var nowUids = environment.ownership().uids();
-        if (presentAt == null || !goesOn(environment.pids())) {
+        var isOther = presentAt == null || !goesOn(environment);
+        if (isOther) {
             if (died != null && isOfOthers(nowUids)) {
                 uids.clear();
             }
-            absentAt = now.before;
             presentAt = now.ticks;
             attachments.environmentAppeared();
+        }
+        if (appearedAt == null || died != null) {
+            absentAt = now.before;
+        }
+        if (isOther || died != null) {
+            youngerThan = now.before;
+            appearedAt = now.ticks;
         }
         nowUids.stream().limit(MOST_UIDS - (long) uids.size()).forEach(uids::add);
         latestUids = nowUids;
@@ -108,7 +100,7 @@ final class EnvironmentTestimony {
         now.holders.forEach(
                 (device, eids) -> attachments.record(device, eids.contains(environment.eid()), now.attachmentsAreNew));
         owner.record(environment, now.before == null);
-        hearCapacity(Capacity.of(environment));
+        capacity.record(environment);
     }
 
     void died() {
@@ -131,7 +123,11 @@ final class EnvironmentTestimony {
         return owner;
     }
 
-    /** How it is reported. */
+    CapacityHistory capacity() {
+        return capacity;
+    }
+
+    /** How people are told of it. */
     String label() {
         return label;
     }
@@ -166,12 +162,10 @@ final class EnvironmentTestimony {
      * afterwards may make it a victim. A process that was started later named the environment knowingly.
      */
     Optional<String> captured(GpuProcess process) {
-        if (died != null || presentAt == null || isProvenOlderThan(process)) {
+        if (died != null || isProvenOlderThan(process)) {
             return Optional.empty();
         }
-        if (!isOf(process.uid())
-                && !uids.contains(process.uid())
-                && process.id().startTime() < presentAt) {
+        if (!isOf(process.uid()) && !wasOf(process.uid()) && isBefore(process, appearedAt)) {
             return Optional.of("environment %s is of others, and was not seen before this process of uid %s was started"
                     .formatted(label, process.uid()));
         }
@@ -181,21 +175,9 @@ final class EnvironmentTestimony {
                 : Optional.empty();
     }
 
-    /** That the capacity was larger; null where what is used is too much for that as well. */
-    @Nullable
-    Change lowered(Violation cause) {
-        if (lowered == null || roomiest == null) {
-            return null;
-        }
-        var used = cause.devices().stream()
-                .map(device -> used(cause.processes(), device))
-                .max(Comparator.naturalOrder())
-                .orElse(Memory.ZERO);
-        var fitted =
-                roomiest.memory.map(capacity -> used.compareTo(capacity) <= 0).orElse(true);
-        return fitted
-                ? new Change("memory capacity " + roomiest.label, "memory capacity " + latest.label, lowered)
-                : null;
+    /** Whether a live pid of it ever was of this uid. */
+    boolean wasOf(@Nullable Long uid) {
+        return uid != null && uids.contains(uid);
     }
 
     /** About how many bytes it takes. */
@@ -203,30 +185,33 @@ final class EnvironmentTestimony {
         return BYTES + 64L * (uids.size() + latestUids.size()) + attachments.bytes() + owner.bytes();
     }
 
-    private void hearCapacity(Capacity now) {
-        latest = now;
-        if (roomiest == null || !now.isLessThan(roomiest)) {
-            roomiest = now;
-            lowered = null;
-        } else if (lowered == null) {
-            lowered = ticker.now();
-        }
+    /**
+     * Whether it is still the one of the last look. Where its pids are not known, it is if nobody saw it end. Its user may
+     * replace its pids by others of his own: he must not shield older processes by that.
+     */
+    private boolean goesOn(Environment now) {
+        return !Collections.disjoint(pids, now.pids())
+                || (died == null && (pids.isEmpty() || now.pids().isEmpty() || isOfTheSameUid(now)));
     }
 
-    /** Whether it is still the one of the last observation. Where its pids are not known, it is unless it was observed to end. */
-    private boolean goesOn(List<Integer> now) {
-        return died == null
-                ? pids.isEmpty() || now.isEmpty() || !Collections.disjoint(pids, now)
-                : !Collections.disjoint(pids, now);
+    private boolean isOfTheSameUid(Environment now) {
+        return now.uid() != null
+                && now.uid().equals(recordedUid)
+                && now.ownership().uids().equals(Set.of(now.uid()));
     }
 
     /** Whether the service saw that it was not there yet when the process was. */
     private boolean isYoungerThan(GpuProcess process) {
-        return absentAt != null && process.id().startTime() < absentAt && !isProvenOlderThan(process);
+        return isBefore(process, youngerThan) && !isProvenOlderThan(process);
     }
 
+    /** A shell outlives its environment: it proves nothing where the environment was absent while the process ran. */
     private boolean isProvenOlderThan(GpuProcess process) {
-        return shellStart != null && shellStart <= process.id().startTime();
+        return shellStart != null && shellStart <= process.id().startTime() && !isBefore(process, absentAt);
+    }
+
+    private static boolean isBefore(GpuProcess process, @Nullable Long ticks) {
+        return ticks != null && process.id().startTime() < ticks;
     }
 
     /** Whether nobody of those whose it was has a part in it now: another environment by the same id. */
@@ -236,11 +221,5 @@ final class EnvironmentTestimony {
 
     private boolean isOf(@Nullable Long uid) {
         return uid == null || (latestUids.isEmpty() ? uid.equals(recordedUid) : latestUids.contains(uid));
-    }
-
-    private static Memory used(List<GpuProcess> processes, int device) {
-        return processes.stream()
-                .map(process -> Objects.requireNonNullElse(process.memoryOn(device), Memory.ZERO))
-                .reduce(Memory.ZERO, Memory::plus);
     }
 }

@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Violation;
+import dev.genv.enforcer.policy.Words;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -95,6 +96,14 @@ final class Grace {
     /** Why this process is not to be ended for what stands in the state; nothing where it may be. */
     Optional<String> captured(Action action) {
         return testimony.captured(action);
+    }
+
+    /** Why this process is not to be ended as a stranger in the environment that it names; nothing where it may be. */
+    Optional<String> belongs(Action action) {
+        return testimony.captured(action).or(() -> testimony.wasOfItsUser(action)
+                ? Optional.of("a process of its user was in environment %s before"
+                        .formatted(Words.safe(action.environmentId())))
+                : Optional.empty());
     }
 
     /** Why this is not yet done for that; nothing where it is time. */

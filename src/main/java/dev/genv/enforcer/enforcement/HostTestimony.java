@@ -5,14 +5,18 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.Violation;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,11 +28,18 @@ final class HostTestimony {
     private static final Duration KEEP = Duration.ofHours(1);
     private static final long MOST_BYTES = 4 << 20;
 
+    /** Of the devices that the GPU tool never listed, only those with a smaller index are recorded: a file can describe any. */
+    private static final int MOST_UNLISTED_DEVICES = 64;
+
     private final Ticker ticker;
     private final Map<String, EnvironmentTestimony> environments = new LinkedHashMap<>();
     private DelistedPids delisted;
     private ObservedTime environmentsObserved;
     private ObservedTime attachmentsObserved;
+    private final Map<Integer, ObservedTime> devicesObserved = new HashMap<>();
+
+    /** Every device that the GPU tool ever listed. */
+    private final Set<Integer> listed = new HashSet<>();
 
     /** The ticks of the look before, in which the environments that are new now were not there; null in the first one. */
     private @Nullable Long before;
@@ -64,6 +75,7 @@ final class HostTestimony {
         if (!snapshot.knows(Part.ENVIRONMENTS)) {
             environmentsObserved.interrupted();
             attachmentsObserved.interrupted();
+            devicesObserved.values().forEach(ObservedTime::interrupted);
             return;
         }
         if (before != null && ticks < before) {
@@ -78,8 +90,9 @@ final class HostTestimony {
                 memory.died();
             }
         });
-        var now =
-                new EnvironmentTestimony.Observation(holders(snapshot), before, ticks, !attachmentsObserved.hasBegun());
+        listed.addAll(snapshot.listedDevices());
+        var holders = holders(snapshot);
+        var now = new EnvironmentTestimony.Observation(holders, before, ticks, !attachmentsObserved.hasBegun());
         living.forEach((eid, environment) -> environments
                 .computeIfAbsent(eid, _ -> new EnvironmentTestimony(environment.eid(), ticker))
                 .hear(environment, now));
@@ -89,6 +102,14 @@ final class HostTestimony {
         } else {
             attachmentsObserved.interrupted();
         }
+        holders.keySet().forEach(device -> devicesObserved
+                .computeIfAbsent(device, _ -> new ObservedTime(ticker))
+                .observed(ticks));
+        devicesObserved.forEach((device, observed) -> {
+            if (!holders.containsKey(device)) {
+                observed.interrupted();
+            }
+        });
         delisted.forget(KEEP, snapshot);
         forgetEnded(snapshot);
         before = ticks;
@@ -112,17 +133,24 @@ final class HostTestimony {
         return delisted.change(process);
     }
 
-    /** For how long all that a rule goes by has been observed. */
-    Duration observedFor(RuleName rule) {
-        return observed(rule).length();
+    /** For how long the attachments have been observed. */
+    Duration attachmentsObserved() {
+        return attachmentsObserved.length();
+    }
+
+    /** For how long the service has observed what a violation may rest on; nothing where no unseen change can be behind it. */
+    Optional<Duration> observedFor(Violation cause, @Nullable GpuProcess process, String eid) {
+        return observed(cause)
+                .filter(observed -> mayHideAChange(observed, cause.rule(), process, eid))
+                .map(ObservedTime::length)
+                .min(Comparator.naturalOrder());
     }
 
     /**
      * Whether something may have been changed, of all that this rule goes by, before the service could see it. It cannot
      * where the process, if there is one, and the environment came later.
      */
-    boolean mayRestOnAnUnseenChange(RuleName rule, @Nullable GpuProcess process, String eid) {
-        var observed = observed(rule);
+    private boolean mayHideAChange(ObservedTime observed, RuleName rule, @Nullable GpuProcess process, String eid) {
         if (process != null && observed.isOlder(process.id().startTime())) {
             return true;
         }
@@ -130,21 +158,30 @@ final class HostTestimony {
         return rule != RuleName.NON_ENV_PROCESSES && (environment == null || environment.isOlderThan(observed));
     }
 
-    private ObservedTime observed(RuleName rule) {
-        return switch (rule) {
-            case NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_OWNER -> environmentsObserved;
-            case ENV_DEVICES, ENV_MEMORY, MAX_DEVICES_PER_USER -> attachmentsObserved;
+    private Stream<ObservedTime> observed(Violation cause) {
+        return switch (cause.rule()) {
+            case NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_OWNER -> Stream.of(environmentsObserved);
+            case ENV_MEMORY, MAX_DEVICES_PER_USER -> Stream.of(attachmentsObserved);
+            case ENV_DEVICES ->
+                Stream.concat(
+                        Stream.of(attachmentsObserved),
+                        cause.devices().stream()
+                                .map(device -> devicesObserved.getOrDefault(device, new ObservedTime(ticker))));
         };
     }
 
-    /** Which environments hold each of the devices; of those that are described and exist, for a file can make up any. */
-    private static Map<Integer, Set<String>> holders(Snapshot snapshot) {
+    /**
+     * Which environments hold each of the described devices, also while the GPU tool lists none: whoever strikes an
+     * attachment out in that time must not be unseen.
+     */
+    private Map<Integer, Set<String>> holders(Snapshot snapshot) {
         var holders = new HashMap<Integer, Set<String>>();
         if (snapshot.knows(Part.ATTACHMENTS)) {
             for (var device : snapshot.devices()) {
-                if (snapshot.listedDevices().contains(device.index())) {
+                var index = device.index();
+                if (listed.contains(index) || (index >= 0 && index < MOST_UNLISTED_DEVICES)) {
                     holders.put(
-                            device.index(),
+                            index,
                             device.attachments().stream().map(Attachment::eid).collect(Collectors.toSet()));
                 }
             }
@@ -182,6 +219,8 @@ final class HostTestimony {
         delisted = new DelistedPids(ticker);
         environmentsObserved = new ObservedTime(ticker);
         attachmentsObserved = new ObservedTime(ticker);
+        devicesObserved.clear();
+        listed.clear();
         before = null;
     }
 }

@@ -2,7 +2,6 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.policy.Words;
 import java.time.Duration;
 import java.util.HashMap;
@@ -29,7 +28,7 @@ final class QuotaHistory {
 
     /** Takes in what counts on one host now. */
     void add(Snapshot snapshot, HostTestimony host) {
-        var length = host.observedFor(RuleName.MAX_DEVICES_PER_USER);
+        var length = host.attachmentsObserved();
         for (var device : snapshot.devices()) {
             for (var attachment : device.attachments()) {
                 var environment = host.environment(attachment.eid());

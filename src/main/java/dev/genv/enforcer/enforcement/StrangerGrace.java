@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The grace period of processes in environments of other users. The rule env-owner always has it: the owner of an
@@ -41,7 +42,7 @@ final class StrangerGrace {
     /**
      * What was observed of it.
      *
-     * @param belongs whether the environment was of the process's user when both were first observed undisputed
+     * @param belongs whether the environment was of the process's user in any observation of both
      * @param length for how long the process was observed as a stranger
      * @param at when it was last observed, by the ticker's mark
      * @param isStranger whether the last observation found a stranger
@@ -59,11 +60,8 @@ final class StrangerGrace {
         for (var host : hosts) {
             var environments = host.snapshot().environmentsById();
             host.snapshot().processesByEnvironment().forEach((eid, processes) -> {
-                var environment = environments.get(eid);
-                if (environment != null
-                        && eid.length() <= LONGEST_ID
-                        && !environment.ownership().isDisputed()) {
-                    processes.forEach(process -> observe(host.host(), environment, process, now));
+                if (eid.length() <= LONGEST_ID) {
+                    processes.forEach(process -> observe(host.host(), eid, environments.get(eid), process, now));
                 }
             });
         }
@@ -88,13 +86,24 @@ final class StrangerGrace {
                         known.at != now && (isFull || ticker.since(known.at).compareTo(FORGOTTEN) > 0));
     }
 
-    private void observe(String host, Environment environment, GpuProcess process, long now) {
-        if (process.uid() != null) {
-            histories.merge(
-                    new Stay(new HostProcess(host, process.id()), environment.eid()),
-                    new History(!environment.isStranger(process.uid()), Duration.ZERO, now, false),
-                    (known, _) -> known.isStranger ? known : new History(known.belongs, known.length, now, false));
+    /** Also where the environment is disputed or absent: what is known of a process is kept as long as it is there. */
+    private void observe(
+            String host, String eid, @Nullable Environment environment, GpuProcess process, long now) {
+        var stay = new Stay(new HostProcess(host, process.id()), eid);
+        var known = histories.get(stay);
+        if (process.uid() == null || (known == null && environment == null)) {
+            return;
         }
+        var belongs = environment != null && !environment.isStranger(process.uid());
+        histories.put(
+                stay,
+                known == null
+                        ? new History(belongs, Duration.ZERO, now, false)
+                        : new History(
+                                known.belongs || belongs,
+                                known.length,
+                                known.isStranger ? known.at : now,
+                                known.isStranger));
     }
 
     /** Why the process is not yet, or never, terminated as a stranger; nothing where it may be. */
@@ -104,7 +113,7 @@ final class StrangerGrace {
             return Optional.of("it was not observed in an environment of another user");
         }
         if (known.belongs) {
-            return Optional.of("environment %s was of its user when it was first observed there"
+            return Optional.of("environment %s was of its user when it was observed there"
                     .formatted(Words.safe(action.environmentId())));
         }
         return known.length.compareTo(grace) < 0

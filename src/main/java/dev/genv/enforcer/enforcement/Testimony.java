@@ -72,7 +72,8 @@ final class Testimony {
             case INACTIVE_ENV_PROCESSES -> environment.death();
             case ENV_DEVICES ->
                 first(environment.arrival(process), environment.attachments().removal(cause.devices()));
-            case ENV_MEMORY -> first(environment.arrival(process), environment.lowered(cause));
+            case ENV_MEMORY ->
+                first(environment.arrival(process), environment.capacity().lowered(cause));
             case MAX_DEVICES_PER_USER ->
                 first(
                         environment.arrival(process),
@@ -85,10 +86,7 @@ final class Testimony {
         if (cause.rule() == RuleName.MAX_DEVICES_PER_USER) {
             return quotas.observedFor(cause.user());
         }
-        var host = of(action.host());
-        return host.mayRestOnAnUnseenChange(cause.rule(), processOf(action), action.environmentId())
-                ? Optional.of(host.observedFor(cause.rule()))
-                : Optional.empty();
+        return of(action.host()).observedFor(cause, processOf(action), action.environmentId());
     }
 
     /** Why a process cannot have been in the environment that it names, whatever the state says now. */
@@ -96,6 +94,13 @@ final class Testimony {
         var process = processOf(action);
         var environment = of(action.host()).environment(action.environmentId());
         return process == null || environment == null ? Optional.empty() : environment.captured(process);
+    }
+
+    /** Whether a live pid of the environment that a process names ever was of the uid of the process. */
+    synchronized boolean wasOfItsUser(Action action) {
+        var process = processOf(action);
+        var environment = of(action.host()).environment(action.environmentId());
+        return process != null && environment != null && environment.wasOf(process.uid());
     }
 
     private HostTestimony of(String host) {

@@ -85,7 +85,7 @@ final class Veto {
         var reason = grace.reasonToWait(cause, action);
         return reason.isPresent() || cause.rule() != RuleName.ENV_OWNER
                 ? reason
-                : grace.captured(action).or(() -> strangers.reasonToWait(action));
+                : grace.belongs(action).or(() -> strangers.reasonToWait(action));
     }
 
     private static @Nullable Result immunity(Action action) {

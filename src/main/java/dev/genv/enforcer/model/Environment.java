@@ -2,6 +2,7 @@ package dev.genv.enforcer.model;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,7 @@ public record Environment(
         List<Integer> pids,
         List<String> kernelIds,
         Ownership ownership) {
+    private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
 
     public Environment {
         pids = List.copyOf(pids);
@@ -61,6 +63,14 @@ public record Environment(
                 && !realUid.equals(uid)
                 && !ownership.uids().contains(realUid)
                 && (uid != null || !ownership.uids().isEmpty());
+    }
+
+    /**
+     * The pid that is its id: genv names an environment after the shell in which it was activated, unless the user names
+     * it otherwise. Nothing where the id is no pid.
+     */
+    public Optional<Integer> shell() {
+        return PID.matcher(eid).matches() ? Optional.of(Integer.valueOf(eid)) : Optional.empty();
     }
 
     /** The same with other pids. */

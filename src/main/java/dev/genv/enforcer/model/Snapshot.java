@@ -16,8 +16,7 @@ import java.util.stream.Collectors;
  * @param environments the live ones
  * @param devices those that {@code devices.json} describes, with the attachments of live environments
  * @param listedDevices the indices of the devices that the GPU tool lists
- * @param uidsOfPids the real uids of the live pids that the environments list, as far as they are known
- * @param subordinateUids which uids the machine gives its users besides their own
+ * @param uidsOfPids the real uids of the live pids that the environments list or are named after, as far as they are known
  * @param missing the parts that could not be seen: no rule that needs one of them may act here
  */
 public record Snapshot(

@@ -44,13 +44,21 @@ final class ProcLiving implements Living {
         var uids = new HashMap<Integer, Long>();
         for (var environment : environments) {
             for (var pid : environment.pids()) {
-                var uid = uids.containsKey(pid) ? null : proc.realUid(pid);
-                if (uid != null) {
-                    uids.put(pid, uid);
-                }
+                addUid(pid, uids);
+            }
+            var shell = environment.shell();
+            if (shell.isPresent()) {
+                addUid(shell.get(), uids);
             }
         }
         return uids;
+    }
+
+    private void addUid(int pid, Map<Integer, Long> uids) throws IOException {
+        var uid = uids.containsKey(pid) ? null : proc.realUid(pid);
+        if (uid != null) {
+            uids.put(pid, uid);
+        }
     }
 
     @Override

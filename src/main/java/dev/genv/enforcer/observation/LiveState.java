@@ -15,13 +15,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** The state of the environments that are alive; what cannot be known is put among the problems and the missing parts. */
 public final class LiveState {
     private static final int MOST_SHOWN = 20;
-    private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
 
     private final List<Problem> problems;
     private final Set<Part> missing;
@@ -74,7 +72,7 @@ public final class LiveState {
         return environments;
     }
 
-    /** The real uids of the live pids that environments list, as far as they are known. */
+    /** The real uids of the live pids that environments list or are named after, as far as they are known. */
     public Map<Integer, Long> uidsOfPids() {
         return uidsOfPids;
     }
@@ -164,14 +162,10 @@ public final class LiveState {
         }
     }
 
-    /** genv names an environment after the shell in which it was activated, unless the user names it otherwise. */
     private Environment withShellStart(Environment environment, Living living) throws IOException {
-        if (!PID.matcher(environment.eid()).matches()) {
-            return environment;
-        }
-        var shell = Integer.valueOf(environment.eid());
-        var uid = environment.pids().contains(shell) ? uidsOfPids.get(shell) : null;
-        return uid != null && uid.equals(environment.uid())
+        var shell = environment.shell().filter(environment.pids()::contains).orElse(null);
+        var uid = shell == null ? null : uidsOfPids.get(shell);
+        return shell != null && uid != null && uid.equals(environment.uid())
                 ? environment.with(environment
                         .ownership()
                         .withShellStart(living.startOf(shell).orElse(null)))

@@ -19,7 +19,7 @@ public interface Living {
     List<Environment> among(Collection<Environment> environments) throws IOException;
 
     /**
-     * The real uids of the pids that they list, as far as they run and it can be told.
+     * The real uids of the pids that they list or are named after, as far as they run and it can be told.
      *
      * @param environments as {@link #among} gave them: any other one may list millions of pids
      * @throws IOException where one could not be read for another reason than that the process has ended

@@ -87,7 +87,8 @@ final class EnvOwner implements Rule {
     }
 
     /**
-     * Whether the kernel says whose environment it is: all its live pids are of the recorded uid. A container of genv's own
+     * Whether the kernel says whose environment it is: all its live pids are of the recorded uid, and the shell that it is
+     * named after is of no other, for its entry may have been replaced by another user's. A container of genv's own
      * toolkit records root without a name, whoever runs in it.
      */
     private static boolean isProven(Snapshot snapshot, Environment environment) {
@@ -95,7 +96,12 @@ final class EnvOwner implements Rule {
                 && !environment.ownership().isDisputed()
                 && environment.user().isPresent()
                 && environment.uid() != null
-                && environment.ownership().uids().equals(Set.of(environment.uid()));
+                && environment.ownership().uids().equals(Set.of(environment.uid()))
+                && environment
+                        .shell()
+                        .map(snapshot.uidsOfPids()::get)
+                        .filter(uid -> !uid.equals(environment.uid()))
+                        .isEmpty();
     }
 
     private Finding stranger(Fleet fleet, Snapshot snapshot, Stranger stranger) {

@@ -221,6 +221,21 @@ class GraceTest {
     }
 
     @Test
+    void anAttachmentThatVanishesWhileTheGpuToolFailsIsMissed() {
+        shows(at(0), host().devices(2));
+        node.at(1_000_000);
+        shows(at(10), unlisted(env("b").pids(7).attached(0)));
+        node.at(1_001_000);
+        var job = process(1).in("b").later(10_000).uses(0);
+        shows(at(20), at(env("b").pids(7), job));
+        cycles(79);
+        assertThat(node.performed).isEmpty();
+
+        cycles(80);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
     void whatWeDetachedOurselvesIsNotMissed() {
         limits = new DeviceLimits(0, Map.of());
         node.answers(action -> Result.of(
@@ -264,20 +279,6 @@ class GraceTest {
 
         cycles(70);
         assertThat(node.performed).as("it was shown all the time").hasSize(1);
-    }
-
-    /** Nobody was told anything while it was away. */
-    @Test
-    void theTimeDoesNotRunWhileThereIsNothingToSee() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
-        shows(at(0), at(a().pids(7).attached(0), inA().uses(0)));
-        shows(at(10), at(inA().uses(0)));
-        shows(at(100), at(a().pids(7), inA().uses(0)));
-        cycles(159);
-        assertThat(node.performed).isEmpty();
-
-        cycles(160);
-        assertThat(node.performed).hasSize(1);
     }
 
     /** A small step that harms nobody does not start the clock of the one that does. */
@@ -431,24 +432,78 @@ class GraceTest {
     }
 
     @Test
-    void anEnvironmentWithNoneOfItsFormerPidsIsANewOne() {
+    void anEnvironmentWhosePidsAreAllOfAnotherUidAtOnceIsAnotherOne() {
         off.add(RuleName.INACTIVE_ENV_PROCESSES);
         shows(at(0), at(a().pids(7).livePidsOf(1000).attached(0), inA().uses(0)));
-        shows(at(10), at(a().pids(1).livePidsOf(1000).attached(1), inA().uses(0)));
+        shows(at(10), at(a().pids(1).livePidsOf(1001).attached(1), inA().uses(0)));
         cycles(100, 1000);
 
         assertThat(node.performed).isEmpty();
     }
 
+    /** Its user would shield all his older processes otherwise. What is taken from it with that has the ordinary time. */
+    @Test
+    void anEnvironmentWhosePidsAreReplacedByOthersOfItsUserIsTheSame() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).livePidsOf(1000).attached(0), inA().uses(0)));
+        shows(at(10), at(a().pids(8).livePidsOf(1000), inA().uses(0)));
+        cycles(69);
+        assertThat(node.performed).isEmpty();
+
+        cycles(70);
+        assertThat(node.performed).hasSize(1);
+    }
+
     /** The kernel knows the shell after which the environment is named: it is older than the process, whoever wrote what. */
     @Test
-    void aUserWhoWritesHisEnvironmentAnewIsNotProtected() {
+    void anEnvironmentThatWasNeverAbsentIsAsOldAsItsShell() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).shellSince(900_000).attached(0), inA().uses(0)));
+        shows(
+                at(10),
+                at(a().pids(8).shellSince(900_000).attached(0), inA().uses(0).uses(1)));
+
+        assertThat(node.performed).hasSize(1);
+    }
+
+    /** The user deactivates it in a shell that stays open, and the job goes on; another user writes it anew. */
+    @Test
+    void aLiveShellDoesNotMakeARevivedEnvironmentOlderThanItsJob() {
         off.add(RuleName.INACTIVE_ENV_PROCESSES);
         shows(at(0), at(a().pids(7).shellSince(900_000).attached(0), inA().uses(0)));
         shows(at(10), at(inA().uses(0)));
+        shows(at(20), at(a().pids(7).shellSince(900_000), inA().uses(0)));
+        cycles(100, 1000);
+
+        assertThat(node.performed).isEmpty();
+        assertThat(outcomes()).contains("skipped_protected");
+    }
+
+    @Test
+    void aLiveShellProvesNothingOfAnEnvironmentThatTheServiceSawAppear() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(inA().uses(0)));
+        shows(at(10), at(a().pids(7).shellSince(900_000), inA().uses(0)));
+        cycles(100, 1000);
+
+        assertThat(node.performed).isEmpty();
+        assertThat(outcomes()).containsExactly("skipped_protected");
+    }
+
+    /** A job that is started after it was written anew names an environment that is there. */
+    @Test
+    void aJobThatIsYoungerThanTheLastAbsenceIsJudged() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).shellSince(900_000).attached(0)));
+        node.at(1_001_000);
+        shows(at(10), host().devices(2));
+        node.at(1_002_000);
+        shows(at(20), at(a().pids(7).shellSince(900_000).attached(0)));
         shows(
-                at(20),
-                at(a().pids(8).shellSince(900_000).attached(0), inA().uses(0).uses(1)));
+                at(30),
+                at(
+                        a().pids(7).shellSince(900_000).attached(0),
+                        inA().later(20_000).uses(1)));
 
         assertThat(node.performed).hasSize(1);
     }
@@ -612,6 +667,14 @@ class GraceTest {
 
     private static HostBuilder at(GpuProcessBuilder process) {
         return host().devices(2).with(process);
+    }
+
+    private static HostBuilder unlisted(EnvBuilder environment) {
+        return host().devices(2)
+                .unlisted(0)
+                .unlisted(1)
+                .with(environment)
+                .without(Part.PROCESSES);
     }
 
     private static EnvBuilder a() {

@@ -118,7 +118,20 @@ class StartGraceTest {
         assertThat(node.performed).hasSize(1);
     }
 
-    /** No user could see or correct anything while the host was not observed. */
+    /** Who held it before, nobody can know: it may have been struck out of devices.json and written again without them. */
+    @Test
+    void theTimeOfADeviceBeginsWithItsFirstDescription() {
+        shows(0, at(a(), process(1).in("a").uses(0)).undescribed(0));
+        cycles(100);
+        shows(110, at(a(), process(1).in("a").uses(0)));
+        cycles(169);
+        assertThat(node.performed).isEmpty();
+
+        cycles(170);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    /** Nobody could see or mend anything while the host was not observed. */
     @Test
     void timeInWhichTheStateCannotBeReadDoesNotCount() {
         shows(0, at(a(), process(1).in("a").uses(0)));

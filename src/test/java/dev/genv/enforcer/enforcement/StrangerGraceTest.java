@@ -108,25 +108,59 @@ class StrangerGraceTest {
 
         assertThat(terminated()).isEmpty();
         assertThat(report.lines())
-                .anyMatch(line -> line.contains("environment a was of its user when it was first observed there"));
+                .anyMatch(line -> line.contains("a process of its user was in environment a before"));
     }
 
-    /** Somebody is not of an environment only because he wrote himself into it later. */
+    /** Whether a user was written out of the environment or into it, the kernel does not tell. */
     @Test
-    void terminatesAStrangerThatWasOnceWrittenIntoTheEnvironment() {
+    void neverTerminatesAStrangerThatWasOnceWrittenIntoTheEnvironment() {
         var enforcer = enforcer();
         node.shows(with(stranger()));
+        cycles(enforcer, 0);
+        node.shows(host().devices(1).with(ofMallory()).with(stranger()));
+        cycles(enforcer, 10);
+        node.shows(with(stranger()));
+        cycles(enforcer, 20, 70, 130);
+        assertThat(terminated()).isEmpty();
+    }
+
+    /** The environment is taken from its user before the first undisputed observation of his job. */
+    @Test
+    void neverTerminatesAProcessThatWasFirstSeenInADisputedEnvironmentOfItsUser() {
+        var enforcer = enforcer();
+        node.shows(host().devices(1).with(env("a").disputed("so").attached(0)).with(ofTheOwner()));
+        cycles(enforcer, 0);
+        node.shows(host().devices(1).with(ofMallory()).with(ofTheOwner()));
+        cycles(enforcer, 10, 70, 130);
+        assertThat(terminated()).isEmpty();
+    }
+
+    @Test
+    void remembersTheOwnersProcessWhileTheEnvironmentIsDisputedForHours() {
+        var enforcer = enforcer();
+        node.shows(host().devices(1).with(env("a").attached(0)).with(ofTheOwner()));
         cycles(enforcer, 0);
         node.shows(host().devices(1)
                 .with(env("a").user("mallory")
                         .uid(STRANGER)
-                        .livePidsOf(STRANGER)
+                        .disputed("so")
                         .attached(0))
-                .with(stranger()));
-        cycles(enforcer, 10);
-        node.shows(with(stranger()));
-        cycles(enforcer, 20, 70);
-        assertThat(terminated()).containsExactly(1);
+                .with(ofTheOwner()));
+        cycles(enforcer, 10, 3600, 7200);
+        node.shows(host().devices(1).with(ofMallory()).with(ofTheOwner()));
+        cycles(enforcer, 7210, 7270, 7330);
+        assertThat(terminated()).isEmpty();
+    }
+
+    /** Also where the process itself was not there yet. */
+    @Test
+    void neverTerminatesAProcessWhoseUserHadALivePidInTheEnvironment() {
+        var enforcer = enforcer();
+        node.shows(host().devices(1).with(ofRaz().pids(7)));
+        cycles(enforcer, 0);
+        node.shows(host().devices(1).with(ofMallory().pids(7, 8)).with(ofTheOwner()));
+        cycles(enforcer, 10, 70, 130);
+        assertThat(terminated()).isEmpty();
     }
 
     /** An environment that appears under a process that names its id may have been written for that. */
@@ -152,6 +186,14 @@ class StrangerGraceTest {
 
     private static GpuProcessBuilder stranger() {
         return process(1).in("a").uid(STRANGER).uses(0);
+    }
+
+    private static GpuProcessBuilder ofTheOwner() {
+        return process(2).in("a").uses(0);
+    }
+
+    private static EnvBuilder ofMallory() {
+        return env("a").user("mallory").uid(STRANGER).livePidsOf(STRANGER).attached(0);
     }
 
     private static EnvBuilder ofRaz() {

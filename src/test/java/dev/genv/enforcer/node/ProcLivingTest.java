@@ -35,6 +35,14 @@ class ProcLivingTest {
         assertThat(living.uids(environments)).isEqualTo(Map.of(40, 1000L, 41, 1001L));
     }
 
+    /** Whose an environment is, its shell tells, also where somebody struck its pid out. */
+    @Test
+    void tellsTheRealUidOfTheShellThatAnEnvironmentIsNamedAfter() throws IOException {
+        fake.process(40).uid(1000);
+        fake.process(99).uid(1008);
+        assertThat(living.uids(List.of(EnvBuilder.env("40").pids(99).build()))).isEqualTo(Map.of(40, 1000L, 99, 1008L));
+    }
+
     @Test
     void millionsOfPidsThatDoNotRunCostNothing() throws IOException {
         fake.process(40).uid(1000);

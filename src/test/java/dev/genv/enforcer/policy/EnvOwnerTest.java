@@ -65,6 +65,23 @@ class EnvOwnerTest {
                 .containsExactly(1);
     }
 
+    /** Somebody wrote it anew with his own uid and pid: the owner's shell is still alive. */
+    @Test
+    void plansNothingWhereTheShellThatAnEnvironmentIsNamedAfterIsOfAnotherUid() {
+        var taken = env("4711").uid(1008).livePidsOf(1008).pids(99).attached(0);
+        var job = process(1).in("4711").uses(0);
+        var plan = new Policy(Map.of(RuleName.ENV_OWNER, RuleMode.ENFORCE), DeviceLimits.NONE)
+                .check(
+                        host().devices(1)
+                                .with(taken)
+                                .with(job)
+                                .pidOf(4711, 1000)
+                                .fleet(),
+                        Set.of());
+        assertThat(plan.actions()).isEmpty();
+        assertThat(plan.violations()).hasSize(1);
+    }
+
     @ParameterizedTest
     @MethodSource("unproven")
     void plansNothingWhereTheKernelDoesNotKnowBothUids(EnvBuilder environment, GpuProcessBuilder process) {

@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -21,7 +22,7 @@ public final class HostBuilder {
     private final Set<Integer> listed = new TreeSet<>();
     private final List<EnvBuilder> environments = new ArrayList<>();
     private final List<GpuProcessBuilder> processes = new ArrayList<>();
-    private final List<SubordinateUids.Range> subordinates = new ArrayList<>();
+    private final Map<Integer, Long> uidsOfPids = new HashMap<>();
     private final Set<Part> missing = EnumSet.noneOf(Part.class);
 
     private HostBuilder(String name) {
@@ -83,6 +84,12 @@ public final class HostBuilder {
         return this;
     }
 
+    /** The kernel knows that this pid is of this user. */
+    public HostBuilder pidOf(int pid, long uid) {
+        uidsOfPids.put(pid, uid);
+        return this;
+    }
+
     public Snapshot snapshot() {
         return new Snapshot(
                 name,
@@ -90,8 +97,7 @@ public final class HostBuilder {
                 environments.stream().map(EnvBuilder::build).toList(),
                 described.stream().map(this::device).toList(),
                 listed,
-                Map.of(),
-                new SubordinateUids(subordinates),
+                uidsOfPids,
                 missing,
                 List.of());
     }
