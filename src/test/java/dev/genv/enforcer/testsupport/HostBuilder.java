@@ -23,6 +23,7 @@ public final class HostBuilder {
     private final List<EnvBuilder> environments = new ArrayList<>();
     private final List<GpuProcessBuilder> processes = new ArrayList<>();
     private final Map<Integer, Long> uidsOfPids = new HashMap<>();
+    private final List<SubordinateUids.Range> subordinates = new ArrayList<>();
     private final Set<Part> missing = EnumSet.noneOf(Part.class);
 
     private HostBuilder(String name) {
@@ -98,6 +99,7 @@ public final class HostBuilder {
                 described.stream().map(this::device).toList(),
                 listed,
                 uidsOfPids,
+                new SubordinateUids(subordinates),
                 missing,
                 List.of());
     }
