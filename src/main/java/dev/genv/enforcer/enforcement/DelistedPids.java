@@ -12,7 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.PriorityQueue;
-import java.util.stream.Collectors;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,9 +73,8 @@ final class DelistedPids {
                         gone.at);
     }
 
-    /** Forgets those that are that old, and those that are too many, but for the pids of these processes. */
-    void forget(Duration age, Snapshot snapshot) {
-        var onGpu = snapshot.processes().stream().map(GpuProcess::pid).collect(Collectors.toSet());
+    /** Forgets those that are that old, and those that are too many, but for these. */
+    void forget(Duration age, Set<Integer> onGpu) {
         delisted.entrySet()
                 .removeIf(entry -> !onGpu.contains(entry.getKey())
                         && ticker.since(entry.getValue().since).compareTo(age) > 0);

@@ -71,7 +71,7 @@ public final class Enforcer {
         problems = new ProblemLog(setup.quiet());
         collector = new Collector(setup.lookTimeout(), ticker);
         clock = new CycleClock(ticker, setup.interval());
-        grace = new Grace(setup.restraint(), clock.ticker());
+        grace = new Grace(setup.restraint(), setup.interval(), clock.ticker());
         var limits = new ActionExecutor.Limits(
                 setup.mode(),
                 rule -> setup.policy().modeOf(rule) == RuleMode.ENFORCE,

@@ -20,6 +20,9 @@ final class Grace {
     /** A violation that was away for so long has all its time again. */
     private static final Duration FORGOTTEN = Duration.ofHours(1);
 
+    /** How long an attachment is new at least. */
+    private static final Duration SHORTEST_NEWNESS = Duration.ofHours(1);
+
     /** Of what is not found any more, no more than that is remembered. */
     private static final int MOST_REMEMBERED = 10_000;
 
@@ -38,9 +41,14 @@ final class Grace {
     /** What rests on a change of the state, as far as one environment is concerned. */
     private record Resting(Subject subject, String environment) {}
 
-    Grace(Restraint restraint, Ticker ticker) {
+    /**
+     * One without any history.
+     *
+     * @param interval from one cycle to the next
+     */
+    Grace(Restraint restraint, Duration interval, Ticker ticker) {
         this.restraint = restraint;
-        testimony = new Testimony(ticker);
+        testimony = new Testimony(ticker, newFor(restraint.detachedGrace(), interval));
         lasting = new VisibleTime<>(ticker);
         shown = new VisibleTime<>(ticker);
     }
@@ -122,6 +130,12 @@ final class Grace {
                 .map(_ -> "the service has observed the state for"
                         + " less than %s: it cannot know what was changed before"
                                 .formatted(text(restraint.detachedGrace())));
+    }
+
+    /** An hour, and more where the grace would outlast that: an attachment that is not new any more has none left. */
+    private static Duration newFor(Duration detachedGrace, Duration interval) {
+        var graceAndSomeCycles = detachedGrace.plus(interval.multipliedBy(3));
+        return graceAndSomeCycles.compareTo(SHORTEST_NEWNESS) > 0 ? graceAndSomeCycles : SHORTEST_NEWNESS;
     }
 
     private boolean isShort(Duration duration) {

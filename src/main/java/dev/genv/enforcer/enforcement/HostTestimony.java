@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.RuleName;
@@ -11,6 +12,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -44,8 +46,24 @@ final class HostTestimony {
     /** The ticks of the look before, in which the environments that are new now were not there; null in the first one. */
     private @Nullable Long before;
 
+    /** What the last complete listing showed: a process is still there while the GPU tool fails. */
+    private OnGpu onGpu = OnGpu.of(List.of());
+
     private @Nullable String machine;
     private long thereAt;
+
+    /** The pids of the processes on the GPUs, and the environments that they name. */
+    private record OnGpu(Set<Integer> pids, Set<String> named) {
+        static OnGpu of(List<GpuProcess> processes) {
+            return new OnGpu(
+                    processes.stream().map(GpuProcess::pid).collect(Collectors.toSet()),
+                    processes.stream()
+                            .flatMap(process -> process.membership() instanceof Membership.InEnvironment(var eid)
+                                    ? Stream.of(BoundedText.of(eid))
+                                    : Stream.empty())
+                            .collect(Collectors.toSet()));
+        }
+    }
 
     HostTestimony(Ticker ticker) {
         this.ticker = ticker;
@@ -92,10 +110,10 @@ final class HostTestimony {
         });
         listed.addAll(snapshot.listedDevices());
         var holders = holders(snapshot);
-        var now = new EnvironmentTestimony.Observation(holders, before, ticks, !attachmentsObserved.hasBegun());
+        var observation = new EnvironmentTestimony.Observation(holders, before, ticks, !attachmentsObserved.hasBegun());
         living.forEach((eid, environment) -> environments
                 .computeIfAbsent(eid, _ -> new EnvironmentTestimony(environment.eid(), ticker))
-                .hear(environment, now));
+                .hear(environment, observation));
         environmentsObserved.observed(ticks);
         if (snapshot.knows(Part.ATTACHMENTS)) {
             attachmentsObserved.observed(ticks);
@@ -110,8 +128,12 @@ final class HostTestimony {
                 observed.interrupted();
             }
         });
-        delisted.forget(KEEP, snapshot);
-        forgetEnded(snapshot);
+        var now = OnGpu.of(snapshot.processes());
+        if (snapshot.knows(Part.PROCESSES, Part.EVERY_PROCESS)) {
+            onGpu = now;
+        }
+        delisted.forget(KEEP, union(onGpu.pids, now.pids));
+        forgetEnded(union(onGpu.named, now.named));
         before = ticks;
     }
 
@@ -189,10 +211,11 @@ final class HostTestimony {
         return holders;
     }
 
-    private void forgetEnded(Snapshot snapshot) {
-        var named = snapshot.processesByEnvironment().keySet().stream()
-                .map(BoundedText::of)
-                .collect(Collectors.toSet());
+    private static <T> Set<T> union(Set<T> one, Set<T> other) {
+        return Stream.of(one, other).flatMap(Set::stream).collect(Collectors.toSet());
+    }
+
+    private void forgetEnded(Set<String> named) {
         environments.entrySet().removeIf(entry -> {
             var deadSince = entry.getValue().deadSince();
             return deadSince != null
@@ -221,6 +244,7 @@ final class HostTestimony {
         attachmentsObserved = new ObservedTime(ticker);
         devicesObserved.clear();
         listed.clear();
+        onGpu = OnGpu.of(List.of());
         before = null;
     }
 }

@@ -11,10 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /** What began to count in the quotas of users since the first observation; made anew in every cycle, for quotas span hosts. */
 final class QuotaHistory {
-    /** An attachment that appeared so short a while ago is new. */
-    private static final Duration RECENT = Duration.ofHours(1);
-
     private final Ticker ticker;
+    private final Duration newFor;
     private final Map<Appearances.Key, Appearances.Appearance> appearances = new HashMap<>();
     private final Map<String, Latest> latest = new HashMap<>();
     private final Map<String, Duration> observed = new HashMap<>();
@@ -22,8 +20,14 @@ final class QuotaHistory {
     /** What came last to count for a user, and when, by the ticker's mark. */
     private record Latest(long at, Change change) {}
 
-    QuotaHistory(Ticker ticker) {
+    /**
+     * An empty one.
+     *
+     * @param newFor for how long an attachment is new after it appeared
+     */
+    QuotaHistory(Ticker ticker, Duration newFor) {
         this.ticker = ticker;
+        this.newFor = newFor;
     }
 
     /** Takes in what counts on one host now. */
@@ -62,7 +66,7 @@ final class QuotaHistory {
     }
 
     private void add(Appearances.Key key, String user, long at) {
-        var recent = ticker.since(at).compareTo(RECENT) <= 0;
+        var recent = ticker.since(at).compareTo(newFor) <= 0;
         appearances.put(key, new Appearances.Appearance(at, recent));
         if (recent) {
             var what = "environment %s with device %d on host %s"

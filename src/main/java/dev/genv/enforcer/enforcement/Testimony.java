@@ -18,17 +18,24 @@ import org.jspecify.annotations.Nullable;
  */
 final class Testimony {
     private final Ticker ticker;
+    private final Duration newFor;
     private final Map<String, HostTestimony> hosts = new HashMap<>();
     private QuotaHistory quotas;
 
-    Testimony(Ticker ticker) {
+    /**
+     * An empty one.
+     *
+     * @param newFor for how long an attachment is new after it appeared
+     */
+    Testimony(Ticker ticker, Duration newFor) {
         this.ticker = ticker;
-        quotas = new QuotaHistory(ticker);
+        this.newFor = newFor;
+        quotas = new QuotaHistory(ticker, newFor);
     }
 
     /** Takes in what the state says now. What cannot be read says nothing, and nothing is forgotten for it. */
     synchronized void hear(List<HostReport> reports) {
-        quotas = new QuotaHistory(ticker);
+        quotas = new QuotaHistory(ticker, newFor);
         for (var report : reports) {
             var host = of(report.host());
             if (host.isOtherThan(report.machine())) {

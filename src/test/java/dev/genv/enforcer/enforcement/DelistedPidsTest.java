@@ -5,6 +5,7 @@ import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.FakeTime;
@@ -13,6 +14,7 @@ import dev.genv.enforcer.testsupport.HostBuilder;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -106,7 +108,7 @@ class DelistedPidsTest {
                 seen.missing(),
                 seen.problems());
         pids.record(snapshot, ticks);
-        pids.forget(AGE, snapshot);
+        pids.forget(AGE, snapshot.processes().stream().map(GpuProcess::pid).collect(Collectors.toSet()));
         ticks += 1_000;
     }
 }

@@ -5,9 +5,12 @@ import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.testsupport.FakeTime;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What is kept of a host's history, and what is dropped first. */
 class HostTestimonyTest {
@@ -15,7 +18,7 @@ class HostTestimonyTest {
 
     private final FakeTime time = new FakeTime();
     private final HostTestimony history = new HostTestimony(time.ticker());
-    private long ticks = 1_000;
+    private long ticks = 1_000_000;
 
     /** Ids that long take as many bytes as all of the state file, and would do so again in every cycle. */
     @Test
@@ -47,6 +50,35 @@ class HostTestimonyTest {
         assertThat(history.environment("named"))
                 .as("what a process on a GPU names")
                 .isNotNull();
+    }
+
+    /** Users would write many environments in that time, so that the one is forgotten which another user struck out. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Part.class,
+            names = {"PROCESSES", "EVERY_PROCESS"})
+    void whatAProcessNamedIsKeptWhileTheGpuToolFails(Part missing) {
+        history.hear(host().with(env("named")).with(process(1).in("named")).snapshot(), ticks++);
+        for (var i = 0; i < MANY; i++) {
+            history.hear(host().with(env("many-" + i)).without(missing).snapshot(), ticks++);
+        }
+        time.pass(Duration.ofMinutes(61));
+        history.hear(host().without(missing).snapshot(), ticks++);
+        assertThat(history.environment("named")).isNotNull();
+
+        history.hear(host().snapshot(), ticks++);
+        assertThat(history.environment("named")).isNull();
+    }
+
+    @Test
+    void aPidThatWasStruckOutIsKeptWhileTheGpuToolFails() {
+        var process = process(7);
+        history.hear(host().with(env("a").pids(7)).with(process).snapshot(), ticks++);
+        history.hear(host().with(env("a")).without(Part.PROCESSES).snapshot(), ticks++);
+        time.pass(Duration.ofMinutes(61));
+        history.hear(host().with(env("a")).without(Part.PROCESSES).snapshot(), ticks++);
+
+        assertThat(history.delisting(process.build())).isNotNull();
     }
 
     @Test

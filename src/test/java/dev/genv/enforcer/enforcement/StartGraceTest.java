@@ -41,6 +41,7 @@ class StartGraceTest {
     private final Set<RuleName> off = EnumSet.of(RuleName.ENV_OWNER);
     private DeviceLimits limits = DeviceLimits.NONE;
     private Duration grace = GRACE;
+    private Duration interval = Duration.ofDays(1);
     private @Nullable Enforcer enforcer;
 
     /** The environment, an attachment or a pid may have been struck out, or the capacity lowered, before the start. */
@@ -254,6 +255,29 @@ class StartGraceTest {
                 .allSatisfy(action -> assertThat(action.environmentId()).isEqualTo("forged"));
     }
 
+    /** Otherwise the quota would be enforced for a forged entry as soon as the entry is not new any more. */
+    @Test
+    void anAttachmentIsNewForAsLongAsTheGraceLasts() {
+        limits = new DeviceLimits(1, Map.of());
+        grace = Duration.ofHours(2);
+        interval = Duration.ofMinutes(1);
+        var job = process(1).in("a").uid(1007).uses(0);
+        shows(0, at(a().attached(0), job));
+        for (var second = 60; second <= 7_260; second += 60) {
+            cycles(second);
+        }
+        shows(7_320, at(a().attached(0), job).with(env("forged").attachedAt("01/01/2020 00:00:00", 1)));
+        for (var second = 7_380; second < 7_320 + 7_200; second += 60) {
+            cycles(second);
+        }
+        assertThat(node.performed).isEmpty();
+
+        cycles(7_320 + 7_200);
+        assertThat(node.performed)
+                .singleElement()
+                .satisfies(action -> assertThat(action.environmentId()).isEqualTo("forged"));
+    }
+
     /** It was disputed for a while: it counts in his quota only since it is not. */
     @Test
     void anOldEntryThatBeginsToCountIsNew() {
@@ -336,6 +360,7 @@ class StartGraceTest {
                 .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         var setup = SetupBuilder.setup(node, other)
                 .remote(true)
+                .interval(interval)
                 .rules(modes, limits)
                 .restraint(new Restraint(Duration.ZERO, grace, null, 0))
                 .build();
