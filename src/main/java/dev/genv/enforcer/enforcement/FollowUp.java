@@ -2,6 +2,8 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.PlannedAction;
@@ -71,7 +73,7 @@ final class FollowUp {
                 var breaks = Stream.concat(planned.stream(), unplanned.stream())
                         .distinct()
                         .toList();
-                switch (asked.next(target, breaks, host.isComplete())) {
+                switch (asked.next(target, breaks, isJudged(process, host))) {
                     case NOTHING -> {}
                     case UNKILLABLE -> next.unkillable.add(new PlannedAction(kill, breaks, true));
                     case KILL -> {
@@ -86,6 +88,12 @@ final class FollowUp {
         }
         next.kills.addAll(stillNeeded(doubtful));
         return next;
+    }
+
+    /** Whether the rules could judge this process, also where another one or a device could not be observed. */
+    private static boolean isJudged(GpuProcess process, HostReport host) {
+        return !(process.membership() instanceof Membership.Unknown)
+                && host.snapshot().knows(Part.PROCESSES, Part.ENVIRONMENTS, Part.ATTACHMENTS);
     }
 
     /** Those that would be chosen again if they did not count as gone: since then others may have taken or given memory. */

@@ -120,9 +120,10 @@ final class HostTestimony {
         } else {
             attachmentsObserved.interrupted();
         }
-        holders.keySet().forEach(device -> devicesObserved
-                .computeIfAbsent(device, _ -> new ObservedTime(ticker))
-                .observed(ticks));
+        holders.keySet()
+                .forEach(device -> devicesObserved
+                        .computeIfAbsent(device, _ -> new ObservedTime(ticker))
+                        .observed(ticks));
         devicesObserved.forEach((device, observed) -> {
             if (!holders.containsKey(device)) {
                 observed.interrupted();

@@ -292,6 +292,22 @@ class KillingTest {
         assertThat(signals()).doesNotContain("1 KILL");
     }
 
+    /** A lost device leaves every observation incomplete for good. */
+    @Test
+    void forgetsAProcessThatCompliesAlsoWhereAnotherOneCannotBeObserved() {
+        node.shows(full());
+        cycles(0);
+        node.shows(host().devices(1)
+                .with(env("a").capacity("1000mi").attached(0))
+                .with(process(1).in("a").uses(0, "10mi"))
+                .without(Part.EVERY_PROCESS));
+        cycles(10, 70, 80);
+        node.shows(full());
+        cycles(90, 100);
+
+        assertThat(signals()).containsExactly("1 TERM", "1 TERM");
+    }
+
     @Test
     void aVictimForMemoryIsSparedWhenThereIsRoomAgain() {
         node.shows(full());
