@@ -108,10 +108,12 @@ final class Grace {
 
     /** Why this process is not to be ended as a stranger in the environment that it names; nothing where it may be. */
     Optional<String> belongs(Action action) {
-        return testimony.captured(action).or(() -> testimony.wasOfItsUser(action)
-                ? Optional.of("a process of its user was in environment %s before"
-                        .formatted(Words.safe(action.environmentId())))
-                : Optional.empty());
+        return testimony
+                .captured(action)
+                .or(() -> testimony.wasOfItsUser(action)
+                        ? Optional.of("a process of its user was in environment %s before"
+                                .formatted(Words.safe(action.environmentId())))
+                        : Optional.empty());
     }
 
     /** Why this is not yet done for that; nothing where it is time. */

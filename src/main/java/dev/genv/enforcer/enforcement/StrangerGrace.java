@@ -87,8 +87,7 @@ final class StrangerGrace {
     }
 
     /** Also where the environment is disputed or absent: what is known of a process is kept as long as it is there. */
-    private void observe(
-            String host, String eid, @Nullable Environment environment, GpuProcess process, long now) {
+    private void observe(String host, String eid, @Nullable Environment environment, GpuProcess process, long now) {
         var stay = new Stay(new HostProcess(host, process.id()), eid);
         var known = histories.get(stay);
         if (process.uid() == null || (known == null && environment == null)) {

@@ -669,11 +669,7 @@ class GraceTest {
     }
 
     private static HostBuilder unlisted(EnvBuilder environment) {
-        return host().devices(2)
-                .unlisted(0)
-                .unlisted(1)
-                .with(environment)
-                .without(Part.PROCESSES);
+        return host().devices(2).unlisted(0).unlisted(1).with(environment).without(Part.PROCESSES);
     }
 
     private static EnvBuilder a() {

@@ -107,8 +107,7 @@ class StrangerGraceTest {
         var report = cycles(enforcer, 10, 70, 3600, 7100, 10_600);
 
         assertThat(terminated()).isEmpty();
-        assertThat(report.lines())
-                .anyMatch(line -> line.contains("a process of its user was in environment a before"));
+        assertThat(report.lines()).anyMatch(line -> line.contains("a process of its user was in environment a before"));
     }
 
     /** Whether a user was written out of the environment or into it, the kernel does not tell. */
@@ -141,10 +140,7 @@ class StrangerGraceTest {
         node.shows(host().devices(1).with(env("a").attached(0)).with(ofTheOwner()));
         cycles(enforcer, 0);
         node.shows(host().devices(1)
-                .with(env("a").user("mallory")
-                        .uid(STRANGER)
-                        .disputed("so")
-                        .attached(0))
+                .with(env("a").user("mallory").uid(STRANGER).disputed("so").attached(0))
                 .with(ofTheOwner()));
         cycles(enforcer, 10, 3600, 7200);
         node.shows(host().devices(1).with(ofMallory()).with(ofTheOwner()));

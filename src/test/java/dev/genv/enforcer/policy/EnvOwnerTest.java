@@ -71,13 +71,7 @@ class EnvOwnerTest {
         var taken = env("4711").uid(1008).livePidsOf(1008).pids(99).attached(0);
         var job = process(1).in("4711").uses(0);
         var plan = new Policy(Map.of(RuleName.ENV_OWNER, RuleMode.ENFORCE), DeviceLimits.NONE)
-                .check(
-                        host().devices(1)
-                                .with(taken)
-                                .with(job)
-                                .pidOf(4711, 1000)
-                                .fleet(),
-                        Set.of());
+                .check(host().devices(1).with(taken).with(job).pidOf(4711, 1000).fleet(), Set.of());
         assertThat(plan.actions()).isEmpty();
         assertThat(plan.violations()).hasSize(1);
     }
