@@ -121,7 +121,9 @@ final class HostTestimony {
             attachmentsObserved.interrupted();
         }
         for (var device : holders.keySet()) {
-            devicesObserved.computeIfAbsent(device, _ -> new ObservedTime(ticker)).observed(ticks);
+            devicesObserved
+                    .computeIfAbsent(device, _ -> new ObservedTime(ticker))
+                    .observed(ticks);
         }
         devicesObserved.forEach((device, observed) -> {
             if (!holders.containsKey(device)) {
