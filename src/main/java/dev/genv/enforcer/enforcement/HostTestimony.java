@@ -120,10 +120,11 @@ final class HostTestimony {
         } else {
             attachmentsObserved.interrupted();
         }
-        holders.keySet()
-                .forEach(device -> devicesObserved
-                        .computeIfAbsent(device, _ -> new ObservedTime(ticker))
-                        .observed(ticks));
+        for (var device : holders.keySet()) {
+            devicesObserved
+                    .computeIfAbsent(device, _ -> new ObservedTime(ticker))
+                    .observed(ticks);
+        }
         devicesObserved.forEach((device, observed) -> {
             if (!holders.containsKey(device)) {
                 observed.interrupted();

@@ -121,6 +121,8 @@ public final class NodeHost implements Host, Closeable {
         // The processes first and the state after: so a process that has just been started in a new environment is
         // never taken for one whose environment is not there.
         var seen = processes(spared, problems, missing);
+        // Before the state is read: what is started while it is read must not count as older than an environment in it.
+        var readAt = ticks();
         var read = state.read(place);
         var environments =
                 new LiveState(read, new ProcLiving(proc), spared.accounts(), spared.exempt(), problems, missing);
@@ -134,7 +136,6 @@ public final class NodeHost implements Host, Closeable {
                 guard.subordinateUids(spared.accounts(), problems),
                 missing,
                 problems);
-        var readAt = ticks();
         var ended = asked.stream().filter(probe::hasEnded).collect(Collectors.toUnmodifiableSet());
         return new Look(
                 snapshot,

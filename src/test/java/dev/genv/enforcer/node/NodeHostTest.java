@@ -17,6 +17,7 @@ import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.RealFlock;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
@@ -68,6 +69,20 @@ class NodeHostTest {
             assertThat(snapshot.host()).isEqualTo("gpu-1").isEqualTo(host.name());
             assertThatOneEnvironmentIsSeen(snapshot, child);
             assertComplete(snapshot);
+        }
+    }
+
+    /** A process that is started while the state is read must not count as older than an environment that is in it. */
+    @Test
+    void tellsTheTimeBeforeTheStateIsRead() throws Exception {
+        files().device(0).device(1).write();
+        var patience = Duration.ofSeconds(1);
+        var places = new NodeHost.Places(
+                Path.of("/proc"), state, patience, smi.path().toString(), HANG, false);
+        try (var waiting = new NodeHost("gpu-1", places, CARE);
+                var _ = RealFlock.take(state.resolve("genv.lock"))) {
+            var look = waiting.look(Set.of());
+            assertThat(Libc.ticksSinceBoot() - look.ticks()).isGreaterThanOrEqualTo(99);
         }
     }
 

@@ -20,6 +20,9 @@ final class Termination {
     /** What its environment must say there, in the form of {@link Recollection#records}. */
     private String records;
 
+    /** Its real uid, as it was last seen. */
+    private @Nullable Long uid;
+
     /** Whether its real uid may be any but an exempt one: it was another one too often. */
     private boolean ofAnyUid;
 
@@ -27,6 +30,7 @@ final class Termination {
         this.action = action;
         this.protection = protection;
         this.records = records;
+        uid = action.process().uid();
     }
 
     /** Nothing where it was not seen well enough for that, and why. */
@@ -65,7 +69,7 @@ final class Termination {
                 ofAnyUid ? "" : String.valueOf(process.uid()),
                 ofAnyUid ? protection.exemptUids() : "",
                 action.signal().name(),
-                protection.files(ofAnyUid ? null : process.uid()),
+                protection.files(uid),
                 Base64.getEncoder().encodeToString(environ));
     }
 
@@ -91,15 +95,16 @@ final class Termination {
         if (owner.isEmpty()) {
             return OTHER; // it cannot be read
         }
-        var uid = Frame.number(owner, "result");
-        var immunity = protection.exemption(uid);
+        var now = Frame.number(owner, "result");
+        var immunity = protection.exemption(now);
         if (immunity != null) {
             return new Result(Outcome.SKIPPED_EXEMPT, immunity.reason());
         }
         var process = action.process();
-        if (evasion.isOther(process, uid, process.membership())) {
+        if (evasion.isOther(process, now, process.membership())) {
             return OTHER;
         }
+        uid = now;
         ofAnyUid = true;
         return null;
     }

@@ -183,6 +183,25 @@ class ShellActTest {
         assertThat(child.awaitEnd()).isEqualTo(143);
     }
 
+    /** A program of root's protects root's processes; no user may shield his own with it by changing his uid. */
+    @Test
+    void signalsAProcessOfAUserThatChangesItsUidAndRunsAProgramThatIsProtectedForRoot() throws Exception {
+        Requirements.root();
+        var server = Files.copy(Path.of("/bin/sleep"), folder.resolve("server"));
+        machine.protects(server.toString());
+        var fake = fake();
+        fake.process.exe(server);
+        for (var uid : List.of(2001, 2002)) {
+            var seen = seen(fake.agent);
+            fake.process.uid(uid);
+            assertThat(perform(fake.agent, terminate(seen))).isEqualTo(OTHER);
+        }
+        var seen = seen(fake.agent);
+        fake.process.uid(2003);
+        assertThat(perform(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        assertThat(child.awaitEnd()).isEqualTo(143);
+    }
+
     @Test
     void doesNotSignalAProcessWhoseNewUidIsExempt() throws Exception {
         machine.exempts("2003");
