@@ -194,10 +194,7 @@ final class HostTestimony {
         };
     }
 
-    /**
-     * Which environments hold each of the described devices, also while the GPU tool lists none: whoever strikes an
-     * attachment out in that time must not be unseen.
-     */
+    /** Which environments hold each of the described devices, also while the GPU tool lists none of them. */
     private Map<Integer, Set<String>> holders(Snapshot snapshot) {
         var holders = new HashMap<Integer, Set<String>>();
         if (snapshot.knows(Part.ATTACHMENTS)) {
