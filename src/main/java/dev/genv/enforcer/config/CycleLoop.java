@@ -98,11 +98,19 @@ public class CycleLoop {
         try {
             while (!stopping) {
                 Thread.sleep(WATCH_PERIOD);
-                scheduleAnewIfClockWasSet();
-                runIfOverdue();
+                watchOnce();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    private void watchOnce() {
+        try {
+            scheduleAnewIfClockWasSet();
+            runIfOverdue();
+        } catch (RuntimeException e) {
+            LOG.error("Watching the cycles failed; it is tried again in a second", e);
         }
     }
 

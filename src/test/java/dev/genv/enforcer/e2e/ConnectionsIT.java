@@ -67,6 +67,20 @@ class ConnectionsIT extends OnANode {
         }
     }
 
+    /** On HTTP/2 a request has no limit of time: an HTTP/1.1 answer means that the upgrade was ignored. */
+    @Test
+    void theManagementPortDoesNotSpeakHttp2() throws IOException {
+        var service = node.serve();
+        var http = new RawHttp(service.portOf(LIVE));
+        var upgrade = http.get(
+                LIVE, "Upgrade: h2c", "Connection: Upgrade, HTTP2-Settings", "HTTP2-Settings: AAMAAABkAAQAAP__");
+
+        assertThat(upgrade.status()).isEqualTo(200);
+        assertThat(http.flood("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", "", 0)
+                        .text())
+                .isEmpty();
+    }
+
     /** Each label is a series that Prometheus keeps. */
     @Test
     void invalidRequestsAddNoMetricSeries() throws IOException {

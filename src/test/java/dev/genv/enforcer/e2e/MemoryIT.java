@@ -24,6 +24,8 @@ import org.junit.jupiter.api.Test;
 class MemoryIT extends OnANode {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final int CLIENTS = 40;
+    private static final int PIPELINING = 60;
+    private static final int PIPELINED = 2_000;
     private static final int CYCLES = 5;
     private static final int ENVIRONMENTS = 1_300;
     private static final String LONG = "\u20ac" + "x".repeat(4_000);
@@ -67,6 +69,28 @@ class MemoryIT extends OnANode {
                 await(path).atMost(PATIENCE).ignoreExceptions().until(() -> face.status(path) == 200);
             }
         }
+    }
+
+    @Test
+    void livesThroughClientsThatPipelineRequestsAndReadNoAnswer() throws Exception {
+        var service = node.serve();
+        var face = new Face(service);
+        try (var metrics = pipeline(service, "/q/metrics");
+                var hosts = pipeline(service, "/hosts")) {
+            metrics.awaitFloodsClosed();
+            hosts.awaitFloodsClosed();
+        }
+        assertThat(service.process().isAlive()).as("%s", service.said()).isTrue();
+        for (var path : List.of("/q/health/live", "/hosts")) {
+            await(path).atMost(PATIENCE).ignoreExceptions().until(() -> face.status(path) == 200);
+        }
+        assertThat(service.process().isAlive()).isTrue();
+        assertThat(service.peakMemory()).as("resident MiB").isLessThan(Node.memoryLimit());
+    }
+
+    private static SlowClients pipeline(Node.Service service, String path) throws IOException {
+        var request = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
+        return new SlowClients(service.portOf(path), PIPELINING, "").flood(request.repeat(PIPELINED));
     }
 
     /** Answers may be late while so many others are made, and are asked for again. */

@@ -1,9 +1,12 @@
 package dev.genv.enforcer.e2e;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
@@ -16,12 +19,19 @@ final class SlowClients implements Closeable {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
+    /** So small that unread answers soon stay with the service. */
+    private static final int RECEIVE_BUFFER = 4096;
+
     private final List<Socket> sockets = new ArrayList<>();
+    private final List<Thread> senders = new ArrayList<>();
 
     /** Opens so many, and sends this on each. */
     SlowClients(int port, int count, String begun) throws IOException {
         for (var i = 0; i < count; i++) {
-            sockets.add(new Socket(InetAddress.getLoopbackAddress(), port));
+            var socket = new Socket();
+            sockets.add(socket);
+            socket.setReceiveBufferSize(RECEIVE_BUFFER);
+            socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
             send(sockets.getLast(), begun);
         }
     }
@@ -58,6 +68,25 @@ final class SlowClients implements Closeable {
         }
     }
 
+    /** Sends this on each again and again, and reads nothing, until the service has closed it. */
+    SlowClients flood(String text) {
+        for (var socket : sockets) {
+            senders.add(Thread.ofVirtual().start(() -> {
+                while (send(socket, text)) {
+                    // Until the service has closed it.
+                }
+            }));
+        }
+        return this;
+    }
+
+    /** Waits until the service has closed all on which something is sent again and again. */
+    void awaitFloodsClosed() throws InterruptedException {
+        for (var sender : senders) {
+            assertThat(sender.join(PATIENCE)).as("closed").isTrue();
+        }
+    }
+
     private static void readToEnd(Socket socket) throws SocketTimeoutException {
         try {
             socket.getInputStream().transferTo(OutputStream.nullOutputStream());
@@ -68,11 +97,13 @@ final class SlowClients implements Closeable {
         }
     }
 
-    private static void send(Socket socket, String text) {
+    /** Whether the service has not closed it. */
+    private static boolean send(Socket socket, String text) {
         try {
             socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
+            return true;
         } catch (IOException e) {
-            // The service has closed it.
+            return false;
         }
     }
 

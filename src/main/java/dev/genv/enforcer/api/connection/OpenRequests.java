@@ -24,6 +24,11 @@ public class OpenRequests {
     private static void track(RoutingContext request) {
         var channel = ((ConnectionBase) request.request().connection()).channel();
         var connection = ClientConnection.of(channel);
+        if (!channel.isWritable()) {
+            // A client that does not read its answers gets no further one, which would take memory.
+            var _ = channel.close();
+            return;
+        }
         if (connection != null) {
             connection.beginRequest();
             request.addEndHandler(_ -> connection.endRequest());

@@ -42,6 +42,7 @@ public final class ServerConnections extends ChannelInitializerExtension {
             limit.remove(connection);
             connection.forget();
         });
+        PipelineLimit.add(channel);
         limit.admit(connection).ifPresent(ClientConnection::close);
     }
 }
