@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.api.connection.ServerConnections;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,7 +15,27 @@ final class DescriptorLimit {
     /** The JVM raises the soft limit to the hard one at its start. */
     private static final Pattern SOFT_LIMIT = Pattern.compile("(?m)^Max open files +([0-9]+) ");
 
+    private static final int PORTS = 2;
+    private static final int FEWEST_CONNECTIONS = 16;
+
     private DescriptorLimit() {}
+
+    /** How many connections each port may keep, so that cycles never lack descriptors. */
+    static int connectionsPerPort() {
+        try {
+            return connectionsPerPort(Files.readString(Path.of("/proc/self/limits")));
+        } catch (IOException e) {
+            return ServerConnections.MOST;
+        }
+    }
+
+    static int connectionsPerPort(String limits) {
+        var limit = SOFT_LIMIT.matcher(limits);
+        return limit.find()
+                ? Math.clamp(
+                        (Long.parseLong(limit.group(1)) - NEEDED) / PORTS, FEWEST_CONNECTIONS, ServerConnections.MOST)
+                : ServerConnections.MOST;
+    }
 
     /** Says that there are too few. Where nothing is known of it, there is nothing to say. */
     static Optional<String> problem() {

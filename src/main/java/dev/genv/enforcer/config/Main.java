@@ -29,7 +29,7 @@ public final class Main {
             } else {
                 require(StartFailure.ofTemporaryFolder(System.getProperty("java.io.tmpdir", "")));
             }
-            ServerConnections.enable();
+            ServerConnections.enable(DescriptorLimit.connectionsPerPort());
             Quarkus.run(Service.class, Main::exit, arguments);
         } catch (BadSettingsException e) {
             e.lines().forEach(System.err::println);

@@ -3,6 +3,8 @@ package dev.genv.enforcer.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class DescriptorLimitTest {
     private static final String LIMITS = """
@@ -24,5 +26,11 @@ class DescriptorLimitTest {
         assertThat(DescriptorLimit.problem(LIMITS.formatted("256"))).isEmpty();
         assertThat(DescriptorLimit.problem(LIMITS.formatted("unlimited"))).isEmpty();
         assertThat(DescriptorLimit.problem("")).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"256, 16", "300, 22", "1024, 384", "1280, 512", "1048576, 512", "unlimited, 512"})
+    void leavesTheDescriptorsOfACycleToTheCycle(String limit, int connections) {
+        assertThat(DescriptorLimit.connectionsPerPort(LIMITS.formatted(limit))).isEqualTo(connections);
     }
 }

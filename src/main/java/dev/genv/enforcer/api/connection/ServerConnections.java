@@ -12,20 +12,25 @@ import java.net.InetSocketAddress;
  * Quarkus offers no such limit for its management interface, and none for a head that comes slowly.
  */
 public final class ServerConnections extends ChannelInitializerExtension {
-    /** 1,024 for both ports. The JVM raises its soft limit of descriptors, often as many, to the hard one. */
-    static final int TOTAL = 512;
+    /** Of each port. */
+    public static final int MOST = 512;
 
-    /** A share, and no small one: behind a proxy all clients have one address. */
-    static final int PER_ADDRESS = 256;
+    private static volatile int total = MOST;
 
-    /** Lets Netty load it. This must come before the first port is opened. */
-    public static void enable() {
+    /**
+     * Lets Netty load it. This must come before the first port is opened.
+     *
+     * @param connections how many connections each port keeps
+     */
+    public static void enable(int connections) {
+        total = connections;
         System.setProperty(EXTENSIONS_SYSTEM_PROPERTY, "serviceload");
     }
 
     @Override
     public void postInitializeServerListenerChannel(ServerChannel listener) {
-        var limit = new ConnectionLimit(TOTAL, PER_ADDRESS);
+        // The share of one address is no small one: behind a proxy all clients have one address.
+        var limit = new ConnectionLimit(total, total / 2);
         listener.pipeline().addLast(new ChannelInboundHandlerAdapter() {
             @Override
             public void channelRead(ChannelHandlerContext context, Object accepted) {
@@ -36,13 +41,20 @@ public final class ServerConnections extends ChannelInitializerExtension {
     }
 
     private static void admit(Channel channel, ServerChannel listener, ConnectionLimit limit) {
-        var address = channel.remoteAddress() instanceof InetSocketAddress inet ? inet.getAddress() : "unknown";
-        var connection = new ClientConnection(channel, address, listener.eventLoop());
+        var connection = new ClientConnection(channel, addressOf(channel), listener.eventLoop());
         channel.closeFuture().addListener(_ -> {
             limit.remove(connection);
             connection.forget();
         });
         PipelineLimit.add(channel);
         limit.admit(connection).ifPresent(ClientConnection::close);
+    }
+
+    /** A client on the same machine can choose any of its loopback addresses. */
+    private static Object addressOf(Channel channel) {
+        if (!(channel.remoteAddress() instanceof InetSocketAddress inet)) {
+            return "unknown";
+        }
+        return inet.getAddress().isLoopbackAddress() ? "loopback" : inet.getAddress();
     }
 }
