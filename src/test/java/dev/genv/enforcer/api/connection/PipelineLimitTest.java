@@ -1,0 +1,143 @@
+package dev.genv.enforcer.api.connection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpRequestDecoder;
+import io.netty.handler.codec.http.HttpResponseEncoder;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpVersion;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class PipelineLimitTest {
+    private static final String REQUEST = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+    private EmbeddedChannel channel = withCodec();
+
+    @AfterEach
+    void end() {
+        channel.finishAndReleaseAll();
+    }
+
+    @Test
+    void passesOnAsManyRequestsAsMayBeUnanswered() {
+        send(REQUEST.repeat(PipelineLimit.MOST));
+        assertThat(requests()).isEqualTo(PipelineLimit.MOST);
+        assertThat(channel.isOpen()).isTrue();
+    }
+
+    @Test
+    void closesTheConnectionAtOneMore() {
+        send(REQUEST.repeat(PipelineLimit.MOST + 1));
+        assertThat(requests()).isEqualTo(PipelineLimit.MOST);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void countsOnlyUnansweredRequests() {
+        for (var i = 0; i < 3 * PipelineLimit.MOST; i++) {
+            send(REQUEST);
+            answer(HttpResponseStatus.OK);
+        }
+        assertThat(requests()).isEqualTo(3 * PipelineLimit.MOST);
+        assertThat(channel.isOpen()).isTrue();
+    }
+
+    @Test
+    void countsAnInterimResponseAsNoAnswer() {
+        for (var i = 0; i <= PipelineLimit.MOST; i++) {
+            send(REQUEST);
+            answer(HttpResponseStatus.CONTINUE);
+        }
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void removesTheRequestForAnotherProtocol() {
+        send("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
+        assertThat(channel.<HttpRequest>readInbound().headers().contains("Upgrade"))
+                .isFalse();
+    }
+
+    @Test
+    void passesOnARequestThatComesInSingleBytesToACodecThatComesLater() {
+        channel = withDetection();
+        for (var letter : REQUEST.split("", -1)) {
+            send(letter);
+        }
+        assertThat(requests()).isEqualTo(1);
+        assertThat(channel.isOpen()).isTrue();
+    }
+
+    @Test
+    void limitsRequestsAlsoWhereTheCodecComesLater() {
+        channel = withDetection();
+        send(REQUEST.repeat(PipelineLimit.MOST + 1));
+        assertThat(requests()).isEqualTo(PipelineLimit.MOST);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void closesAConnectionThatBeginsWithThePrefaceOfHttp2() {
+        channel = withDetection();
+        for (var letter : "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".split("", -1)) {
+            send(letter);
+        }
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    private void send(String text) {
+        if (channel.isOpen()) {
+            channel.writeInbound(Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII));
+        }
+    }
+
+    private void answer(HttpResponseStatus status) {
+        if (channel.isOpen()) {
+            channel.writeOutbound(new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status));
+        }
+    }
+
+    private long requests() {
+        return channel.inboundMessages().stream()
+                .filter(HttpRequest.class::isInstance)
+                .count();
+    }
+
+    private static EmbeddedChannel withCodec() {
+        var channel = new EmbeddedChannel();
+        PipelineLimit.add(channel);
+        channel.pipeline().addLast(new HttpRequestDecoder(), new HttpResponseEncoder());
+        return channel;
+    }
+
+    /** A port that also knows HTTP/2 adds the codec when a byte is not that of its preface. */
+    private static EmbeddedChannel withDetection() {
+        var channel = new EmbeddedChannel();
+        PipelineLimit.add(channel);
+        channel.pipeline().addLast(new ChannelInboundHandlerAdapter() {
+            private final StringBuilder begun = new StringBuilder();
+
+            @Override
+            public void channelRead(ChannelHandlerContext context, Object message) {
+                var bytes = (ByteBuf) message;
+                begun.append(bytes.toString(StandardCharsets.US_ASCII));
+                bytes.release();
+                if (!"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".startsWith(begun.toString())) {
+                    context.pipeline().addLast(new HttpRequestDecoder(), new HttpResponseEncoder());
+                    context.fireChannelRead(Unpooled.copiedBuffer(begun, StandardCharsets.US_ASCII));
+                    context.pipeline().remove(this);
+                }
+            }
+        });
+        return channel;
+    }
+}
