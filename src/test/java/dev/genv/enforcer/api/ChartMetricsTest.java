@@ -3,7 +3,9 @@ package dev.genv.enforcer.api;
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.chart.ChartQueries;
 import dev.genv.enforcer.enforcement.Enforcer;
@@ -52,7 +54,11 @@ class ChartMetricsTest {
     void everyMetricThatIsAskedForExists() throws IOException {
         enforcer.runCycle();
         letSomethingHappen();
-        var answer = new RawHttp(port).get("/q/metrics", "Authorization: Bearer " + GuardedNode.TOKEN);
+        var http = new RawHttp(port);
+        var token = "Authorization: Bearer " + GuardedNode.TOKEN;
+        // The service reads the token by itself, and refuses everybody until then.
+        await().atMost(HANG).until(() -> http.get("/q/metrics", token).status() == 200);
+        var answer = http.get("/q/metrics", token);
         var exported = metrics(answer.text());
         var asked = ChartQueries.metrics();
         assertThat(exported.keySet()).containsAll(asked.keySet());

@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -32,6 +33,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @ParameterizedClass
 @MethodSource("shells")
 class ShellLockTest {
+    private final CountDownLatch replaced = new CountDownLatch(1);
     private static final String LEASED = "genv.lock is kept from being opened by its owner (fcntl F_SETLEASE)";
 
     private final Path folder;
@@ -92,6 +94,7 @@ class ShellLockTest {
     void locksThatReplaceEachOtherAreNotWaitedForLongerThanOne() throws Exception {
         var churn = Thread.ofPlatform().start(this::replaceAgainAndAgain);
         try {
+            replaced.await();
             var look = machine.look();
             assertThat(look.snapshot().problems())
                     .filteredOn(problem -> !problem.code().equals("missing_right"))
@@ -110,6 +113,7 @@ class ShellLockTest {
             var held = RealFlock.take(next);
             while (!Thread.currentThread().isInterrupted()) {
                 Files.move(next, lock, StandardCopyOption.ATOMIC_MOVE);
+                replaced.countDown();
                 var former = held;
                 held = RealFlock.take(next);
                 pause();
