@@ -16,6 +16,8 @@ public final class AllowedHosts {
     private static final Pattern ADDRESS = Pattern.compile("\\[.*]|[0-9]{1,3}(\\.[0-9]{1,3}){3}");
     private static final Pattern ORIGIN = Pattern.compile("https?://(?<authority>[^/]*)");
 
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?");
+
     private final Set<String> names;
 
     /**
@@ -25,6 +27,18 @@ public final class AllowedHosts {
      */
     public AllowedHosts(Collection<String> names) {
         this.names = names.stream().map(AllowedHosts::lowerCase).collect(Collectors.toUnmodifiableSet());
+    }
+
+    /**
+     * The name itself.
+     *
+     * @throws IllegalArgumentException where it is no host name; the message says what would be right
+     */
+    public static String requireName(String name) {
+        if (!NAME.matcher(name).matches()) {
+            throw new IllegalArgumentException("expected host names without ports, such as gpu-1.example.org,enforcer");
+        }
+        return name;
     }
 
     /** Whether a header {@code Host} of this value may be answered. */

@@ -3,6 +3,7 @@ package dev.genv.enforcer.api;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.format.BoundedOutput;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Policy;
@@ -94,10 +95,10 @@ public class PlanResource {
     }
 
     private byte[] write(PlanView view) {
-        var out = new LimitedOutput(memory.largestAnswer());
+        var out = new BoundedOutput(memory.largestAnswer());
         try {
             json.writeValue(out, view);
-        } catch (LimitedOutput.FullException e) {
+        } catch (BoundedOutput.FullException e) {
             throw ApiException.tooLarge(
                     "the plan is larger than %d bytes; ask for fewer hosts at once".formatted(memory.largestAnswer()));
         } catch (IOException e) {

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.api.AllowedHosts;
 import dev.genv.enforcer.api.TokenFile;
 import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.observation.ProtectedExecutable;
@@ -26,7 +27,6 @@ final class Values {
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})\\s*(ms|s|m|h|)");
     private static final int HIGHEST_PORT = 65_535;
     private static final Pattern USER = Pattern.compile("[^@/:*=]+");
-    private static final Pattern HOST_NAME = Pattern.compile("[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?");
     private static final Pattern SSH_USER = Pattern.compile("[^\\s@:/-][^\\s@:/]*");
     /** The last number of 32 bits is no uid: it stands for none. */
     private static final long HIGHEST_UID = 0xFFFF_FFFEL;
@@ -163,11 +163,7 @@ final class Values {
     }
 
     static Set<String> hostNames(String value) {
-        var names = list(value).collect(Collectors.toSet());
-        if (!names.stream().allMatch(name -> HOST_NAME.matcher(name).matches())) {
-            throw new IllegalArgumentException("expected host names without ports, such as gpu-1.example.org,enforcer");
-        }
-        return names;
+        return list(value).map(AllowedHosts::requireName).collect(Collectors.toSet());
     }
 
     static Path absolutePath(String value) {

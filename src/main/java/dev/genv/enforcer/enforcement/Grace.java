@@ -129,9 +129,8 @@ final class Grace {
         return testimony
                 .observedFor(cause, action)
                 .filter(this::isShort)
-                .map(_ -> "the service has observed the state for"
-                        + " less than %s: it cannot know what was changed before"
-                                .formatted(text(restraint.detachedGrace())));
+                .map(_ -> "the service has observed the state for less than %s: it cannot know what was changed before"
+                        .formatted(text(restraint.detachedGrace())));
     }
 
     /** An hour, and more where the grace would outlast that: an attachment that is not new any more has none left. */

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /**
  * What subuid(5) says.
@@ -36,8 +35,10 @@ public record SubuidFile(List<Entry> entries) {
     /** The ranges of those users whose uids are known. */
     public SubordinateUids of(Accounts accounts) {
         return new SubordinateUids(entries.stream()
-                .flatMap(entry -> uid(entry.user, accounts).stream()
-                        .flatMap(uid -> Stream.of(new SubordinateUids.Range(uid, entry.first, entry.count))))
+                .flatMap(
+                        entry -> uid(entry.user, accounts)
+                                .map(uid -> new SubordinateUids.Range(uid, entry.first, entry.count))
+                                .stream())
                 .toList());
     }
 

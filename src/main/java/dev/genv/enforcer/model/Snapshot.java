@@ -30,29 +30,7 @@ public record Snapshot(
         Set<Part> missing,
         List<Problem> problems) {
 
-    /** One of a machine of which no subordinate uids are known. */
-    public Snapshot(
-            String host,
-            List<GpuProcess> processes,
-            List<Environment> environments,
-            List<Device> devices,
-            Set<Integer> listedDevices,
-            Map<Integer, Long> uidsOfPids,
-            Set<Part> missing,
-            List<Problem> problems) {
-        this(
-                host,
-                processes,
-                environments,
-                devices,
-                listedDevices,
-                uidsOfPids,
-                SubordinateUids.NONE,
-                missing,
-                problems);
-    }
-
-    /** One in which the uids of the listed pids are not known. */
+    /** One of a machine of which neither the uids of the listed pids nor the subordinate uids are known. */
     public Snapshot(
             String host,
             List<GpuProcess> processes,
@@ -61,7 +39,7 @@ public record Snapshot(
             Set<Integer> listedDevices,
             Set<Part> missing,
             List<Problem> problems) {
-        this(host, processes, environments, devices, listedDevices, Map.of(), missing, problems);
+        this(host, processes, environments, devices, listedDevices, Map.of(), SubordinateUids.NONE, missing, problems);
     }
 
     public Snapshot {

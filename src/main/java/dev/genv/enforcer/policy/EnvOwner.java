@@ -67,7 +67,7 @@ final class EnvOwner implements Rule {
         var processes = snapshot.processesByEnvironment();
         return snapshot.environments().stream()
                 .flatMap(environment -> processes.getOrDefault(environment.eid(), List.of()).stream()
-                        .filter(process -> isStranger(process, environment))
+                        .filter(process -> isStranger(snapshot, process, environment))
                         .map(process -> new Stranger(environment, process, isProven(snapshot, environment))))
                 .toList();
     }
@@ -81,8 +81,9 @@ final class EnvOwner implements Rule {
                                 .formatted(disputed, strangers, MOST)));
     }
 
-    private static boolean isStranger(GpuProcess process, Environment environment) {
-        var uid = process.uid();
+    /** A subordinate uid of the environment's user is that user's, as in a user namespace. */
+    private static boolean isStranger(Snapshot snapshot, GpuProcess process, Environment environment) {
+        var uid = snapshot.subordinateUids().ownerOf(process.uid());
         return uid != null && uid != 0 && environment.uid() != null && !uid.equals(environment.uid());
     }
 

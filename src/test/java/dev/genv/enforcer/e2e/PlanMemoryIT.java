@@ -7,21 +7,16 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** Requests for plans that would take all the memory, with the heap that the image has, while cycles run. */
 class PlanMemoryIT extends OnANode {
-    private static final Pattern LIMIT = Pattern.compile("limits:\\s+(?:\\S.*\\s+)*?memory: ([0-9]+)Mi");
-    private static final Pattern PEAK = Pattern.compile("VmHWM:\\s+([0-9]+) kB");
     private static final Duration LONGEST = Duration.ofMinutes(2);
     private static final int CLIENTS = 4;
     private static final int MOST_ATTEMPTS = 1000;
@@ -55,9 +50,9 @@ class PlanMemoryIT extends OnANode {
                 face.after(before);
             }
         }
-        System.out.printf("PlanMemoryIT: peak %d MiB; %s%n", peak(service), statuses);
+        System.out.printf("PlanMemoryIT: peak %d MiB; %s%n", service.peakMemory(), statuses);
         assertThat(statuses.values()).allSatisfy(all -> assertThat(all).isSubsetOf(200, 400, 413, CUT_OFF));
-        assertThat(peak(service)).as("resident MiB at most").isLessThan(chartsLimit());
+        assertThat(service.peakMemory()).as("resident MiB at most").isLessThan(Node.memoryLimit());
         assertThat(face.status("/q/health/live")).isEqualTo(200);
     }
 
@@ -81,19 +76,5 @@ class PlanMemoryIT extends OnANode {
             Thread.sleep(100);
         }
         return 503;
-    }
-
-    private static long peak(Node.Service service) throws IOException {
-        return number(PEAK, Path.of("/proc", Long.toString(service.process().pid()), "status")) / 1024;
-    }
-
-    private static long chartsLimit() throws IOException {
-        return number(LIMIT, Path.of("helm/genv-enforcer/values.yaml"));
-    }
-
-    private static long number(Pattern pattern, Path file) throws IOException {
-        var match = pattern.matcher(Files.readString(file));
-        assertThat(match.find()).as("%s in %s", pattern, file).isTrue();
-        return Long.parseLong(match.group(1));
     }
 }

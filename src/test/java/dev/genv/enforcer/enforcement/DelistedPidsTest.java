@@ -105,6 +105,7 @@ class DelistedPidsTest {
                 seen.devices(),
                 seen.listedDevices(),
                 uids,
+                seen.subordinateUids(),
                 seen.missing(),
                 seen.problems());
         pids.record(snapshot, ticks);

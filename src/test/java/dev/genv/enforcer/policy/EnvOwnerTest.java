@@ -65,6 +65,17 @@ class EnvOwnerTest {
                 .containsExactly(1);
     }
 
+    @Test
+    void takesASubordinateUidOfTheEnvironmentsUserForThatUser() {
+        var node = host().devices(1)
+                .subordinate(1000, 165_536, 65_536)
+                .with(env("a").livePidsOf(1000).attached(0))
+                .with(process(1).in("a").uid(165_536).uses(0));
+        assertThat(new Policy(Map.of(RuleName.ENV_OWNER, RuleMode.ENFORCE), DeviceLimits.NONE)
+                        .check(node.fleet(), Set.of()))
+                .isEqualTo(Plan.EMPTY);
+    }
+
     /** Somebody wrote it anew with his own uid and pid: the owner's shell is still alive. */
     @Test
     void plansNothingWhereTheShellThatAnEnvironmentIsNamedAfterIsOfAnotherUid() {

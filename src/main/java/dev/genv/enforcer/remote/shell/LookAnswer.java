@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.observation.GpuListing;
 import dev.genv.enforcer.observation.LiveState;
 import dev.genv.enforcer.observation.MissingRight;
@@ -95,6 +96,7 @@ final class LookAnswer {
                 state.devices(listing.devices()),
                 listing.devices(),
                 state.uidsOfPids(),
+                SubordinateUids.NONE,
                 missing,
                 problems);
         var now = Stats.of(frames.one("asked"), nonce);
