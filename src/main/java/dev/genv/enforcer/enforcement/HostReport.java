@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param gpuSource what told us about its GPUs; null where it did not answer
  * @param problems what was found in looking and in judging
  * @param ticks when the state was read, in clock ticks since boot; 0 where it was not
- * @param ended the processes that were asked to end and did
+ * @param ended the verified processes that have ended
  * @param missingRights what the service lacks on it, such as {@code SYS_PTRACE}
  * @param watchesOnly why nothing may be done on it; null where it may
  * @param machine what tells the machine from every other one; null where that is not known

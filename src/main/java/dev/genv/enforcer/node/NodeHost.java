@@ -107,7 +107,7 @@ public final class NodeHost implements Host, Closeable {
     }
 
     @Override
-    public Look look(Set<ProcessId> asked) throws InterruptedException {
+    public Look look(Set<ProcessId> verified) throws InterruptedException {
         proc.startLook();
         var problems = new ArrayList<Problem>();
         var missing = EnumSet.noneOf(Part.class);
@@ -136,7 +136,7 @@ public final class NodeHost implements Host, Closeable {
                 guard.subordinateUids(spared.accounts(), problems),
                 missing,
                 problems);
-        var ended = asked.stream().filter(probe::hasEnded).collect(Collectors.toUnmodifiableSet());
+        var ended = verified.stream().filter(probe::hasEnded).collect(Collectors.toUnmodifiableSet());
         return new Look(
                 snapshot,
                 "nvidia-smi",

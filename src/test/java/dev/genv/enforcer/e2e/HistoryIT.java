@@ -136,6 +136,28 @@ class HistoryIT extends OnANode {
         }
     }
 
+    /** One line that cannot be read could belong to any process. Else every process that a user starts would be kept. */
+    @Test
+    void violationsOfEndedProcessesAreResolvedAlsoWhereTheListingIsNeverComplete() throws IOException {
+        node.set("NON_ENV_PROCESSES", "audit");
+        node.gpus.fault("case $1 in *compute-apps*) echo 'no line of a process' ;; esac");
+        try (var lasting = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, lasting.pid(), "10");
+            var face = new Face(node.serve());
+            awaitCycles(face, lasting, 1);
+            for (var i = 0; i < 3; i++) {
+                try (var shortLived = Child.withEnvironment(Map.of())) {
+                    node.gpus.process(0, shortLived.pid(), "10");
+                    awaitCycles(face, shortLived, 1);
+                }
+            }
+            await().atMost(PATIENCE)
+                    .until(() -> face.json("/violations?status=resolved").size() == 3);
+            assertThat(face.look().problems()).containsExactly("gpu_line_unreadable");
+            assertThat(violationOf(face, lasting).path("status").asText()).isEqualTo("active");
+        }
+    }
+
     private static void awaitCycles(Face face, Child process, int count) {
         await().atMost(PATIENCE)
                 .until(() -> violationOf(face, process).path("cycles").asInt() >= count);

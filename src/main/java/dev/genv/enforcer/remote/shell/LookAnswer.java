@@ -77,9 +77,10 @@ final class LookAnswer {
     /**
      * The look.
      *
+     * @param verified the processes of which it reports whether they have ended
      * @param left the processes whose memory was left alone, for they hung before
      */
-    Host.Look look(Set<ProcessId> asked, Set<ProcessId> left) throws UnreachableException {
+    Host.Look look(Set<ProcessId> verified, Set<ProcessId> left) throws UnreachableException {
         var watchesOnly = watchesOnly();
         var lacking = rights.missing();
         lacking.forEach(right -> problems.add(right.problem()));
@@ -99,13 +100,13 @@ final class LookAnswer {
                 SubordinateUids.NONE,
                 missing,
                 problems);
-        var now = Stats.of(frames.one("asked"), nonce);
+        var now = Stats.of(frames.one("verified"), nonce);
         return new Host.Look(
                 snapshot,
                 "nvidia-smi",
                 driver(),
                 frames.one("read").number(0),
-                asked.stream().filter(now::hasEnded).collect(Collectors.toUnmodifiableSet()),
+                verified.stream().filter(now::hasEnded).collect(Collectors.toUnmodifiableSet()),
                 lacking.stream().map(MissingRight::name).toList(),
                 watchesOnly,
                 machine(),
