@@ -117,7 +117,6 @@ public final class Enforcer {
     }
 
     private CycleReport cycle(Instant startedAt, long start) throws InterruptedException {
-        clock.beginCycle();
         var hosts = collector.collect(workers.update(), processesToVerify());
         var seenAt = ticker.now();
         var appearances = grace.see(hosts);
@@ -127,6 +126,7 @@ public final class Enforcer {
         var done = executor.execute(plan, hosts, gone -> setup.policy().check(fleet, gone));
         var reports = Judgement.of(done.problems(), plan.problems()).addedTo(hosts);
         problems.tell(reports);
+        clock.endCycle();
         var update = remember(fleet, plan, new Journal.News(done.records(), changes, ended(hosts), seenAt));
         return new CycleReport(
                 startedAt,
