@@ -79,10 +79,11 @@ final class ActionExecutor {
     /**
      * Does what is to be done.
      *
+     * @param age of the observation that the plan is made for
      * @param again makes the plan again, with other processes that count as gone
      * @return a record of each action; none for a process that was asked before, for it is asked once
      */
-    Execution execute(Plan plan, List<HostReport> hosts, Function<Set<HostProcess>, Plan> again)
+    Execution execute(Plan plan, List<HostReport> hosts, ObservationAge age, Function<Set<HostProcess>, Plan> again)
             throws InterruptedException {
         var records = new ArrayList<ActionRecord>();
         strangers.record(hosts, plan);
@@ -100,7 +101,7 @@ final class ActionExecutor {
         var heldBack = brake.heldBack(
                 due.stream().filter(planned -> !results.containsKey(planned)).toList());
         heldBack.forEach(planned -> results.put(planned, brake.reason()));
-        perform(due, results);
+        perform(due, age, results);
         brake.note(results);
         due.forEach(planned -> records.add(record(planned, results.getOrDefault(planned, Result.failed("not done")))));
         return new Execution(records, brake.problems(heldBack));
@@ -122,7 +123,8 @@ final class ActionExecutor {
     }
 
     /** Does what has no result yet. */
-    private void perform(List<PlannedAction> due, Map<PlannedAction, Result> results) throws InterruptedException {
+    private void perform(List<PlannedAction> due, ObservationAge age, Map<PlannedAction, Result> results)
+            throws InterruptedException {
         var byHost = new LinkedHashMap<String, List<PlannedAction>>();
         for (var planned : due) {
             if (!results.containsKey(planned)) {
@@ -130,16 +132,17 @@ final class ActionExecutor {
                         .add(planned);
             }
         }
-        perform(byHost, results);
+        perform(byHost, age, results);
     }
 
     /** Every host does its part at the same time as the others. */
-    private void perform(Map<String, List<PlannedAction>> byHost, Map<PlannedAction, Result> results)
+    private void perform(
+            Map<String, List<PlannedAction>> byHost, ObservationAge age, Map<PlannedAction, Result> results)
             throws InterruptedException {
         var start = ticker.mark();
         var parts = new ArrayList<HostPart>();
         for (var each : byHost.entrySet()) {
-            parts.add(new HostPart(each.getValue(), this::done));
+            parts.add(new HostPart(each.getValue(), age, this::done));
         }
         for (var part : parts) {
             part.begin(workers.of(part.host()));

@@ -117,13 +117,15 @@ public final class Enforcer {
     }
 
     private CycleReport cycle(Instant startedAt, long start) throws InterruptedException {
+        var age = new ObservationAge(ticker, setup.interval(), setup.lookTimeout());
         var hosts = collector.collect(workers.update(), processesToVerify());
+        age.observed();
         var seenAt = ticker.now();
         var appearances = grace.see(hosts);
         var fleet = new Fleet(hosts.stream().map(HostReport::snapshot).toList(), setup.remote(), appearances);
         var plan = setup.policy().check(fleet, executor.justAsked());
         var changes = grace.begin(plan);
-        var done = executor.execute(plan, hosts, gone -> setup.policy().check(fleet, gone));
+        var done = executor.execute(plan, hosts, age, gone -> setup.policy().check(fleet, gone));
         var reports = Judgement.of(done.problems(), plan.problems()).addedTo(hosts);
         problems.tell(reports);
         clock.endCycle();
