@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.HostProblem;
 import dev.genv.enforcer.policy.Plan;
@@ -99,7 +100,7 @@ final class ActionExecutor {
         plan.actions().stream().filter(planned -> !wasAsked(planned.action())).forEach(due::add);
         var results = reasonsToSkip(due, hosts);
         var heldBack = brake.heldBack(
-                due.stream().filter(planned -> !results.containsKey(planned)).toList());
+                due.stream().filter(planned -> !results.containsKey(planned)).toList(), subordinateUids(hosts));
         heldBack.forEach(planned -> results.put(planned, brake.reason()));
         perform(due, age, results);
         brake.note(results);
@@ -120,6 +121,12 @@ final class ActionExecutor {
             }
         }
         return results;
+    }
+
+    private static Map<String, SubordinateUids> subordinateUids(List<HostReport> hosts) {
+        var ofHosts = new HashMap<String, SubordinateUids>();
+        hosts.forEach(host -> ofHosts.put(host.host(), host.snapshot().subordinateUids()));
+        return ofHosts;
     }
 
     /** Does what has no result yet. */

@@ -40,7 +40,7 @@ record Holding(
         IDLE,
         /** A process that names one of the user's environments, or that one of them lists. */
         BUSY,
-        /** A process that has the user's own uid and names an environment that holds the device. */
+        /** A process that has a uid of the user and names an environment that holds the device. */
         PROVEN
     }
 

@@ -67,6 +67,16 @@ class ConnectionsIT extends OnANode {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"/hosts", "/q/metrics"})
+    void refusesAbsoluteTargetsOfForeignHosts(String path) throws IOException {
+        var http = new RawHttp(node.serve().portOf(path));
+
+        assertThat(http.get("http://evil.example" + path).status()).isEqualTo(421);
+        assertThat(http.get("http://256.300.1.2" + path).status()).isEqualTo(421);
+        assertThat(http.get("http://localhost" + path).status()).isEqualTo(200);
+    }
+
     /** On HTTP/2 a request has no limit of time: an HTTP/1.1 answer means that the upgrade was ignored. */
     @Test
     void theManagementPortDoesNotSpeakHttp2() throws IOException {

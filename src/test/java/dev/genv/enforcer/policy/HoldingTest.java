@@ -85,6 +85,18 @@ class HoldingTest {
         assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/1 b");
     }
 
+    @Test
+    void aProcessOfASubordinateUidIsOfTheUser() {
+        var fleet = host().devices(2)
+                .subordinate(1000, 165_536, 65_536)
+                .with(env("a").attachedAt(NEW, 0), env("b").attachedAt(OLD, 1))
+                .with(
+                        process(1).in("a").uid(165_600).uses(0),
+                        process(2).in("b").uid(1003).uses(1))
+                .fleet();
+        assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/1 b");
+    }
+
     /** Somebody wrote it in the user's name a moment ago, with any date, and runs a process in it. */
     @Test
     void aNewDeviceGoesFirst() {
