@@ -4,15 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.testsupport.RawHttp;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Connections of many clients beside the packaged service's probes. */
 @Timeout(600)
@@ -48,23 +50,29 @@ class ConnectionsIT extends OnANode {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"/hosts", "/q/health/live"})
-    void closesAConnectionWhoseHeadArrivesSlowly(String path) throws IOException {
+    /** On both ports, the head of a first request and that of a second one; side by side, for each takes ten seconds. */
+    @Test
+    void closesConnectionsWhoseHeadsArriveSlowly() throws Exception {
         var service = node.serve();
-        try (var slow = new SlowClients(service.portOf(path), 1, BEGUN)) {
-            slow.sendUntilClosed();
+        try (var clients = Executors.newVirtualThreadPerTaskExecutor()) {
+            var closed = new ArrayList<Future<?>>();
+            for (var path : List.of("/hosts", LIVE)) {
+                var whole = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
+                for (var begun : List.of(BEGUN, whole + BEGUN)) {
+                    closed.add(clients.submit(() -> awaitClosed(service.portOf(path), begun)));
+                }
+            }
+            for (var each : closed) {
+                each.get();
+            }
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"/hosts", "/q/health/live"})
-    void closesAConnectionWhoseSecondHeadArrivesSlowly(String path) throws IOException {
-        var service = node.serve();
-        var whole = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
-        try (var slow = new SlowClients(service.portOf(path), 1, whole + BEGUN)) {
+    private static Void awaitClosed(int port, String begun) throws IOException {
+        try (var slow = new SlowClients(port, 1, begun)) {
             slow.sendUntilClosed();
         }
+        return null;
     }
 
     @ParameterizedTest

@@ -106,7 +106,7 @@ class HistoryIT extends OnANode {
     /** No user could see or correct anything while the service was stopped: a cycle counts two intervals at most. */
     @Test
     void theGraceDoesNotRunOutWhileTheServiceIsStopped() throws Exception {
-        var grace = Duration.ofSeconds(10);
+        var grace = Duration.ofSeconds(6);
         node.set("DETACHED_GRACE", grace.toSeconds() + "s");
         try (var shell = Child.withEnvironment(Map.of());
                 var job = Child.inEnvironment("a")) {
@@ -131,8 +131,8 @@ class HistoryIT extends OnANode {
             await().atMost(PATIENCE)
                     .until(() -> violationOf(face, job).path("status").asText().equals("resolved"));
             assertThat(violationOf(face, job).path("cycles").asInt())
-                    .as("10 s are at least five cycles of one second, each counted twice at most, after the first")
-                    .isGreaterThanOrEqualTo(6);
+                    .as("6 s are at least three cycles of one second, each counted twice at most, after the first")
+                    .isGreaterThanOrEqualTo(4);
         }
     }
 
