@@ -46,11 +46,9 @@ final class Libc {
     private static final int LOCK_NB = 4;
     private static final int STATX_BASIC_STATS_AND_BTIME = 0xfff;
     private static final int SC_CLK_TCK = 2;
-    private static final int CLOCK_BOOTTIME = 7;
     private static final long SYS_PIDFD_SEND_SIGNAL = 424;
     private static final long SYS_PIDFD_OPEN = 434;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
-
     private static final Linker LINKER = Linker.nativeLinker();
     private static final VarHandle ERRNO =
             Linker.Option.captureStateLayout().varHandle(MemoryLayout.PathElement.groupElement("errno"));
@@ -172,15 +170,17 @@ final class Libc {
         SYSCALL.call(SYS_PIDFD_SEND_SIGNAL, (long) pidfd, (long) signal, 0L, 0L);
     }
 
-    /** Clock ticks since boot, the unit and the clock of a process's start time. */
-    static long ticksSinceBoot() throws Errno {
+    /** What one of the kernel's clocks shows, in nanoseconds. */
+    static long clock(int clock) throws Errno {
         try (var arena = Arena.ofConfined()) {
             var time = arena.allocate(JAVA_LONG, 2);
-            CLOCK_GETTIME.call(CLOCK_BOOTTIME, time);
-            var perSecond = SYSCONF.call(SC_CLK_TCK);
-            var nanos = time.getAtIndex(JAVA_LONG, 1);
-            return time.getAtIndex(JAVA_LONG, 0) * perSecond + nanos * perSecond / NANOS_PER_SECOND;
+            CLOCK_GETTIME.call(clock, time);
+            return time.getAtIndex(JAVA_LONG, 0) * NANOS_PER_SECOND + time.getAtIndex(JAVA_LONG, 1);
         }
+    }
+
+    static long nanosPerTick() throws Errno {
+        return NANOS_PER_SECOND / SYSCONF.call(SC_CLK_TCK);
     }
 
     static long effectiveUid() throws Errno {

@@ -49,7 +49,8 @@ class AttacksIT {
                         NodeAttacks.all(),
                         EscapeAttacks.all(),
                         MemoryAttacks.all(),
-                        HistoryAttacks.all())
+                        HistoryAttacks.all(),
+                        UnobservedAttacks.all())
                 .flatMap(List::stream)
                 .toList();
     }

@@ -109,7 +109,8 @@ final class LookAnswer {
                 lacking.stream().map(MissingRight::name).toList(),
                 watchesOnly,
                 machine(),
-                read.lockWait());
+                read.lockWait(),
+                read.changedAt());
     }
 
     private GpuListing listing() throws UnreachableException {
