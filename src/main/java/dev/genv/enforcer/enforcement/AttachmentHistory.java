@@ -66,10 +66,15 @@ final class AttachmentHistory {
         return held == null ? null : held.appearedAt;
     }
 
+    /** Those of these devices that never were attached, as far as the service observed. */
+    List<Integer> neverHeld(List<Integer> used) {
+        return used.stream().filter(device -> !devices.containsKey(device)).toList();
+    }
+
     /** That these devices were attached; null where one of them never was: using that is wrong in any case. */
     @Nullable
     Change removal(List<Integer> used) {
-        if (used.isEmpty() || !devices.keySet().containsAll(used)) {
+        if (used.isEmpty() || !neverHeld(used).isEmpty()) {
             return null;
         }
         var since = used.stream()

@@ -114,7 +114,8 @@ final class Collector {
                 look.missingRights(),
                 look.watchesOnly(),
                 look.machine(),
-                look.lockWait());
+                look.lockWait(),
+                look.stateChangedAt());
     }
 
     private record Answer(Host.Look look, Instant at, Duration duration) {}

@@ -46,6 +46,7 @@ public interface Host {
      * @param watchesOnly why nothing may be done on this host; null where it may
      * @param machine what tells this machine from every other one, whatever it is called; null where that is not known
      * @param lockWait how long the look waited for genv's lock; null where it did not, or that is not known
+     * @param stateChangedAt when the state was last changed, in clock ticks since boot; null where that is not known
      */
     record Look(
             Snapshot snapshot,
@@ -56,5 +57,6 @@ public interface Host {
             List<String> missingRights,
             @Nullable String watchesOnly,
             @Nullable String machine,
-            @Nullable Duration lockWait) {}
+            @Nullable Duration lockWait,
+            @Nullable Long stateChangedAt) {}
 }

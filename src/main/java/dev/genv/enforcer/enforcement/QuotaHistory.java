@@ -49,8 +49,8 @@ final class QuotaHistory {
         }
     }
 
-    Appearances appearances() {
-        return new Appearances(appearances);
+    Map<Appearances.Key, Appearances.Appearance> appearances() {
+        return appearances;
     }
 
     /** The last change that made more count for a user; null where none is new. */

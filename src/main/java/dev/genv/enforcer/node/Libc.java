@@ -17,7 +17,6 @@ final class Libc {
     static final int SIGTERM = 15;
 
     private static final int SC_CLK_TCK = 2;
-    private static final int CLOCK_BOOTTIME = 7;
     private static final long SYS_PIDFD_SEND_SIGNAL = 424;
     private static final long SYS_PIDFD_OPEN = 434;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
@@ -39,15 +38,17 @@ final class Libc {
         SYSCALL.call(SYS_PIDFD_SEND_SIGNAL, (long) pidfd, (long) signal, 0L, 0L);
     }
 
-    /** Clock ticks since boot, the unit and the clock of a process's start time. */
-    static long ticksSinceBoot() throws Errno {
+    /** What one of the kernel's clocks shows, in nanoseconds. */
+    static long clock(int clock) throws Errno {
         try (var arena = Arena.ofConfined()) {
             var time = arena.allocate(JAVA_LONG, 2);
-            CLOCK_GETTIME.call(CLOCK_BOOTTIME, time);
-            var perSecond = SYSCONF.call(SC_CLK_TCK);
-            var nanos = time.getAtIndex(JAVA_LONG, 1);
-            return time.getAtIndex(JAVA_LONG, 0) * perSecond + nanos * perSecond / NANOS_PER_SECOND;
+            CLOCK_GETTIME.call(clock, time);
+            return time.getAtIndex(JAVA_LONG, 0) * NANOS_PER_SECOND + time.getAtIndex(JAVA_LONG, 1);
         }
+    }
+
+    static long nanosPerTick() throws Errno {
+        return NANOS_PER_SECOND / SYSCONF.call(SC_CLK_TCK);
     }
 
     static long effectiveUid() throws Errno {

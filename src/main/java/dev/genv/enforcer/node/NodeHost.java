@@ -146,7 +146,8 @@ public final class NodeHost implements Host, Closeable {
                 place.lacking().stream().map(MissingRight::name).toList(),
                 standing.other() == null ? watchesOnly() : standing.other(),
                 null,
-                read.lockWait());
+                read.lockWait(),
+                read.changedAt());
     }
 
     /** Lets another enforcer act here. */
@@ -157,7 +158,7 @@ public final class NodeHost implements Host, Closeable {
 
     private static long ticks() {
         try {
-            return Libc.ticksSinceBoot();
+            return KernelClock.ticks();
         } catch (IOException e) {
             throw new IllegalStateException("every kernel tells it", e);
         }

@@ -178,6 +178,16 @@ final class StateDirectory implements AutoCloseable {
         return status(name) != null;
     }
 
+    /** When it or one of the state files in it was last changed, as the kernel says, in nanoseconds since the epoch. */
+    long lastChange() throws IOException {
+        var last = status().changed();
+        for (var name : List.of(RawState.ENVS, RawState.DEVICES)) {
+            var file = status(name);
+            last = file == null ? last : Math.max(last, file.changed());
+        }
+        return last;
+    }
+
     /** What stands there, without following a link; null where there is nothing. */
     @Nullable
     FileStatus status(String name) throws IOException {

@@ -55,6 +55,11 @@ record Holding(
         PROVEN
     }
 
+    /** Whether only the state, which every user can write, tells how old it is and that the user is at work there. */
+    boolean isUnproven() {
+        return use == Use.BUSY && appearance == null;
+    }
+
     private Harm harm() {
         if (appearance != null && appearance.recent()) {
             return use == Use.PROVEN ? Harm.NEW_AND_PROVEN : Harm.NEW;

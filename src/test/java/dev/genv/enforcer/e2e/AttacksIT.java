@@ -48,7 +48,8 @@ class AttacksIT {
                         NodeAttacks.all(),
                         EscapeAttacks.all(),
                         MemoryAttacks.all(),
-                        HistoryAttacks.all())
+                        HistoryAttacks.all(),
+                        UnobservedAttacks.all())
                 .flatMap(List::stream)
                 .toList();
     }

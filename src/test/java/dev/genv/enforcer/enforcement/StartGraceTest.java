@@ -255,6 +255,21 @@ class StartGraceTest {
                 .allSatisfy(action -> assertThat(action.environmentId()).isEqualTo("forged"));
     }
 
+    /** The service was restarted after somebody wrote an environment in bob's name, dated long ago, and used the device. */
+    @Test
+    void recordedTimesChooseNoJobAfterAStart() {
+        limits = new DeviceLimits(1, Map.of());
+        var held = at(
+                        a().attached(0),
+                        process(1).in("a").uid(1007).uses(0),
+                        process(2).in("forged").uid(1008).uses(1))
+                .with(env("forged").attachedAt("01/01/2020 00:00:00", 1));
+        shows(0, held);
+        cycles(60, 120, 7200);
+
+        assertThat(node.performed).isEmpty();
+    }
+
     /** Otherwise the quota would be enforced for a forged entry as soon as the entry is not new any more. */
     @Test
     void anAttachmentIsNewForAsLongAsTheGraceLasts() {

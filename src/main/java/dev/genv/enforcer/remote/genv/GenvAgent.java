@@ -80,7 +80,7 @@ public final class GenvAgent implements Agent {
                 missing,
                 problems);
         var ended = verified.stream().filter(sightings::isGone).collect(Collectors.toUnmodifiableSet());
-        return new Host.Look(snapshot, "genv", null, sightings.looks(), ended, List.of(), null, null, null);
+        return new Host.Look(snapshot, "genv", null, sightings.looks(), ended, List.of(), null, null, null, null);
     }
 
     private GpuProcess named(GpuProcess process) {

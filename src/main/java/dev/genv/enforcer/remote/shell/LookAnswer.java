@@ -111,7 +111,8 @@ final class LookAnswer {
                 lacking.stream().map(MissingRight::name).toList(),
                 watchesOnly,
                 machine(),
-                read.lockWait());
+                read.lockWait(),
+                read.changedAt());
     }
 
     private GpuListing listing() throws UnreachableException {
