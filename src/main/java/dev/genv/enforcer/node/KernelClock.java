@@ -1,5 +1,7 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.files.Errno;
+
 /** Clock ticks since boot, the unit and the clock of a process's start time. */
 final class KernelClock {
     private static final int CLOCK_REALTIME = 0;
