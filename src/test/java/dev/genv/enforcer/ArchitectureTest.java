@@ -1,5 +1,6 @@
 package dev.genv.enforcer;
 
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
@@ -10,8 +11,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import io.quarkus.test.junit.QuarkusTest;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Arrows point inwards: {@code api, telemetry, remote, node, config -> enforcement -> policy -> model}. */
@@ -129,6 +132,23 @@ class ArchitectureTest {
                 .should()
                 .resideInAnyPackage("..util..", "..utils..", "..common..")
                 .check(CLASSES);
+    }
+
+    /** Two forks with a Quarkus test disturb each other, so these tests run in one fork, which selects them by this tag. */
+    @Test
+    void everyQuarkusTestHasTheTagOfItsFork() {
+        classes()
+                .that()
+                .areAnnotatedWith(QuarkusTest.class)
+                .should()
+                .beAnnotatedWith(describe(
+                        "@Tag(\"quarkus\")",
+                        annotation -> annotation.getRawType().isEquivalentTo(Tag.class)
+                                && annotation
+                                        .get("value")
+                                        .filter("quarkus"::equals)
+                                        .isPresent()))
+                .check(new ClassFileImporter().importPackages(ROOT));
     }
 
     private static String in(String part) {

@@ -32,10 +32,12 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The alerts and the dashboard of the chart ask for metrics that the service has, by labels that these have. */
 @QuarkusTest
+@Tag("quarkus")
 @TestProfile(GuardedNode.class)
 class ChartMetricsTest {
     private static final Pattern SAMPLE = Pattern.compile("(?m)^([a-zA-Z_:]\\w*)(?:\\{(.*)})? [^ ]+$");

@@ -6,12 +6,14 @@ import dev.genv.enforcer.testsupport.RawHttp;
 import io.quarkus.test.junit.QuarkusTest;
 import java.io.IOException;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Both ports refuse what a foreign page sends through a user's browser. */
 @QuarkusTest
+@Tag("quarkus")
 class HostFilterTest {
     @ConfigProperty(name = "quarkus.http.port")
     int port;

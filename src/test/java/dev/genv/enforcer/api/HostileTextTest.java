@@ -21,10 +21,12 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What users wrote comes out of the API as text and as nothing else. */
 @QuarkusTest
+@Tag("quarkus")
 @TestProfile(GuardedNode.class)
 class HostileTextTest {
     private static final String SHOWN = "Authorization: Bearer " + GuardedNode.TOKEN;

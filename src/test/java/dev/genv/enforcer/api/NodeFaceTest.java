@@ -27,11 +27,13 @@ import java.nio.file.attribute.PosixFilePermissions;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 
 /** The HTTP face of the real node: first without a GPU tool, then with the fake one, as it recovers by itself. */
 @QuarkusTest
+@Tag("quarkus")
 @TestMethodOrder(OrderAnnotation.class)
 class NodeFaceTest {
     private static final Path TOOL = Path.of(System.getProperty("genv.enforcer.nvidia-smi"));

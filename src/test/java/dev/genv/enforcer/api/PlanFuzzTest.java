@@ -26,10 +26,12 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A sample of the random fleets goes the whole way over HTTP: what comes back must be what the policy itself says. */
 @QuarkusTest
+@Tag("quarkus")
 class PlanFuzzTest {
     private static final int RUNS = Integer.getInteger("fuzz.http.runs", 100);
     private static final long SEED = Long.getLong("fuzz.seed", 20261120L);

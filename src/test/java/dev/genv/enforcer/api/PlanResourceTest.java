@@ -11,11 +11,13 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 @QuarkusTest
+@Tag("quarkus")
 class PlanResourceTest {
     private static final String ENVS = """
             {"envs": [{"eid": "40", "uid": 1000, "creation": "20/11/2026 09:22:28", "username": "raz",

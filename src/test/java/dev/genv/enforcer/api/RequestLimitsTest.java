@@ -11,12 +11,14 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is too much is refused, at once and by a number. */
 @QuarkusTest
+@Tag("quarkus")
 class RequestLimitsTest {
     private static final int ENDLESS = 1 << 20;
     private static final String CHUNK = "400\r\n" + "x".repeat(0x400) + "\r\n";

@@ -13,11 +13,13 @@ import java.time.Duration;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @QuarkusTest
+@Tag("quarkus")
 @TestProfile(GuardedNode.class)
 class TokenGateTest {
     private static final String SHOWN = "Authorization: Bearer " + GuardedNode.TOKEN;

@@ -28,12 +28,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 @QuarkusTest
+@Tag("quarkus")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ViolationsResourceTest {
     private static final Instant EARLY = Instant.parse("2026-11-20T09:00:00Z");

@@ -17,10 +17,12 @@ import jakarta.inject.Inject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What the loop does besides what the scheduler does: that goes by the time of day, which may be set back. */
 @QuarkusTest
+@Tag("quarkus")
 class CycleLoopTest {
     private final FakeTime time = new FakeTime();
     private final List<CycleReport> cycles = new ArrayList<>();
