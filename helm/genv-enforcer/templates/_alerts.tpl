@@ -138,7 +138,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   {{- if $node }}
   expr: {{ printf `genv_enforcer_missing_right{%s} > 0` $is | toJson }}
   {{- else }}
-  expr: {{ printf `genv_enforcer_host_problems{%s,code="missing_right"} > 0` $is | toJson }}
+  expr: {{ printf `genv_enforcer_host_problems{%s,code="missing_privilege"} > 0` $is | toJson }}
   {{- end }}
   for: {{ $rule.problemFor }}
   labels:
@@ -193,7 +193,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
       second release of it. enforcer_lock_unusable: this one acts, but cannot find out whether it is the only one. /hosts says what stands in
       the place of its lock: remove that.
 - alert: GenvEnforcerBrakeReached
-  expr: {{ printf `genv_enforcer_host_problems{%s,code="brake_reached"} > 0` $is | toJson }}
+  expr: {{ printf `genv_enforcer_host_problems{%s,code="termination_limit_reached"} > 0` $is | toJson }}
   for: {{ $rule.brakeFor }}
   labels:
     severity: warning

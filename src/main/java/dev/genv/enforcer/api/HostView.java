@@ -62,7 +62,7 @@ public record HostView(
                 snapshot.processes().size(),
                 snapshot.environments().size(),
                 report.problems().stream()
-                        .map(problem -> new ProblemView(problem.code(), problem.detail()))
+                        .map(problem -> new ProblemView(problem.code().label(), problem.detail()))
                         .toList(),
                 missingRights(report, actions));
     }

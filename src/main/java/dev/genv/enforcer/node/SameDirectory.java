@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +38,6 @@ final class SameDirectory {
     }
 
     private Optional<Problem> problem(String what) {
-        return Optional.of(new Problem("state_directory_replaced", path + " " + what));
+        return Optional.of(new Problem(ProblemCode.STATE_DIRECTORY_REPLACED, path + " " + what));
     }
 }

@@ -2,7 +2,6 @@ package dev.genv.enforcer.telemetry;
 
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.HostReport;
-import dev.genv.enforcer.model.Problem;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MultiGauge;
 import io.micrometer.core.instrument.Tags;
@@ -77,7 +76,7 @@ public final class HostMetrics {
     }
 
     private static Stream<MultiGauge.Row<?>> problems(HostReport host) {
-        return counted(host.problems().stream().map(Problem::code))
+        return counted(host.problems().stream().map(problem -> problem.code().label()))
                 .map(code -> MultiGauge.Row.of(Tags.of("host", host.host(), "code", code.getKey()), code.getValue()));
     }
 

@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.Pace;
 import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.HostBuilder;
@@ -44,7 +45,7 @@ class ReadyTest {
     void ofManyMachinesOneThatIsSeenIsEnoughAndTheOthersAreNamed() {
         var ofFleet = new Ready(fleet, new Pace(LONG, LONG), NO_TOKEN);
         host.looksLike(() -> {
-            throw new UnreachableException("host_unreachable", "refused");
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
         fleet.runCycle();
         assertThat(ofFleet.call().getStatus()).isEqualTo(Status.UP);
@@ -60,7 +61,7 @@ class ReadyTest {
         enforcer.runCycle();
         assertThat(ready.call().getStatus()).isEqualTo(Status.UP);
 
-        var why = new Problem("missing_right", "KILL: run with --cap-add KILL");
+        var why = new Problem(ProblemCode.MISSING_PRIVILEGE, "KILL: run with --cap-add KILL");
         host.looksLike(() -> new Snapshot("gpu-1", List.of(), List.of(), List.of(), Set.of(), Set.of(), List.of(why)))
                 .lacks("KILL");
         enforcer.runCycle();

@@ -117,7 +117,7 @@ class ServiceIT extends OnANode {
             node.gpus.process(0, others.pid(), "10");
             var service = node.serve();
 
-            awaitNotReady(service, "missing_right");
+            awaitNotReady(service, "missing_privilege");
             assertThat(get(service, "/hosts").getList("[0].missing_rights")).containsExactly("KILL");
             assertThat(get(service, "/q/health/ready").getString("checks[0].data['gpu-1']"))
                     .contains("--cap-add KILL");

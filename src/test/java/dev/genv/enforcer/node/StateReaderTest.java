@@ -10,6 +10,7 @@ import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.State;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
@@ -80,7 +81,7 @@ class StateReaderTest {
     void aFileThatCannotBeReadCostsItselfOnly(String content, String why) throws Exception {
         new StateFiles(path).device(0).write();
         Files.writeString(path.resolve("envs.json"), content == null ? "" : content.replace('\'', '"'));
-        assertUnreadable(reader.read().envs(), "state_unreadable", why);
+        assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, why);
         assertThat(devices(reader.read()).devices()).hasSize(1);
     }
 
@@ -105,7 +106,7 @@ class StateReaderTest {
     void whatIsOfNoShapeThatGenvEverWroteIsUnreadable(String content) throws Exception {
         new StateFiles(path).device(0).write();
         Files.writeString(path.resolve("envs.json"), content);
-        assertUnreadable(reader.read().envs(), "state_unreadable", "envs.json");
+        assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, "envs.json");
         assertThat(devices(reader.read()).devices()).hasSize(1);
     }
 
@@ -121,7 +122,7 @@ class StateReaderTest {
                 new byte[17 << 20],
                 latin)) {
             Files.write(path.resolve("envs.json"), bytes);
-            assertUnreadable(reader.read().envs(), "state_unreadable", "envs.json");
+            assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, "envs.json");
         }
         new StateFiles(path).env("1", 1, null, null).writeEnvs();
         assertThat(envs(reader.read()).environments()).hasSize(1);
@@ -132,7 +133,7 @@ class StateReaderTest {
         new StateFiles(path).device(0).writeDevices();
         for (var target : List.of("/etc/passwd", "/proc/self/environ", "/proc/self/fd/0", "/dev/zero", "/absent")) {
             Files.createSymbolicLink(path.resolve("envs.json"), Path.of(target));
-            assertUnreadable(reader.read().envs(), "state_unreadable", "is a symbolic link");
+            assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, "is a symbolic link");
             Files.delete(path.resolve("envs.json"));
         }
     }
@@ -142,7 +143,7 @@ class StateReaderTest {
         new StateFiles(path).env("1", 1000, null, null).write();
         var elsewhere = Files.move(path.resolve("devices.json"), path.resolveSibling("elsewhere"));
         Files.createSymbolicLink(path.resolve("devices.json"), elsewhere);
-        assertUnreadable(reader.read().devices(), "state_unreadable", "devices.json");
+        assertUnreadable(reader.read().devices(), ProblemCode.STATE_UNREADABLE, "devices.json");
         assertThat(envs(reader.read()).environments()).hasSize(1);
     }
 
@@ -151,10 +152,10 @@ class StateReaderTest {
         var real = Files.move(path, path.resolveSibling("real"));
         new StateFiles(real).env("1", 1000, null, null).write();
         Files.createSymbolicLink(path, real);
-        assertUnreadable(reader.read().envs(), "state_unreadable", path.toString());
+        assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, path.toString());
         Files.delete(path);
         Files.createFile(path);
-        assertUnreadable(reader.read().devices(), "state_unreadable", path.toString());
+        assertUnreadable(reader.read().devices(), ProblemCode.STATE_UNREADABLE, path.toString());
     }
 
     /** So nobody escapes by holding the lock. */
@@ -169,7 +170,7 @@ class StateReaderTest {
             assertThat(devices(state).devices()).hasSize(1);
             assertThat(state.lockWait()).isGreaterThanOrEqualTo(Duration.ofMillis(200));
             assertThat(state.problems()).singleElement().satisfies(problem -> {
-                assertThat(problem.code()).isEqualTo("lock_timeout");
+                assertThat(problem.code()).isEqualTo(ProblemCode.LOCK_TIMEOUT);
                 assertThat(problem.detail())
                         .contains(
                                 "genv.lock is held by another program, for longer than 200 ms",
@@ -187,7 +188,7 @@ class StateReaderTest {
         Files.createDirectory(path.resolve("genv.lock"));
         Files.writeString(path.resolve("envs.json"), "{\"envs\": [");
         var state = reader.read();
-        assertUnreadable(state.envs(), "state_unreadable", "envs.json is not JSON");
+        assertUnreadable(state.envs(), ProblemCode.STATE_UNREADABLE, "envs.json is not JSON");
         assertThat(devices(state).devices()).hasSize(1);
     }
 
@@ -231,7 +232,7 @@ class StateReaderTest {
             var state = reader.read();
             assertThat(envs(state).environments()).hasSize(1);
             assertThat(devices(state).devices()).hasSize(1);
-            assertThat(state.problems()).extracting(Problem::code).containsExactly("lock_unusable");
+            assertThat(state.problems()).extracting(Problem::code).containsExactly(ProblemCode.LOCK_UNUSABLE);
             Files.delete(lock);
         }
         assertThat(reader.read().problems()).isEmpty();
@@ -243,11 +244,13 @@ class StateReaderTest {
         assertThat(reader.read().problems()).isEmpty();
         Files.move(path, path.resolveSibling("moved"));
         for (var look = 0; look < 2; look++) {
-            assertThat(reader.read().problems()).extracting(Problem::code).containsExactly("state_directory_replaced");
+            assertThat(reader.read().problems())
+                    .extracting(Problem::code)
+                    .containsExactly(ProblemCode.STATE_DIRECTORY_REPLACED);
         }
         new StateFiles(path).env("2", 1000, null, null).write();
         var state = reader.read();
-        assertThat(state.problems()).extracting(Problem::code).containsExactly("state_directory_replaced");
+        assertThat(state.problems()).extracting(Problem::code).containsExactly(ProblemCode.STATE_DIRECTORY_REPLACED);
         assertThat(envs(state).environments()).extracting(Environment::eid).containsExactly("2");
         assertThat(reader.read().problems()).isEmpty();
     }
@@ -264,8 +267,8 @@ class StateReaderTest {
         var contained = new StateReader(path, Duration.ofSeconds(1), new ProcFs(folder));
         assertThat(envs(contained.read()).environments()).hasSize(1);
         Files.delete(onHost);
-        assertUnreadable(contained.read().envs(), "state_directory_moved", "/data/genv");
-        assertUnreadable(contained.read().devices(), "state_directory_moved", "recreate the container");
+        assertUnreadable(contained.read().envs(), ProblemCode.STATE_DIRECTORY_MOVED, "/data/genv");
+        assertUnreadable(contained.read().devices(), ProblemCode.STATE_DIRECTORY_MOVED, "recreate the container");
         Files.createSymbolicLink(onHost, path.toRealPath().getParent());
         assertThat(envs(contained.read()).environments()).hasSize(1);
     }
@@ -291,7 +294,7 @@ class StateReaderTest {
         return ((State.File.Present<DevicesFile>) state.devices()).content();
     }
 
-    private static void assertUnreadable(State.File<?> file, String code, String why) {
+    private static void assertUnreadable(State.File<?> file, ProblemCode code, String why) {
         assertThat(file).isInstanceOfSatisfying(State.File.Unreadable.class, unreadable -> {
             assertThat(unreadable.problem().code()).isEqualTo(code);
             assertThat(unreadable.problem().detail()).contains(why);

@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.shell;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.State;
 import dev.genv.enforcer.observation.UserMount;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +20,7 @@ final class StateAnswer {
     /** In chars: what longer files came to is not kept. */
     private static final int MOST_KEPT = 16 << 10;
 
-    private static final String CODE = "state_unreadable";
+    private static final ProblemCode CODE = ProblemCode.STATE_UNREADABLE;
 
     private final String path;
     private @Nullable String earlier;
@@ -60,7 +61,7 @@ final class StateAnswer {
         var state = parsed(frames.one("envs"), frames.one("devices"));
         if (frames.find("folder").isPresent()) {
             state = state.with(new Problem(
-                    "state_folder_unusable",
+                    ProblemCode.STATE_FOLDER_UNUSABLE,
                     "no folder of our own can be made in %s, and without it genv's lock cannot be taken safely. The state is read without it; nothing can be detached"
                             .formatted(path)));
         }
@@ -114,7 +115,7 @@ final class StateAnswer {
     }
 
     private Optional<Problem> replaced(String what) {
-        return Optional.of(new Problem("state_directory_replaced", path + " " + what));
+        return Optional.of(new Problem(ProblemCode.STATE_DIRECTORY_REPLACED, path + " " + what));
     }
 
     private static State.File<byte[]> file(Frame frame, String name) throws UnreachableException {
