@@ -121,7 +121,8 @@ public final class Enforcer {
         var plan = setup.policy().check(fleet, executor.justAsked());
         var changes = grace.begin(plan);
         var done = executor.execute(plan, hosts, gone -> setup.policy().check(fleet, gone));
-        var reports = Judgement.of(done.problems(), plan.problems()).addedTo(hosts);
+        var reports =
+                Judgement.of(done.problems(), plan.problems()).addedTo(DeniedPrivileges.addedTo(hosts, done.records()));
         problems.tell(reports);
         var update = remember(fleet, plan, new Journal.News(done.records(), changes, seenAt));
         return new CycleReport(

@@ -30,20 +30,20 @@ public final class HostMetrics {
 
     public HostMetrics(MeterRegistry registry) {
         up = gauge(registry, "up", "Whether the host answered in the last cycle");
-        complete = gauge(registry, "complete", "Whether all of the host could be seen in the last cycle");
-        look = MultiGauge.builder("genv.enforcer.host.look")
-                .description("How long the last look at the host took, or was waited for")
+        complete = gauge(registry, "complete", "Whether the last cycle observed all of the host");
+        look = MultiGauge.builder("genv.enforcer.host.observation")
+                .description("How long the last observation of the host took, or how long the service waited for it")
                 .baseUnit("seconds")
                 .register(registry);
-        processes = gauge(registry, "gpu.processes", "Processes on the host's devices, as the last look saw them");
+        processes = gauge(registry, "gpu.processes", "Processes on the host's devices in the last observation");
         devices = gauge(registry, "devices", "Devices that the host's GPU tool lists");
         environments = gauge(registry, "environments", "Environments that are active on the host");
-        missingRights = MultiGauge.builder("genv.enforcer.missing.right")
-                .description("On how many hosts a right is missing that the service needs")
+        missingRights = MultiGauge.builder("genv.enforcer.missing.privileges")
+                .description("On how many hosts the service lacks a privilege")
                 .register(registry);
-        problems = gauge(registry, "problems", "Problems that the last look at the host told of, by their code");
+        problems = gauge(registry, "problems", "Problems of the last observation of the host, by their code");
         lockWait = Timer.builder("genv.enforcer.lock.wait")
-                .description("How long looks waited for genv's lock")
+                .description("How long observations waited for genv's lock")
                 .register(registry);
     }
 
@@ -65,7 +65,7 @@ public final class HostMetrics {
         show(environments, report, host -> host.snapshot().environments().size());
         missingRights.register(
                 counted(report.hosts().stream().flatMap(host -> host.missingRights().stream()))
-                        .map(right -> MultiGauge.Row.of(Tags.of("right", right.getKey()), right.getValue()))
+                        .map(missing -> MultiGauge.Row.of(Tags.of("privilege", missing.getKey()), missing.getValue()))
                         .toList(),
                 true);
         problems.register(report.hosts().stream().flatMap(HostMetrics::problems).toList(), true);

@@ -99,19 +99,20 @@ class ChartQueriesTest {
                 .containsExactlyInAnyOrder("success", "incomplete", "action_failed", "failed");
     }
 
-    /** Which of many machines lacks a right only its problems tell. */
+    /** Which of many machines lacks a privilege only its problems tell. */
     @Test
     void theMachineThatLacksARightIsNamed() {
         var remote = RenderedChart.ofExample("remote").only("PrometheusRule").at("/spec/groups/0/rules");
         var rule = remote.valueStream()
-                .filter(each -> each.path("alert").asText().endsWith("RightMissing"))
+                .filter(each -> each.path("alert").asText().endsWith("PrivilegeMissing"))
                 .findFirst()
                 .orElseThrow();
         assertThat(rule.path("expr").asText())
                 .startsWith("genv_enforcer_host_problems{")
                 .contains("code=\"missing_privilege\"");
         assertThat(rule.at("/annotations/summary").asText()).endsWith("{{ $labels.host }}");
-        assertThat(rule("{}", "RightMissing").path("expr").asText()).startsWith("genv_enforcer_missing_right{");
+        assertThat(rule("{}", "PrivilegeMissing").path("expr").asText())
+                .startsWith("genv_enforcer_missing_privileges{");
     }
 
     /** Whatever stands in its quotes, it remains one expression. */

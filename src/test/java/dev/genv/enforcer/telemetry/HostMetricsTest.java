@@ -46,7 +46,7 @@ class HostMetricsTest {
         assertThat(value("gpu.processes", "gpu-1")).isEqualTo(1);
         assertThat(value("devices", "gpu-1")).isEqualTo(2);
         assertThat(value("environments", "gpu-1")).isEqualTo(1);
-        assertThat(value("look", "gpu-1")).isPositive();
+        assertThat(value("observation", "gpu-1")).isPositive();
         assertThat(value("up", "gpu-2")).isZero();
         assertThat(value("complete", "gpu-2")).isZero();
 
@@ -117,7 +117,7 @@ class HostMetricsTest {
     }
 
     private OptionalDouble missing(String right) {
-        return registry.find("genv.enforcer.missing.right").tag("right", right).gauges().stream()
+        return registry.find("genv.enforcer.missing.privileges").tag("privilege", right).gauges().stream()
                 .mapToDouble(Gauge::value)
                 .findFirst();
     }
