@@ -3,11 +3,10 @@ package dev.genv.enforcer.remote.shell;
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.observation.State;
 import dev.genv.enforcer.observation.UserMount;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -88,14 +87,10 @@ final class StateAnswer {
     }
 
     private static byte[] digest(Frame envs, Frame devices) {
-        try {
-            var digest = MessageDigest.getInstance("SHA-256"); // which every JDK has
-            digest.update(envs.line().getBytes(StandardCharsets.ISO_8859_1));
-            digest.update((byte) '\n');
-            return digest.digest(devices.line().getBytes(StandardCharsets.ISO_8859_1));
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException(e);
-        }
+        return Sha256.digest(
+                envs.line().getBytes(StandardCharsets.ISO_8859_1),
+                new byte[] {'\n'},
+                devices.line().getBytes(StandardCharsets.ISO_8859_1));
     }
 
     /** Genv's users may still be in the directory of the look before. */
