@@ -96,7 +96,7 @@ class UninvitedTest extends OnAServer {
         try {
             server.say(message);
         } catch (IOException e) {
-            assertThat(e).hasMessageContaining("WriteAborted");
+            assertThat(e.getMessage()).containsAnyOf("WriteAborted", "Session closed");
         }
     }
 
