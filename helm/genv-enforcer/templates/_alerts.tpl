@@ -133,24 +133,24 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
     description: >-
       Nothing is enforced there, and the others are not affected. /hosts says why: whether it is down, refuses the key or the command, or
       is too slow.
-- alert: GenvEnforcerRightMissing
-{{- /* The rights are counted over all machines; which of them it is only the problems tell. */}}
+- alert: GenvEnforcerPrivilegeMissing
+{{- /* The metric counts privileges over all machines; only the problems name the machine. */}}
   {{- if $node }}
-  expr: {{ printf `genv_enforcer_missing_right{%s} > 0` $is | toJson }}
+  expr: {{ printf `genv_enforcer_missing_privileges{%s} > 0` $is | toJson }}
   {{- else }}
-  expr: {{ printf `genv_enforcer_host_problems{%s,code="missing_right"} > 0` $is | toJson }}
+  expr: {{ printf `genv_enforcer_host_problems{%s,code="missing_privilege"} > 0` $is | toJson }}
   {{- end }}
   for: {{ $rule.problemFor }}
   labels:
     severity: critical
   annotations:
     {{- if $node }}
-    summary: genv-enforcer on {{ $where }} lacks {{ "{{ $labels.right }}" }}
+    summary: genv-enforcer on {{ $where }} lacks {{ "{{ $labels.privilege }}" }}
     {{- else }}
-    summary: genv-enforcer lacks a right on {{ "{{ $labels.host }}" }}
+    summary: genv-enforcer lacks a privilege on {{ "{{ $labels.host }}" }}
     {{- end }}
     description: >-
-      What needs this right is not enforced. /hosts says {{ if $node }}how to grant it; see whether something has changed the security
+      What needs this privilege is not enforced. /hosts says {{ if $node }}how to grant it; see whether something has changed the security
       context, the host's PID namespace, the state directory or AppArmor of the pod{{ else }}which one it is and how to grant it; see sudo on that machine{{ end }}.
 - alert: GenvEnforcerStateUnreadable
   expr: {{ printf `genv_enforcer_host_problems{%s,code=~"state_unreadable|state_incomplete|state_directory_moved|state_user_mount|state_timeout"} > 0` $is | toJson }}
@@ -192,9 +192,9 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
       second_enforcer: this one only watches there. End one of them, such as a service that was started before there was this chart, or a
       second release of it. enforcer_lock_unusable: this one acts, but cannot find out whether it is the only one. /hosts says what stands in
       the place of its lock: remove that.
-- alert: GenvEnforcerBrakeReached
-  expr: {{ printf `genv_enforcer_host_problems{%s,code="brake_reached"} > 0` $is | toJson }}
-  for: {{ $rule.brakeFor }}
+- alert: GenvEnforcerTerminationLimitReached
+  expr: {{ printf `genv_enforcer_host_problems{%s,code="termination_limit_reached"} > 0` $is | toJson }}
+  for: {{ $rule.terminationLimitFor }}
   labels:
     severity: warning
   annotations:

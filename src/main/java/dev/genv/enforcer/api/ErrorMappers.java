@@ -1,6 +1,5 @@
 package dev.genv.enforcer.api;
 
-import dev.genv.enforcer.policy.Words;
 import jakarta.ws.rs.NotFoundException;
 import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.core.Response;
@@ -10,7 +9,6 @@ import org.jboss.resteasy.reactive.server.ServerExceptionMapper;
 
 /** Gives every error the same form. */
 class ErrorMappers {
-    private static final int LONGEST = 1000;
     private static final Logger LOG = Logger.getLogger(ErrorMappers.class);
 
     @ServerExceptionMapper
@@ -35,7 +33,7 @@ class ErrorMappers {
     static Response problem(int status, String detail) {
         return Response.status(status)
                 .type(ProblemDetail.MEDIA_TYPE)
-                .entity(new ProblemDetail(Refusal.title(status), status, Words.safe(detail, LONGEST)))
+                .entity(new ProblemDetail(status, detail).json())
                 .build();
     }
 }

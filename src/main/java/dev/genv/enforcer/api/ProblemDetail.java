@@ -1,11 +1,26 @@
 package dev.genv.enforcer.api;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.genv.enforcer.format.GenvJson;
+import dev.genv.enforcer.policy.Words;
+import io.netty.handler.codec.http.HttpResponseStatus;
+
 /**
- * An error as RFC 9457 wants it.
+ * An error in the form of RFC 9457.
  *
- * @param title the meaning of the status
+ * @param status of the HTTP response; its standard phrase is the title
  * @param detail what was wrong with this request
  */
-public record ProblemDetail(String title, int status, String detail) {
+record ProblemDetail(int status, String detail) {
     static final String MEDIA_TYPE = "application/problem+json";
+    private static final int LONGEST_DETAIL = 1000;
+
+    /** The body of the response, in ASCII. */
+    byte[] json() {
+        return GenvJson.write(JsonNodeFactory.instance
+                .objectNode()
+                .put("title", HttpResponseStatus.valueOf(status).reasonPhrase())
+                .put("status", status)
+                .put("detail", Words.safe(detail, LONGEST_DETAIL)));
+    }
 }

@@ -59,7 +59,7 @@ public class Ready implements HealthCheck {
         if (report.error() != null) {
             return "the last cycle broke off: " + report.error();
         }
-        return report.isComplete() ? "rights are missing" : "the last cycle could not see everything";
+        return report.isComplete() ? "privileges are missing" : "the last cycle could not see everything";
     }
 
     private static boolean isFine(HostReport host) {

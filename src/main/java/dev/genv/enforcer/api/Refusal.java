@@ -1,8 +1,5 @@
 package dev.genv.enforcer.api;
 
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import dev.genv.enforcer.format.GenvJson;
-import io.netty.handler.codec.http.HttpResponseStatus;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.ext.web.RoutingContext;
@@ -19,15 +16,10 @@ final class Refusal {
             request.response().putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE);
             request.addEndHandler(_ -> hangUpIfMoreComes(request));
         }
-        var problem = JsonNodeFactory.instance
-                .objectNode()
-                .put("title", title(status))
-                .put("status", status)
-                .put("detail", detail);
         request.response()
                 .setStatusCode(status)
                 .putHeader(HttpHeaders.CONTENT_TYPE, ProblemDetail.MEDIA_TYPE)
-                .end(Buffer.buffer(GenvJson.write(problem)));
+                .end(Buffer.buffer(new ProblemDetail(status, detail).json()));
     }
 
     /**
@@ -46,9 +38,5 @@ final class Refusal {
     private static boolean mayHaveBody(RoutingContext request) {
         var headers = request.request().headers();
         return headers.contains(HttpHeaders.CONTENT_LENGTH) || headers.contains(HttpHeaders.TRANSFER_ENCODING);
-    }
-
-    static String title(int status) {
-        return HttpResponseStatus.valueOf(status).reasonPhrase();
     }
 }

@@ -24,7 +24,7 @@ public record ViolationView(
         Instant lastSeen,
         int cycles,
         List<ActionView> actions,
-        @Nullable ChangeView change) {
+        @Nullable ChangeView stateChange) {
     static final String ACTIVE = "active";
     static final String RESOLVED = "resolved";
 

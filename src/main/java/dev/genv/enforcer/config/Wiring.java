@@ -197,7 +197,7 @@ class Wiring {
         }
         var missing = host.missingRights();
         if (!missing.isEmpty()) {
-            LOG.warnf("Rights are missing: %s", String.join("; ", missing));
+            LOG.warnf("Privileges are missing: %s", String.join("; ", missing));
         }
         LOG.infof(
                 "Node %s, state in %s, mode %s",

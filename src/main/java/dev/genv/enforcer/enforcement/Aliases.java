@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -52,7 +53,7 @@ final class Aliases {
     /** While the name that counts is out of reach, the machine is: what was asked of it is known by that name. */
     private static HostReport duplicate(HostReport report, String other, boolean isSeen) {
         var why = new Problem(
-                "duplicate_host",
+                ProblemCode.DUPLICATE_HOST,
                 "as it says itself, this is the same machine as %s, under whose name it counts: take one of them out of the list"
                         .formatted(other));
         return report.with(

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.HostProblem;
@@ -149,7 +150,7 @@ final class Brake {
                 .map(entry -> new HostProblem(
                         entry.getKey(),
                         new Problem(
-                                "brake_reached",
+                                ProblemCode.TERMINATION_LIMIT_REACHED,
                                 "%d processes are to be ended, but no more than %d a cycle are: %d wait"
                                         .formatted(most + entry.getValue(), most, entry.getValue()))))
                 .toList();

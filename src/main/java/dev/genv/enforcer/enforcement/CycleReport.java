@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Plan;
 import java.time.Duration;
 import java.time.Instant;
@@ -28,8 +29,12 @@ public record CycleReport(
         @Nullable String error) {
 
     /** The problems that hide nothing and prevent no action in this cycle. Where they do, another problem reports it. */
-    private static final Set<String> HARMLESS_PROBLEMS =
-            Set.of("missing_right", "user_unknown_here", "identities_unknown", "duplicate_host", "brake_reached");
+    private static final Set<ProblemCode> HARMLESS_PROBLEMS = Set.of(
+            ProblemCode.MISSING_PRIVILEGE,
+            ProblemCode.SETTING_USER_UNKNOWN,
+            ProblemCode.IDENTITIES_UNKNOWN,
+            ProblemCode.DUPLICATE_HOST,
+            ProblemCode.TERMINATION_LIMIT_REACHED);
 
     /** Whether every host was seen completely. */
     public boolean isComplete() {

@@ -126,7 +126,8 @@ public final class Enforcer {
         var plan = setup.policy().check(fleet, executor.justAsked());
         var changes = grace.begin(plan);
         var done = executor.execute(plan, hosts, age, gone -> setup.policy().check(fleet, gone));
-        var reports = Judgement.of(done.problems(), plan.problems()).addedTo(hosts);
+        var reports =
+                Judgement.of(done.problems(), plan.problems()).addedTo(DeniedPrivileges.addedTo(hosts, done.records()));
         problems.tell(reports);
         clock.endCycle();
         var update = remember(fleet, plan, new Journal.News(done.records(), changes, ended(hosts), seenAt));

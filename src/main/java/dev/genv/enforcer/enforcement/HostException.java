@@ -1,30 +1,28 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.model.ProblemCode;
+
 /** A host that gave no answer. */
 final class HostException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /** Of a host that was left out of a cycle, for it still does what an earlier one asked of it. */
-    static final String BUSY = "busy";
-
-    private final String code;
+    private final ProblemCode code;
 
     HostException(String message) {
-        this("unreachable", message);
+        this(ProblemCode.UNREACHABLE, message);
     }
 
-    HostException(String code, String message) {
+    HostException(ProblemCode code, String message) {
         super(message);
         this.code = code;
     }
 
     HostException(String message, Throwable cause) {
         super(message, cause);
-        this.code = cause instanceof UnreachableException known ? known.code() : "unreachable";
+        this.code = cause instanceof UnreachableException known ? known.code() : ProblemCode.UNREACHABLE;
     }
 
-    /** The word for programs. */
-    String code() {
+    ProblemCode code() {
         return code;
     }
 }

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param problems what was found in looking and in judging
  * @param ticks when the state was read, in clock ticks since boot; 0 where it was not
  * @param ended the verified processes that have ended
- * @param missingRights what the service lacks on it, such as {@code SYS_PTRACE}
+ * @param missingRights the privileges that the service lacks on it, such as {@code SYS_PTRACE}; each is also a problem
  * @param watchesOnly why nothing may be done on it; null where it may
  * @param machine what tells the machine from every other one; null where that is not known
  * @param lockWait how long the look waited for genv's lock; null where it did not, or that is not known
@@ -68,15 +69,24 @@ public record HostReport(
     }
 
     HostReport withProblems(List<Problem> all) {
-        return with(snapshot, all);
+        return with(snapshot, all, missingRights);
+    }
+
+    /** The same with more missing privileges; their problems come first, because only so many problems are shown. */
+    HostReport lacking(List<String> privileges, List<Problem> why) {
+        var all = Stream.concat(why.stream(), problems.stream()).toList();
+        return with(
+                snapshot,
+                all,
+                Stream.concat(missingRights.stream(), privileges.stream()).toList());
     }
 
     /** The same with something else to be seen. */
     HostReport with(Snapshot other) {
-        return with(other, other.problems());
+        return with(other, other.problems(), missingRights);
     }
 
-    private HostReport with(Snapshot other, List<Problem> all) {
+    private HostReport with(Snapshot other, List<Problem> all, List<String> lacking) {
         return new HostReport(
                 other,
                 reached,
@@ -87,7 +97,7 @@ public record HostReport(
                 all,
                 ticks,
                 ended,
-                missingRights,
+                lacking,
                 watchesOnly,
                 machine,
                 lockWait,

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
@@ -64,7 +65,7 @@ final class HostWorker {
         if (!busyWith.compareAndSet(null, turn)) {
             var last = failures.get(kind);
             throw new HostException(
-                    HostException.BUSY,
+                    ProblemCode.BUSY,
                     "still busy with an earlier cycle, so it was left out of this one"
                             + (last == null ? "" : "; before that: " + last.getMessage()));
         }

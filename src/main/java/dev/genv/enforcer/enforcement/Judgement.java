@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.HostProblem;
 import dev.genv.enforcer.policy.Words;
 import java.util.ArrayList;
@@ -46,7 +47,7 @@ record Judgement(Map<String, List<Problem>> problems) {
 
     private static List<Problem> cut(List<Problem> problems) {
         var cut = new ArrayList<>(problems.subList(0, MOST_PROBLEMS));
-        cut.add(new Problem("more_problems", "and %d more".formatted(problems.size() - MOST_PROBLEMS)));
+        cut.add(new Problem(ProblemCode.MORE_PROBLEMS, "and %d more".formatted(problems.size() - MOST_PROBLEMS)));
         return cut;
     }
 }

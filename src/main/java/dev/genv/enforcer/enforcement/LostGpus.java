@@ -1,13 +1,11 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Counts for how many cycles in a row our own machine's GPUs have been out of reach for good. */
 public final class LostGpus {
-    /** Of a problem that goes away only with the container in which it appears. */
-    public static final String CODE = "gpu_needs_new_container";
-
     /** One failure may be a driver that is just being loaded. */
     private static final int ENOUGH = 3;
 
@@ -26,7 +24,7 @@ public final class LostGpus {
     private void record(HostReport host) {
         // Not those that are shown: of them there is a bound, and users choose how many others there are.
         loss = host.snapshot().problems().stream()
-                .filter(problem -> problem.code().equals(CODE))
+                .filter(problem -> problem.code() == ProblemCode.GPU_NEEDS_NEW_CONTAINER)
                 .findFirst()
                 .map(problem -> new Loss(Math.min(loss.cycles + 1, ENOUGH), problem.detail()))
                 .orElseGet(() -> new Loss(0, null));

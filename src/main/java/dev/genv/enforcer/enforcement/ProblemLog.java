@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.HostProblem;
 import dev.genv.enforcer.policy.Words;
 import java.util.LinkedHashSet;
@@ -48,15 +49,15 @@ final class ProblemLog {
         var why = unreachable.problems().getFirst();
         var last = outOfReach.get(unreachable.host());
         if (last != null
-                && (why.code().equals(HostException.BUSY)
-                        || why.code().equals(last.problem().code()))) {
+                && (why.code() == ProblemCode.BUSY
+                        || why.code() == last.problem().code())) {
             return last;
         }
         return new HostProblem(unreachable.host(), why);
     }
 
     /** The problems of a host but those of these codes, a line each. */
-    static Stream<String> lines(HostReport host, Set<String> without) {
+    static Stream<String> lines(HostReport host, Set<ProblemCode> without) {
         return host.problems().stream()
                 .filter(problem -> !without.contains(problem.code()))
                 .map(problem -> line(new HostProblem(host.host(), problem)));
@@ -74,7 +75,7 @@ final class ProblemLog {
         return "[%s] %s: %s"
                 .formatted(
                         Words.safe(problem.host()),
-                        problem.problem().code(),
+                        problem.problem().code().label(),
                         problem.problem().detail());
     }
 }

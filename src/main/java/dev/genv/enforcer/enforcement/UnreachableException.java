@@ -1,28 +1,27 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.model.ProblemCode;
+
 /** A host did not answer, or its answer cannot be believed: nothing is known of it at this moment. */
 public final class UnreachableException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    private final String code;
+    private final ProblemCode code;
 
     /**
      * Says so.
-     *
-     * @param code a stable word for programs, such as {@code host_key_changed}
      */
-    public UnreachableException(String code, String message) {
+    public UnreachableException(ProblemCode code, String message) {
         super(message);
         this.code = code;
     }
 
-    public UnreachableException(String code, String message, Throwable cause) {
+    public UnreachableException(ProblemCode code, String message, Throwable cause) {
         super(message, cause);
         this.code = code;
     }
 
-    /** The word for programs. */
-    public String code() {
+    public ProblemCode code() {
         return code;
     }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -21,7 +22,7 @@ final class Entries {
         if (problems.size() < MOST_PROBLEMS) {
             problems.add(problem);
         } else if (problems.size() == MOST_PROBLEMS) {
-            problems.add(new Problem("entry_unreadable", "and more entries like these"));
+            problems.add(new Problem(ProblemCode.ENTRY_UNREADABLE, "and more entries like these"));
         }
     }
 
@@ -46,7 +47,7 @@ final class Entries {
     }
 
     static Problem problem(String entry, String why) {
-        return new Problem("entry_unreadable", entry + " " + why);
+        return new Problem(ProblemCode.ENTRY_UNREADABLE, entry + " " + why);
     }
 
     /** A short name for an entry without a readable one. */

@@ -1,11 +1,10 @@
 package dev.genv.enforcer.format;
 
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Sha256;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
 
@@ -50,7 +49,7 @@ public final class Environ {
     private static String text(byte[] id) {
         if (id.length > LONGEST_ID) {
             // It would be kept with every violation; what tells it from others is enough.
-            return "too-long:" + new String(id, 0, 32, StandardCharsets.ISO_8859_1) + ":" + sha256(id);
+            return "too-long:" + new String(id, 0, 32, StandardCharsets.ISO_8859_1) + ":" + Sha256.hex(id);
         }
         try {
             return StandardCharsets.UTF_8
@@ -59,14 +58,6 @@ public final class Environ {
                     .toString();
         } catch (CharacterCodingException e) {
             return "not-utf-8:" + HexFormat.of().formatHex(id);
-        }
-    }
-
-    private static String sha256(byte[] bytes) {
-        try {
-            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java has it", e);
         }
     }
 }

@@ -4,6 +4,7 @@ import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -167,14 +168,14 @@ final class ActingLock implements AutoCloseable {
     private Standing watching(FileStatus file) {
         var other = "another enforcer%s acts on this state directory"
                 .formatted(holders.pid(file).map(" (process %d)"::formatted).orElse(""));
-        return new Standing(other, new Problem("second_enforcer", other + ": this one only watches"));
+        return new Standing(other, new Problem(ProblemCode.SECOND_ENFORCER, other + ": this one only watches"));
     }
 
     private static Standing unsure(String why) {
         return new Standing(
                 null,
                 new Problem(
-                        "enforcer_lock_unusable",
+                        ProblemCode.ENFORCER_LOCK_UNUSABLE,
                         "%s %s. Remove what stands in its place: whether another enforcer acts here too is not known"
                                 .formatted(NAME, why)));
     }

@@ -3,6 +3,7 @@ package dev.genv.enforcer.node;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.ToolException;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -48,7 +49,7 @@ final class GpuProcesses {
         } catch (ToolException e) {
             return lost(new Problem(e.code(), String.valueOf(e.getMessage())), problems, missing);
         } catch (IOException e) {
-            return lost(new Problem("proc_unreadable", String.valueOf(e.getMessage())), problems, missing);
+            return lost(new Problem(ProblemCode.PROC_UNREADABLE, String.valueOf(e.getMessage())), problems, missing);
         }
     }
 
@@ -58,7 +59,7 @@ final class GpuProcesses {
             return probe.see(pid).filter(seen -> seen.id().startTime() <= before);
         } catch (IOException e) {
             missing.add(Part.EVERY_PROCESS);
-            problems.add(new Problem("process_unreadable", "process %d: %s".formatted(pid, e.getMessage())));
+            problems.add(new Problem(ProblemCode.PROCESS_UNREADABLE, "process %d: %s".formatted(pid, e.getMessage())));
             return Optional.empty();
         }
     }

@@ -2,6 +2,7 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -69,7 +70,8 @@ final class HostPath {
     }
 
     private Optional<Problem> problem(String what) {
-        return Optional.of(new Problem("state_directory_moved", "%s %s: recreate the container".formatted(path, what)));
+        return Optional.of(
+                new Problem(ProblemCode.STATE_DIRECTORY_MOVED, "%s %s: recreate the container".formatted(path, what)));
     }
 
     /** The host may have the same file system in several places, one over the other: the one that leads here counts. */

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.model.ProblemCode;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -9,10 +10,10 @@ import org.jspecify.annotations.Nullable;
 final class LockException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    private final String code;
+    private final ProblemCode code;
     private final transient @Nullable FileStatus file;
 
-    private LockException(String code, @Nullable FileStatus file, String message, @Nullable Throwable cause) {
+    private LockException(ProblemCode code, @Nullable FileStatus file, String message, @Nullable Throwable cause) {
         super(GenvLock.NAME + " " + message, cause);
         this.code = code;
         this.file = file;
@@ -21,7 +22,7 @@ final class LockException extends IOException {
     /** Somebody held it for longer than we wait. */
     static LockException timeout(Duration waited, FileStatus file) {
         return new LockException(
-                "lock_timeout",
+                ProblemCode.LOCK_TIMEOUT,
                 file,
                 "is held by another program, for longer than %d ms".formatted(waited.toMillis()),
                 null);
@@ -29,11 +30,10 @@ final class LockException extends IOException {
 
     /** What stands in its place cannot be locked. */
     static LockException unusable(String why, @Nullable Throwable cause) {
-        return new LockException("lock_unusable", null, why, cause);
+        return new LockException(ProblemCode.LOCK_UNUSABLE, null, why, cause);
     }
 
-    /** The word for programs. */
-    String code() {
+    ProblemCode code() {
         return code;
     }
 

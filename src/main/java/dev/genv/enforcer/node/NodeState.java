@@ -2,6 +2,7 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.MissingRight;
 import dev.genv.enforcer.observation.State;
 import dev.genv.enforcer.policy.Action;
@@ -59,7 +60,7 @@ final class NodeState {
         } catch (StateAccessException e) {
             return without(e.problem());
         } catch (IOException e) {
-            return without(new Problem("state_unreadable", path + ": " + e.getMessage()));
+            return without(new Problem(ProblemCode.STATE_UNREADABLE, path + ": " + e.getMessage()));
         }
     }
 

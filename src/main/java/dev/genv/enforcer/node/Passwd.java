@@ -4,6 +4,7 @@ import dev.genv.enforcer.format.PasswdFile;
 import dev.genv.enforcer.format.SubuidFile;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -29,7 +30,8 @@ final class Passwd {
             return accounts.read();
         } catch (IOException e) {
             problems.add(new Problem(
-                    "passwd_unreadable", "which users this host has cannot be read from %s: %s".formatted(PASSWD, e)));
+                    ProblemCode.PASSWD_UNREADABLE,
+                    "which users this host has cannot be read from %s: %s".formatted(PASSWD, e)));
             return accounts.latest();
         }
     }
@@ -42,7 +44,7 @@ final class Passwd {
             return SubordinateUids.NONE;
         } catch (IOException e) {
             problems.add(new Problem(
-                    "passwd_unreadable",
+                    ProblemCode.PASSWD_UNREADABLE,
                     "which subordinate uids the users have cannot be read from %s: %s".formatted(SUBUID, e)));
             return subordinates.latest().of(of);
         }

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.State;
 import java.io.IOException;
 
@@ -28,6 +29,6 @@ record RawState(State.File<byte[]> envs, State.File<byte[]> devices) {
     }
 
     static <T> State.File<T> unreadable(String why) {
-        return new State.File.Unreadable<>(new Problem("state_unreadable", why));
+        return new State.File.Unreadable<>(new Problem(ProblemCode.STATE_UNREADABLE, why));
     }
 }

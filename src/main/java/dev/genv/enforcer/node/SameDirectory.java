@@ -2,6 +2,7 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -38,6 +39,6 @@ final class SameDirectory {
     }
 
     private Optional<Problem> problem(String what) {
-        return Optional.of(new Problem("state_directory_replaced", path + " " + what));
+        return Optional.of(new Problem(ProblemCode.STATE_DIRECTORY_REPLACED, path + " " + what));
     }
 }

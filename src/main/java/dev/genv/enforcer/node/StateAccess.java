@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Words;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -128,7 +129,7 @@ final class StateAccess {
     }
 
     private Problem unanswered(String why) {
-        return new Problem("state_timeout", "%s does not answer: %s%s".formatted(path, why, mount()));
+        return new Problem(ProblemCode.STATE_TIMEOUT, "%s does not answer: %s%s".formatted(path, why, mount()));
     }
 
     private String mount() {

@@ -2,6 +2,7 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.State;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -49,7 +50,7 @@ final class StateReader {
         } catch (StateAccessException e) {
             return State.unreadable(e.problem());
         } catch (IOException e) {
-            return State.unreadable(new Problem("state_unreadable", path + ": " + e.getMessage()));
+            return State.unreadable(new Problem(ProblemCode.STATE_UNREADABLE, path + ": " + e.getMessage()));
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -36,7 +37,7 @@ public final class DeviceOrder {
         return lost.isEmpty()
                 ? Optional.empty()
                 : Optional.of(new Problem(
-                        "gpu_lost",
+                        ProblemCode.GPU_LOST,
                         "nvidia-smi listed %d GPU(s) before that it does not list now (%s): reset the GPU or reboot; if it was removed on purpose, restart genv-enforcer"
                                 .formatted(lost.size(), GpuComplaints.shown(indices(lost)))));
     }
@@ -60,7 +61,7 @@ public final class DeviceOrder {
         return moved.isEmpty()
                 ? Optional.empty()
                 : Optional.of(new Problem(
-                        "devices_moved",
+                        ProblemCode.DEVICES_MOVED,
                         "the GPUs have other indices than before (%s), so it is not known which ones genv's attachments mean: detach what stands in devices.json and restart genv-enforcer, or bring the GPU that is missing back"
                                 .formatted(moved)));
     }

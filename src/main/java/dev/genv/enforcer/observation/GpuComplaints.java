@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.List;
 
 /** What nvidia-smi says instead of an answer, in the words of problems. */
@@ -18,20 +19,21 @@ final class GpuComplaints {
     /** What is wrong with a line that tells nothing. */
     static void add(List<Problem> problems, String line) {
         if (line.contains(GPU_IS_LOST) || line.contains(NO_HANDLE)) {
-            add(problems, "gpu_lost", "nvidia-smi says: %s: %s".formatted(shown(line), LOST));
+            add(problems, ProblemCode.GPU_LOST, "nvidia-smi says: %s: %s".formatted(shown(line), LOST));
         } else if (line.contains(NO_PERMISSION)) {
-            add(problems, "gpu_process_hidden", "nvidia-smi says: %s: %s".formatted(shown(line), HIDDEN));
+            add(problems, ProblemCode.GPU_PROCESS_HIDDEN, "nvidia-smi says: %s: %s".formatted(shown(line), HIDDEN));
         } else {
-            add(problems, "gpu_line_unreadable", "nvidia-smi says: " + shown(line));
+            add(problems, ProblemCode.GPU_LINE_UNREADABLE, "nvidia-smi says: " + shown(line));
         }
     }
 
     /** Adds a problem, up to a bound: megabytes of garbage must not become as many complaints. */
-    static void add(List<Problem> problems, String code, String detail) {
+    static void add(List<Problem> problems, ProblemCode code, String detail) {
         if (problems.size() < MOST_PROBLEMS) {
             problems.add(new Problem(code, detail));
         } else if (problems.size() == MOST_PROBLEMS) {
-            problems.add(new Problem("gpu_line_unreadable", "nvidia-smi says more that cannot be understood"));
+            problems.add(
+                    new Problem(ProblemCode.GPU_LINE_UNREADABLE, "nvidia-smi says more that cannot be understood"));
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -26,7 +27,7 @@ public record GpuDevices(Map<String, Integer> byUuid, List<Problem> problems) {
                 repeated.add(fields[1].strip());
                 GpuComplaints.add(
                         problems,
-                        "gpu_line_unreadable",
+                        ProblemCode.GPU_LINE_UNREADABLE,
                         "nvidia-smi names a device twice: " + GpuComplaints.shown(line));
             } else if (line.contains(GpuComplaints.GPU_IS_LOST)) {
                 GpuComplaints.add(problems, line); // it is known which one it is, but not what runs there

@@ -3,6 +3,7 @@ package dev.genv.enforcer.observation;
 import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -57,7 +58,7 @@ public record GpuListing(
             if (index.isEmpty()) {
                 GpuComplaints.add(
                         problems,
-                        "device_unknown",
+                        ProblemCode.DEVICE_UNKNOWN,
                         "nvidia-smi lists process %d on %s, which is none of its devices"
                                 .formatted(line.pid(), GpuComplaints.shown(line.uuid())));
             } else {

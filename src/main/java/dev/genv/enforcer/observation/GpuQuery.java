@@ -1,6 +1,6 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.enforcement.LostGpus;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.List;
 import java.util.Optional;
 
@@ -47,10 +47,10 @@ public final class GpuQuery {
     private static ToolException failure(int exitCode, String said) {
         var message = "nvidia-smi ended with %d: %s".formatted(exitCode, GpuComplaints.shown(said));
         if (said.startsWith(NO_ACCESS)) {
-            return new ToolException(LostGpus.CODE, message + ": " + NEW_CONTAINER, null);
+            return new ToolException(ProblemCode.GPU_NEEDS_NEW_CONTAINER, message + ": " + NEW_CONTAINER, null);
         }
         return said.contains(GpuComplaints.NO_HANDLE)
-                ? new ToolException("gpu_lost", message + ": " + GpuComplaints.LOST, null)
+                ? new ToolException(ProblemCode.GPU_LOST, message + ": " + GpuComplaints.LOST, null)
                 : new ToolException(message);
     }
 }

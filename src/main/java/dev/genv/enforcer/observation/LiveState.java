@@ -10,6 +10,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Owners;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -51,12 +52,15 @@ public final class LiveState {
         environments = alive(living, accounts, exempt);
         listed = Membership.ofListedPids(environments);
         if (state.devices() instanceof State.File.Absent && !environments.isEmpty()) {
-            lose(Part.ATTACHMENTS, "state_incomplete", "devices.json is missing although environments are active");
+            lose(
+                    Part.ATTACHMENTS,
+                    ProblemCode.STATE_INCOMPLETE,
+                    "devices.json is missing although environments are active");
         }
         if (state.envs() instanceof State.File.Absent && mayHaveAttachments()) {
             lose(
                     Part.ENVIRONMENTS,
-                    "state_incomplete",
+                    ProblemCode.STATE_INCOMPLETE,
                     "envs.json is missing although devices are, or may be, attached");
         }
     }
@@ -89,8 +93,8 @@ public final class LiveState {
                     .filter(index -> !described.contains(index))
                     .sorted()
                     .toList();
-            problems.add(
-                    new Problem("device_undescribed", "devices.json lacks the device(s) " + lacking + ": not judged"));
+            problems.add(new Problem(
+                    ProblemCode.DEVICE_UNDESCRIBED, "devices.json lacks the device(s) " + lacking + ": not judged"));
         }
         var living = environments.stream().map(Environment::eid).collect(Collectors.toSet());
         var devices =
@@ -116,12 +120,12 @@ public final class LiveState {
         if (listed.isEmpty()) {
             lose(
                     Part.EVERY_PROCESS,
-                    "gpu_lost",
+                    ProblemCode.GPU_LOST,
                     "nvidia-smi lists no device, but active environments are attached to %s: reset the GPUs or reboot; if there are none, detach the environments"
                             .formatted(shown));
         } else {
             problems.add(new Problem(
-                    "device_unlisted",
+                    ProblemCode.DEVICE_UNLISTED,
                     "active environments are attached to the device(s) %s, which nvidia-smi does not list"
                             .formatted(shown)));
         }
@@ -131,8 +135,8 @@ public final class LiveState {
     public GpuProcess settle(GpuProcess process) {
         var membership = settle(process.membership(), process);
         if (membership instanceof Membership.Unknown(var reason, var _)) {
-            problems.add(
-                    new Problem("membership_unknown", "process %d is not judged: %s".formatted(process.pid(), reason)));
+            problems.add(new Problem(
+                    ProblemCode.MEMBERSHIP_UNKNOWN, "process %d is not judged: %s".formatted(process.pid(), reason)));
         }
         return process.with(membership);
     }
@@ -157,7 +161,10 @@ public final class LiveState {
             }
             return judged;
         } catch (IOException e) {
-            lose(Part.ENVIRONMENTS, "proc_unreadable", "which environments are alive is not known: " + e.getMessage());
+            lose(
+                    Part.ENVIRONMENTS,
+                    ProblemCode.PROC_UNREADABLE,
+                    "which environments are alive is not known: " + e.getMessage());
             return List.of();
         }
     }
@@ -186,7 +193,7 @@ public final class LiveState {
         };
     }
 
-    private void lose(Part part, String code, String why) {
+    private void lose(Part part, ProblemCode code, String why) {
         missing.add(part);
         problems.add(new Problem(code, why));
     }

@@ -2,6 +2,7 @@ package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.io.IOException;
 import java.util.Collection;
 import java.util.List;
@@ -38,7 +39,7 @@ public interface Living {
      */
     static Problem kernelsUnknown(String why) {
         return new Problem(
-                "kernels_unknown",
+                ProblemCode.KERNELS_UNKNOWN,
                 "which Jupyter kernels run is not known, so environments with kernels count as active: " + why);
     }
 

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 
 /**
  * Something that the service needs and was not given.
@@ -10,6 +11,6 @@ import dev.genv.enforcer.model.Problem;
  */
 public record MissingRight(String name, String advice) {
     public Problem problem() {
-        return new Problem("missing_right", name + ": " + advice);
+        return new Problem(ProblemCode.MISSING_PRIVILEGE, name + ": " + advice);
     }
 }

@@ -2,6 +2,7 @@ package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
@@ -35,7 +36,7 @@ public record NamedUsers(Accounts accounts, List<Problem> problems) {
         var uid = accounts.uidOf(user);
         if (uid.isEmpty()) {
             problems.add(new Problem(
-                    "user_unknown_here",
+                    ProblemCode.SETTING_USER_UNKNOWN,
                     "user %s of %s is not in this host's /etc/passwd: give the uid instead".formatted(user, setting)));
         }
         return uid;

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
@@ -56,7 +57,7 @@ public record ProtectedExecutable(Path path, String user) {
     /** That not root alone decides what file that is. */
     public Problem unusable(String why) {
         return new Problem(
-                "protected_unusable",
+                ProblemCode.PROTECTED_UNUSABLE,
                 "%s protects no process (it must be a file of root's that nobody else can write): %s; correct it, or take it out of %s"
                         .formatted(path, why, SETTING));
     }
@@ -64,7 +65,7 @@ public record ProtectedExecutable(Path path, String user) {
     /** That it cannot be told which file that is: its processes may be there all the same. */
     public Problem unexamined(String why) {
         return new Problem(
-                "protected_unusable",
+                ProblemCode.PROTECTED_UNUSABLE,
                 "%s cannot be examined, so that no process is ended that could run it: %s; correct it, or take it out of %s"
                         .formatted(path, why, SETTING));
     }

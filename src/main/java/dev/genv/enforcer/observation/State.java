@@ -5,6 +5,7 @@ import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.format.GenvJson;
 import dev.genv.enforcer.format.UnreadableException;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -80,7 +81,7 @@ public record State(
                 try {
                     yield new File.Present<>(parser.parse(bytes));
                 } catch (UnreadableException e) {
-                    yield new File.Unreadable<>(new Problem("state_unreadable", name + " " + e.getMessage()));
+                    yield new File.Unreadable<>(new Problem(ProblemCode.STATE_UNREADABLE, name + " " + e.getMessage()));
                 }
             }
         };

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Words;
 
 /** A file system (FUSE) that a user has mounted over the state directory or in it. */
@@ -18,7 +19,7 @@ public final class UserMount {
      */
     public static Problem problem(String directory, long uid, String type, String point) {
         return new Problem(
-                "state_user_mount",
+                ProblemCode.STATE_USER_MOUNT,
                 "%s is not read: user %d has mounted a file system of the type %s on %s: unmount it (umount -l) and end the process that serves it"
                         .formatted(directory, uid, Words.safe(type, LONGEST), Words.safe(point, LONGEST)));
     }

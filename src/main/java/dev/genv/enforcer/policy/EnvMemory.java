@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import java.util.ArrayList;
 import java.util.List;
@@ -77,7 +78,7 @@ final class EnvMemory implements Rule {
                 : Stream.of(new HostProblem(
                         host,
                         new Problem(
-                                "capacity_unreadable",
+                                ProblemCode.CAPACITY_UNREADABLE,
                                 "The memory capacity %s of environment %s is no amount of memory"
                                         .formatted(Words.safe(capacity), Words.safe(environment.eid())))));
     }
@@ -88,7 +89,7 @@ final class EnvMemory implements Rule {
                 .map(process -> new HostProblem(
                         share.host(),
                         new Problem(
-                                "memory_unknown",
+                                ProblemCode.MEMORY_UNKNOWN,
                                 "The driver does not tell how much memory process %d of environment %s uses on device %d"
                                         .formatted(
                                                 process.pid(),

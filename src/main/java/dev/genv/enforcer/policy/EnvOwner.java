@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import java.util.ArrayList;
 import java.util.List;
@@ -76,7 +77,7 @@ final class EnvOwner implements Rule {
         return new HostProblem(
                 host,
                 new Problem(
-                        "more_disputes",
+                        ProblemCode.MORE_DISPUTES,
                         "%d environments are disputed and %d processes name another user's environment; of each only %d are listed: see who wrote envs.json"
                                 .formatted(disputed, strangers, MOST)));
     }

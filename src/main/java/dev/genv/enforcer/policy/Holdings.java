@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -96,7 +97,7 @@ final class Holdings {
                 .map(nobody -> new HostProblem(
                         snapshot.host(),
                         new Problem(
-                                "user_unknown",
+                                ProblemCode.ENVIRONMENT_USER_UNKNOWN,
                                 "Environment %s has neither a user name nor a uid other than 0: it counts in no quota"
                                         .formatted(Words.safe(nobody.eid())))))
                 .toList();

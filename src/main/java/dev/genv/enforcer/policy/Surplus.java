@@ -2,6 +2,7 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.List;
 
 /**
@@ -36,7 +37,7 @@ record Surplus(List<Holding> chosen, List<Holding> undecided) {
                 .map(host -> new HostProblem(
                         host,
                         new Problem(
-                                "quota_undecided",
+                                ProblemCode.QUOTA_UNDECIDED,
                                 "User %s holds %d device(s) too many, and only the times in devices.json tell which ones came last: these are left to the user"
                                         .formatted(Words.safe(user), undecided.size()))))
                 .toList();

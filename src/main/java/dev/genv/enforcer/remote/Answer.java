@@ -1,5 +1,6 @@
 package dev.genv.enforcer.remote;
 
+import dev.genv.enforcer.model.ProblemCode;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,8 +20,7 @@ public record Answer(
     /**
      * Why it came to no end.
      *
-     * @param code a stable word for programs, such as {@code connection_lost}
      * @param detail a clause for people
      */
-    public record Broken(String code, String detail) {}
+    public record Broken(ProblemCode code, String detail) {}
 }

@@ -22,7 +22,7 @@ public final class CycleMetrics {
     /** Registers everything at once, so that a result that never came about is there as a zero. */
     public CycleMetrics(MeterRegistry registry) {
         duration = Timer.builder("genv.enforcer.cycle.duration")
-                .description("How long cycles take, from the first look to the last action")
+                .description("How long cycles take, from the first observation to the last action")
                 .serviceLevelObjectives(
                         Duration.ofMillis(10),
                         Duration.ofMillis(50),

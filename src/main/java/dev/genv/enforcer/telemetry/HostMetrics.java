@@ -2,7 +2,6 @@ package dev.genv.enforcer.telemetry;
 
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.HostReport;
-import dev.genv.enforcer.model.Problem;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MultiGauge;
 import io.micrometer.core.instrument.Tags;
@@ -30,21 +29,21 @@ public final class HostMetrics {
     private final Timer lockWait;
 
     public HostMetrics(MeterRegistry registry) {
-        up = gauge(registry, "up", "Whether the host answered in the last cycle");
-        complete = gauge(registry, "complete", "Whether all of the host could be seen in the last cycle");
-        look = MultiGauge.builder("genv.enforcer.host.look")
-                .description("How long the last look at the host took, or was waited for")
+        up = gauge(registry, "up", "1 if the host answered in the last cycle, else 0");
+        complete = gauge(registry, "complete", "1 if the last cycle observed everything on the host, else 0");
+        look = MultiGauge.builder("genv.enforcer.host.observation")
+                .description("Duration of the last observation of the host, or of the wait for it")
                 .baseUnit("seconds")
                 .register(registry);
-        processes = gauge(registry, "gpu.processes", "Processes on the host's devices, as the last look saw them");
-        devices = gauge(registry, "devices", "Devices that the host's GPU tool lists");
-        environments = gauge(registry, "environments", "Environments that are active on the host");
-        missingRights = MultiGauge.builder("genv.enforcer.missing.right")
-                .description("On how many hosts a right is missing that the service needs")
+        processes = gauge(registry, "gpu.processes", "Processes on the host's devices in the last observation");
+        devices = gauge(registry, "devices", "Devices that nvidia-smi lists on the host");
+        environments = gauge(registry, "environments", "Active environments on the host");
+        missingRights = MultiGauge.builder("genv.enforcer.missing.privileges")
+                .description("Hosts on which the service lacks this privilege")
                 .register(registry);
-        problems = gauge(registry, "problems", "Problems that the last look at the host told of, by their code");
+        problems = gauge(registry, "problems", "Problems in the last observation of the host, by code");
         lockWait = Timer.builder("genv.enforcer.lock.wait")
-                .description("How long looks waited for genv's lock")
+                .description("Time that observations waited for genv's lock")
                 .register(registry);
     }
 
@@ -66,7 +65,7 @@ public final class HostMetrics {
         show(environments, report, host -> host.snapshot().environments().size());
         missingRights.register(
                 counted(report.hosts().stream().flatMap(host -> host.missingRights().stream()))
-                        .map(right -> MultiGauge.Row.of(Tags.of("right", right.getKey()), right.getValue()))
+                        .map(missing -> MultiGauge.Row.of(Tags.of("privilege", missing.getKey()), missing.getValue()))
                         .toList(),
                 true);
         problems.register(report.hosts().stream().flatMap(HostMetrics::problems).toList(), true);
@@ -77,7 +76,7 @@ public final class HostMetrics {
     }
 
     private static Stream<MultiGauge.Row<?>> problems(HostReport host) {
-        return counted(host.problems().stream().map(Problem::code))
+        return counted(host.problems().stream().map(problem -> problem.code().label()))
                 .map(code -> MultiGauge.Row.of(Tags.of("host", host.host(), "code", code.getKey()), code.getValue()));
     }
 

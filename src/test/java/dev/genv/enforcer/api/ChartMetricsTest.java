@@ -12,6 +12,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Journal;
 import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
@@ -82,7 +83,7 @@ class ChartMetricsTest {
                         new DeviceLimits(1, Map.of()))
                 .build();
         var gone = new FakeHost(host("gone")).looksLike(() -> {
-            throw new UnreachableException("host_unreachable", "refused");
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
         var audit = SetupBuilder.setup(node, gone)
                 .rules(Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.AUDIT), DeviceLimits.NONE)

@@ -9,6 +9,7 @@ import dev.genv.enforcer.enforcement.LostGpus;
 import dev.genv.enforcer.enforcement.Pace;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
@@ -116,9 +117,9 @@ class LiveTest {
     private static Snapshot lost() {
         var problems = new ArrayList<Problem>();
         for (var i = 0; i < 200; i++) {
-            problems.add(new Problem("entry_unreadable", "entry " + i));
+            problems.add(new Problem(ProblemCode.ENTRY_UNREADABLE, "entry " + i));
         }
-        problems.add(new Problem(LostGpus.CODE, WHY));
+        problems.add(new Problem(ProblemCode.GPU_NEEDS_NEW_CONTAINER, WHY));
         return new Snapshot("gpu-1", List.of(), List.of(), List.of(), Set.of(), EnumSet.of(Part.PROCESSES), problems);
     }
 }

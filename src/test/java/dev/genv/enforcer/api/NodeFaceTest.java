@@ -12,6 +12,7 @@ import static org.hamcrest.Matchers.notNullValue;
 
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.telemetry.RequestLabels;
 import dev.genv.enforcer.testsupport.Myself;
 import io.micrometer.core.instrument.Meter;
@@ -24,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
 import org.junit.jupiter.api.Order;
@@ -110,12 +112,12 @@ class NodeFaceTest {
                 .body("[0].status", equalTo("ok"))
                 .body("[0].gpu_source", equalTo("nvidia-smi"))
                 .body("[0].devices", equalTo(1))
-                .body("[0].last_look", notNullValue())
-                .body("[0].look_ms", notNullValue())
-                .body("[0].problems.findAll { it.code != 'missing_right' }", hasSize(0))
+                .body("[0].last_observed", notNullValue())
+                .body("[0].observation_ms", notNullValue())
+                .body("[0].problems.findAll { it.code != 'missing_privilege' }", hasSize(0))
                 .body("[0].problems.size()", equalTo(missing()))
-                .body("[0].missing_rights.size()", equalTo(missing()))
-                .body("[0].missing_rights", hasAllRights ? hasSize(0) : hasItem("SYS_PTRACE"));
+                .body("[0].missing_privileges.size()", equalTo(missing()))
+                .body("[0].missing_privileges", hasAllRights ? hasSize(0) : hasItem("SYS_PTRACE"));
         var host = enforcer.latest().orElseThrow().hosts().getFirst().host();
         when().get("/snapshot")
                 .then()
@@ -135,7 +137,7 @@ class NodeFaceTest {
                 .body(containsString("genv_enforcer_cycle_duration_seconds_count 2"))
                 .body(containsString("genv_enforcer_active_violations{mode=\"audit\",rule=\"env-owner\"} 0.0"))
                 .body(containsString("genv_enforcer_violations_total{mode=\"audit\",rule=\"env-owner\"} 0.0"))
-                .body(containsString("genv_enforcer_host_look_seconds{host="))
+                .body(containsString("genv_enforcer_host_observation_seconds{host="))
                 .body(containsString("jvm_memory_used_bytes"));
     }
 
@@ -195,6 +197,11 @@ class NodeFaceTest {
                 .then()
                 .statusCode(200)
                 .body("paths.keySet()", hasItem("/plan"))
-                .body("components.schemas.ViolationView.properties.keySet()", hasItem("first_seen"));
+                .body("components.schemas.ViolationView.properties.keySet()", hasItem("first_seen"))
+                .body(
+                        "components.schemas.ProblemView.properties.code.enum",
+                        equalTo(Arrays.stream(ProblemCode.values())
+                                .map(ProblemCode::label)
+                                .toList()));
     }
 }

@@ -4,16 +4,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Journal;
+import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Pace;
+import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
 import dev.genv.enforcer.testsupport.FakeHost;
+import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.eclipse.microprofile.health.HealthCheckResponse.Status;
@@ -44,7 +52,7 @@ class ReadyTest {
     void ofManyMachinesOneThatIsSeenIsEnoughAndTheOthersAreNamed() {
         var ofFleet = new Ready(fleet, new Pace(LONG, LONG), NO_TOKEN);
         host.looksLike(() -> {
-            throw new UnreachableException("host_unreachable", "refused");
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
         fleet.runCycle();
         assertThat(ofFleet.call().getStatus()).isEqualTo(Status.UP);
@@ -60,16 +68,34 @@ class ReadyTest {
         enforcer.runCycle();
         assertThat(ready.call().getStatus()).isEqualTo(Status.UP);
 
-        var why = new Problem("missing_right", "KILL: run with --cap-add KILL");
+        var why = new Problem(ProblemCode.MISSING_PRIVILEGE, "KILL: run with --cap-add KILL");
         host.looksLike(() -> new Snapshot("gpu-1", List.of(), List.of(), List.of(), Set.of(), Set.of(), List.of(why)))
                 .lacks("KILL");
         enforcer.runCycle();
         var answer = ready.call();
         assertThat(answer.getStatus()).isEqualTo(Status.DOWN);
         assertThat(answer.getData().orElseThrow())
-                .containsEntry("reason", "rights are missing")
+                .containsEntry("reason", "privileges are missing")
                 .containsEntry("gpu-1", why.detail());
-        assertThat(HostView.of(enforcer.latest().orElseThrow()).getFirst().missingRights())
+        assertThat(HostView.of(enforcer.latest().orElseThrow()).getFirst().missingPrivileges())
                 .containsExactly("KILL");
+    }
+
+    @Test
+    void readinessAndHostsAgreeOnAPrivilegeThatOnlyADeniedSignalShows() {
+        var setup = SetupBuilder.setup(host)
+                .rules(Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE), DeviceLimits.NONE)
+                .build();
+        var enforcing = new Enforcer(setup, new Journal(10), Ticker.ofSystem(), List.of());
+        host.shows(HostBuilder.host("gpu-1")
+                        .devices(1)
+                        .with(GpuProcessBuilder.process(1).uses(0)))
+                .answers(action -> new Result(Outcome.DENIED, "needs the capability CAP_KILL"));
+        enforcing.runCycle();
+        assertThat(new Ready(enforcing, new Pace(LONG, LONG), NO_TOKEN).call().getStatus())
+                .isEqualTo(Status.DOWN);
+        assertThat(HostView.of(enforcing.latest().orElseThrow()).getFirst().missingPrivileges())
+                .containsExactly("KILL");
+        enforcing.stop();
     }
 }

@@ -6,10 +6,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Outcome;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.RenderedChart;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -27,11 +25,12 @@ class ChartQueriesTest {
 
     /** A code that is misspelt would never be an alert. */
     @Test
-    void theyKnowTheCodesOfProblems() throws IOException {
-        var readme = Files.readString(Path.of("README.md"));
+    void theyKnowTheCodesOfProblems() {
         assertThat(values("code"))
-                .contains("enforcer_lock_unusable", "missing_right")
-                .allMatch(code -> readme.contains("`" + code + "`"));
+                .contains("enforcer_lock_unusable", "missing_privilege")
+                .isSubsetOf(Arrays.stream(ProblemCode.values())
+                        .map(ProblemCode::label)
+                        .toList());
     }
 
     @Test
@@ -100,19 +99,20 @@ class ChartQueriesTest {
                 .containsExactlyInAnyOrder("success", "incomplete", "action_failed", "failed");
     }
 
-    /** Which of many machines lacks a right only its problems tell. */
+    /** Which of many machines lacks a privilege only its problems tell. */
     @Test
     void theMachineThatLacksARightIsNamed() {
         var remote = RenderedChart.ofExample("remote").only("PrometheusRule").at("/spec/groups/0/rules");
         var rule = remote.valueStream()
-                .filter(each -> each.path("alert").asText().endsWith("RightMissing"))
+                .filter(each -> each.path("alert").asText().endsWith("PrivilegeMissing"))
                 .findFirst()
                 .orElseThrow();
         assertThat(rule.path("expr").asText())
                 .startsWith("genv_enforcer_host_problems{")
-                .contains("code=\"missing_right\"");
+                .contains("code=\"missing_privilege\"");
         assertThat(rule.at("/annotations/summary").asText()).endsWith("{{ $labels.host }}");
-        assertThat(rule("{}", "RightMissing").path("expr").asText()).startsWith("genv_enforcer_missing_right{");
+        assertThat(rule("{}", "PrivilegeMissing").path("expr").asText())
+                .startsWith("genv_enforcer_missing_privileges{");
     }
 
     /** Whatever stands in its quotes, it remains one expression. */

@@ -47,7 +47,7 @@ class ContainerIT extends OnTheEngine {
             try (var service = ServiceContainer.start(flags().and("--user", "65532"))) {
                 service.awaitReady(false);
                 service.awaitCycles(2);
-                assertThat(service.json("/hosts").getList("[0].missing_rights"))
+                assertThat(service.json("/hosts").getList("[0].missing_privileges"))
                         .containsExactly("SYS_PTRACE", "DAC_READ_SEARCH", "KILL");
                 assertThat(stray.isAlive()).isTrue();
             }
@@ -79,7 +79,7 @@ class ContainerIT extends OnTheEngine {
                 "run on a machine that has it");
         try (var service = ServiceContainer.start(flags().without("--security-opt", "apparmor=unconfined"))) {
             service.awaitReady(false);
-            assertThat(service.json("/hosts").getList("[0].missing_rights")).containsExactly("APPARMOR");
+            assertThat(service.json("/hosts").getList("[0].missing_privileges")).containsExactly("APPARMOR");
             assertThat(service.log()).contains("--security-opt apparmor=unconfined");
         }
     }
@@ -103,7 +103,7 @@ class ContainerIT extends OnTheEngine {
         var mount = Flags.mount(stateDirectory);
         try (var service = ServiceContainer.start(flags().replace(mount, mount + ",readonly"))) {
             service.awaitReady(false);
-            assertThat(service.json("/hosts").getList("[0].missing_rights")).contains("STATE_WRITE");
+            assertThat(service.json("/hosts").getList("[0].missing_privileges")).contains("STATE_WRITE");
             assertThat(service.log()).contains("mount it writable, with mode 0777");
         }
     }

@@ -99,7 +99,8 @@ abstract class OnTheEngine {
             try (var service = ServiceContainer.start(flags)) {
                 service.awaitReady(false);
                 service.awaitCycles(2);
-                assertThat(service.json("/hosts").getList("[0].missing_rights")).containsExactly(capability);
+                assertThat(service.json("/hosts").getList("[0].missing_privileges"))
+                        .containsExactly(capability);
                 assertThat(service.log()).contains("run as root with --cap-add " + capability);
                 assertThat(stray.isAlive()).isTrue();
                 assertThat(member.isAlive()).isTrue();
@@ -116,7 +117,7 @@ abstract class OnTheEngine {
             service.awaitReady(false);
             gpus.process(FakeNvidiaSmi.uuid(2), service.startWithin(MALLORY), "10");
             service.awaitCycles(2);
-            assertThat(service.json("/hosts").getList("[0].missing_rights")).containsExactly("HOST_PID");
+            assertThat(service.json("/hosts").getList("[0].missing_privileges")).containsExactly("HOST_PID");
             assertThat(service.json("/q/health/ready").getString("checks[0].data.reason"))
                     .isNotEmpty();
             assertThat(service.log()).contains("run with --pid=host");

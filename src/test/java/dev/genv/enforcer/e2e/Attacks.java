@@ -78,7 +78,7 @@ final class Attacks {
                         "entry_unreadable",
                         "env-owner",
                         "non-env-processes",
-                        "user_unknown"),
+                        "environment_user_unknown"),
                 Attack.delayed(
                         "empties devices.json, as `genv devices --reset` does",
                         withState((scene, files) -> files.device(0).device(1)),

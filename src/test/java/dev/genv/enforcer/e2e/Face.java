@@ -65,10 +65,10 @@ final class Face {
 
     private static Look look(JsonNode host) {
         return new Look(
-                host.path("last_look").asText(),
+                host.path("last_observed").asText(),
                 host.path("status").asText(),
                 host.path("problems").findValuesAsText("code").stream()
-                        .filter(code -> !code.equals("missing_right")) // an ordinary user lacks some all the time
+                        .filter(code -> !code.equals("missing_privilege")) // an ordinary user lacks some all the time
                         .collect(Collectors.toCollection(TreeSet::new)));
     }
 

@@ -141,7 +141,7 @@ class OneCycleIT extends OnANode {
                     .contains("skipped_exempt")
                     .contains("uid %d, of whom nothing is ended".formatted(Myself.uid()));
             assertThat(output.log())
-                    .anyMatch(line -> line.contains("user_unknown_here") && line.contains("no-such-user"));
+                    .anyMatch(line -> line.contains("setting_user_unknown") && line.contains("no-such-user"));
             assertThat(stray.isAlive()).isTrue();
         }
     }

@@ -213,7 +213,7 @@ final class Scene implements Closeable {
         if (attack.bob() == Attack.Bob.ENDED_AFTER_THE_START) {
             return attack.bob();
         }
-        var changes = face.json("/violations").findValues("change");
+        var changes = face.json("/violations").findValues("state_change");
         assertThat(changes).anySatisfy(change -> {
             assertThat(change.path("before").asText()).isNotEmpty();
             assertThat(change.path("after").asText()).isNotEmpty();

@@ -117,11 +117,11 @@ class ServiceIT extends OnANode {
             node.gpus.process(0, others.pid(), "10");
             var service = node.serve();
 
-            awaitNotReady(service, "missing_right");
-            assertThat(get(service, "/hosts").getList("[0].missing_rights")).containsExactly("KILL");
+            awaitNotReady(service, "missing_privilege");
+            assertThat(get(service, "/hosts").getList("[0].missing_privileges")).containsExactly("KILL");
             assertThat(get(service, "/q/health/ready").getString("checks[0].data['gpu-1']"))
                     .contains("--cap-add KILL");
-            assertThat(Files.readString(service.out())).contains("Rights are missing: KILL: ");
+            assertThat(Files.readString(service.out())).contains("Privileges are missing: KILL: ");
             assertThat(others.isAlive()).isTrue();
         }
     }

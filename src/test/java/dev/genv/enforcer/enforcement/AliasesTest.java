@@ -5,6 +5,7 @@ import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import java.time.Duration;
 import java.time.Instant;
@@ -24,7 +25,7 @@ class AliasesTest {
         assertThat(alias.host()).isEqualTo("alias");
         assertThat(alias.isComplete()).as("nothing of it is lacking").isTrue();
         assertThat(alias.problems()).singleElement().satisfies(problem -> {
-            assertThat(problem.code()).isEqualTo("duplicate_host");
+            assertThat(problem.code()).isEqualTo(ProblemCode.DUPLICATE_HOST);
             assertThat(problem.detail()).contains("gpu-1");
         });
     }
@@ -111,6 +112,7 @@ class AliasesTest {
     }
 
     private static HostReport unreachable(String name) {
-        return HostReport.unreachable(Snapshot.unseen(name, new Problem("unreachable", "down")), null, Duration.ZERO);
+        return HostReport.unreachable(
+                Snapshot.unseen(name, new Problem(ProblemCode.UNREACHABLE, "down")), null, Duration.ZERO);
     }
 }

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.testsupport.FakeHost;
 import java.time.Duration;
@@ -39,13 +40,13 @@ class CollectorTest {
     @Test
     void tellsWhyAHostWasNotReached() throws InterruptedException {
         hosts.addAll(List.of(fine, other.looksLike(() -> {
-            throw new UnreachableException("host_key_changed", "it shows another key");
+            throw new UnreachableException(ProblemCode.HOST_KEY_CHANGED, "it shows another key");
         })));
         var reports = collect();
         assertThat(reports.getFirst().isComplete()).isTrue();
         assertThat(reports.getLast().reached()).isFalse();
         assertThat(reports.getLast().problems())
-                .containsExactly(new Problem("host_key_changed", "it shows another key"));
+                .containsExactly(new Problem(ProblemCode.HOST_KEY_CHANGED, "it shows another key"));
         assertThat(reports.getLast().lastLook()).isNull();
         other.shows(host("other"));
         assertThat(collect().getLast().lastLook()).isNotNull();
@@ -56,7 +57,7 @@ class CollectorTest {
         collector = new Collector(Duration.ofSeconds(10), Ticker.ofSystem());
         hosts.addAll(List.of(other, fine));
         other.looksLike(() -> {
-            throw new UnreachableException("host_unreachable", "refused");
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
         collect();
         other.looksLike(() -> {
@@ -66,11 +67,11 @@ class CollectorTest {
 
         assertThat(collect().getFirst().problems())
                 .as("it goes on by itself")
-                .containsExactly(new Problem("host_unreachable", "no answer yet; before that: refused"));
+                .containsExactly(new Problem(ProblemCode.HOST_UNREACHABLE, "no answer yet; before that: refused"));
         assertThat(collect().getFirst().problems())
                 .extracting(Problem::code)
                 .as("and is left out while it does")
-                .containsExactly("busy");
+                .containsExactly(ProblemCode.BUSY);
         release.countDown();
         await().untilAsserted(() -> assertThat(collect()).allMatch(HostReport::reached));
     }
@@ -79,7 +80,7 @@ class CollectorTest {
     void aHostThatAnsweredIsWaitedForAgain() throws InterruptedException {
         hosts.addAll(List.of(other, fine));
         other.looksLike(() -> {
-            throw new UnreachableException("host_unreachable", "refused");
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
         collect();
         other.shows(host("other"));

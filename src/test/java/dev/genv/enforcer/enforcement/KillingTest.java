@@ -7,6 +7,7 @@ import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.RuleMode;
@@ -353,7 +354,7 @@ class KillingTest {
                 .filteredOn(line -> line.contains("(skipped_limit: no more than 2 in one cycle"))
                 .hasSize(3);
         assertThat(report.hosts().getFirst().problems()).singleElement().satisfies(problem -> {
-            assertThat(problem.code()).isEqualTo("brake_reached");
+            assertThat(problem.code()).isEqualTo(ProblemCode.TERMINATION_LIMIT_REACHED);
             assertThat(problem.detail()).contains("5 processes", "3 wait");
         });
 

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.DeviceLimits;
@@ -73,7 +74,7 @@ class LogLinesTest {
                 .mapToObj(host -> report(
                         "gpu-" + host,
                         numbers(100).stream()
-                                .map(number -> new Problem("entry_unreadable", "entry " + number))
+                                .map(number -> new Problem(ProblemCode.ENTRY_UNREADABLE, "entry " + number))
                                 .toArray(Problem[]::new)))
                 .toList();
         var problems = new ProblemLog(false);
@@ -98,11 +99,11 @@ class LogLinesTest {
     void aHostThatDoesNotAnswerIsToldOnce() {
         var problems = new ProblemLog(false);
         try (var log = LogRecords.of(ProblemLog.class.getName())) {
-            problems.tell(List.of(unreachable("host_unreachable", "refused; next try in 9 s")));
-            problems.tell(List.of(unreachable("host_unreachable", "refused; next try in 8 s")));
-            problems.tell(List.of(unreachable("busy", "still busy")));
+            problems.tell(List.of(unreachable(ProblemCode.HOST_UNREACHABLE, "refused; next try in 9 s")));
+            problems.tell(List.of(unreachable(ProblemCode.HOST_UNREACHABLE, "refused; next try in 8 s")));
+            problems.tell(List.of(unreachable(ProblemCode.BUSY, "still busy")));
             assertThat(log.lines()).containsExactly("[gpu-1] host_unreachable: refused; next try in 9 s");
-            problems.tell(List.of(unreachable("host_key_changed", "another key")));
+            problems.tell(List.of(unreachable(ProblemCode.HOST_KEY_CHANGED, "another key")));
             problems.tell(List.of(report("gpu-1")));
             assertThat(log.lines().subList(1, 4))
                     .containsExactly(
@@ -117,8 +118,8 @@ class LogLinesTest {
         var problems = new ProblemLog(true);
         try (var log = LogRecords.of(ProblemLog.class.getName())) {
             problems.tell(List.of(
-                    unreachable("host_unreachable", "refused"),
-                    report("gpu-2", new Problem("state_unreadable", "envs.json: is a link"))));
+                    unreachable(ProblemCode.HOST_UNREACHABLE, "refused"),
+                    report("gpu-2", new Problem(ProblemCode.STATE_UNREADABLE, "envs.json: is a link"))));
             assertThat(log.lines()).containsExactly("[gpu-2] state_unreadable: envs.json: is a link");
         }
     }
@@ -189,7 +190,7 @@ class LogLinesTest {
                 new PlannedAction(action, List.of(violation("x")), true), Result.of(Outcome.SIGNALLED), Instant.EPOCH);
     }
 
-    private static HostReport unreachable(String code, String why) {
+    private static HostReport unreachable(ProblemCode code, String why) {
         return HostReport.unreachable(Snapshot.unseen("gpu-1", new Problem(code, why)), null, Duration.ZERO);
     }
 

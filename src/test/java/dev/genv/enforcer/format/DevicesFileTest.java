@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.JsonTree;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.nio.file.Path;
@@ -78,7 +79,7 @@ class DevicesFileTest {
     void aBadEntryCostsOnlyItselfAndIsNamed(String entry, String problem) throws UnreadableException {
         var file = read("{\"devices\": [%s, {\"index\": 8, \"attachments\": []}]}".formatted(entry.replace('\'', '"')));
         assertThat(file.devices()).containsExactly(new Device(8, null, List.of()));
-        assertThat(file.problems()).containsExactly(new Problem("entry_unreadable", problem));
+        assertThat(file.problems()).containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, problem));
     }
 
     @ParameterizedTest
@@ -101,7 +102,7 @@ class DevicesFileTest {
         assertThat(file.devices()).containsExactly(new Device(3, null, List.of(new Attachment("a", null, null))));
         assertThat(file.problems())
                 .containsExactly(new Problem(
-                        "entry_unreadable",
+                        ProblemCode.ENTRY_UNREADABLE,
                         "the attachment of environment a to device 3 has a %s that is not text".formatted(name)));
     }
 
@@ -110,7 +111,8 @@ class DevicesFileTest {
         var file = read("{\"devices\": [{\"index\": 1, \"attachments\": [{\"eid\": \"a\"}], \"total_memory\": 5}]}");
         assertThat(file.devices()).containsExactly(new Device(1, null, List.of(new Attachment("a", null, null))));
         assertThat(file.problems())
-                .containsExactly(new Problem("entry_unreadable", "device 1 has a total_memory that is not text"));
+                .containsExactly(
+                        new Problem(ProblemCode.ENTRY_UNREADABLE, "device 1 has a total_memory that is not text"));
     }
 
     /** So nobody can blind a device, or take it from those who hold it, by writing it down once more. */

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.JsonTree;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.nio.charset.StandardCharsets;
@@ -100,7 +101,7 @@ class EnvsFileTest {
         var file = read("{\"envs\": [%s, %s]}".formatted(entry.replace('\'', '"'), """
                 {"eid": "good", "uid": 1, "pids": []}"""));
         assertThat(file.byId()).containsOnlyKeys("good");
-        assertThat(file.problems()).containsExactly(new Problem("entry_unreadable", problem));
+        assertThat(file.problems()).containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, problem));
     }
 
     /** Otherwise spoiling a field would be a shield, for one's own environment or against another's. */
@@ -126,7 +127,7 @@ class EnvsFileTest {
                         "b", null, null, "", new Environment.Config(null, null, null), List.of(7), List.of()));
         assertThat(file.problems())
                 .containsExactlyElementsOf(Arrays.stream(problems.split(";", -1))
-                        .map(why -> new Problem("entry_unreadable", "environment b " + why))
+                        .map(why -> new Problem(ProblemCode.ENTRY_UNREADABLE, "environment b " + why))
                         .toList());
     }
 
@@ -152,7 +153,8 @@ class EnvsFileTest {
         assertThat(file.environments())
                 .containsExactly(new Environment(
                         "b", 1L, null, "", new Environment.Config(null, null, null), List.of(), List.of()));
-        assertThat(file.problems()).containsExactly(new Problem("entry_unreadable", "environment b " + problem));
+        assertThat(file.problems())
+                .containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, "environment b " + problem));
     }
 
     @Test
@@ -180,7 +182,7 @@ class EnvsFileTest {
                 .isEqualTo(new Environment(
                         "a", 1L, "ann", "", new Environment.Config(null, "1g", null), List.of(4, 5, 6), List.of("k")));
         assertThat(file.problems())
-                .containsExactly(new Problem("entry_unreadable", "environment a is there more than once"));
+                .containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, "environment a is there more than once"));
     }
 
     /** A capacity that somebody adds, or makes unreadable, must not make his neighbour's environment too large. */

@@ -57,7 +57,7 @@ class SnapshotTest {
 
     @Test
     void anUnseenMachineLacksEverything() {
-        var why = new Problem("unreachable", "no answer within 10 s");
+        var why = new Problem(ProblemCode.UNREACHABLE, "no answer within 10 s");
         var unseen = Snapshot.unseen("gpu-1", why);
         assertThat(unseen.missing()).containsExactlyInAnyOrder(Part.values());
         assertThat(unseen.problems()).containsExactly(why);

@@ -3,6 +3,7 @@ package dev.genv.enforcer.node;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
@@ -55,7 +56,7 @@ class ActingLockTest {
             var other = "another enforcer (process %d) acts on this state directory"
                     .formatted(ProcessHandle.current().pid());
             assertThat(standing.other()).isEqualTo(other);
-            assertThat(requireNonNull(standing.problem()).code()).isEqualTo("second_enforcer");
+            assertThat(requireNonNull(standing.problem()).code()).isEqualTo(ProblemCode.SECOND_ENFORCER);
             assertThat(standing.problem().detail()).startsWith(other);
             assertActing(first);
         }
@@ -162,7 +163,7 @@ class ActingLockTest {
         Files.createDirectory(file);
         var standing = first.take();
         assertThat(standing.other()).isNull();
-        assertThat(requireNonNull(standing.problem()).code()).isEqualTo("enforcer_lock_unusable");
+        assertThat(requireNonNull(standing.problem()).code()).isEqualTo(ProblemCode.ENFORCER_LOCK_UNUSABLE);
         assertThat(standing.problem().detail()).contains(".genv-enforcer.lock", "Remove what stands in its place");
         Files.delete(file);
         assertActing(first);

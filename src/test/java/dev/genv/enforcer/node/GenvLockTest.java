@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
@@ -163,7 +164,7 @@ class GenvLockTest {
         for (var create : new boolean[] {true, false}) {
             assertThatThrownBy(() -> directory.lock(LONG, create))
                     .isInstanceOfSatisfying(LockException.class, e -> {
-                        assertThat(e.code()).isEqualTo("lock_unusable");
+                        assertThat(e.code()).isEqualTo(ProblemCode.LOCK_UNUSABLE);
                         assertThat(e.file()).isNull();
                     })
                     .hasMessageContainingAll("genv.lock", why);
@@ -171,7 +172,7 @@ class GenvLockTest {
     }
 
     private static void isTimeout(LockException e) {
-        assertThat(e.code()).isEqualTo("lock_timeout");
+        assertThat(e.code()).isEqualTo(ProblemCode.LOCK_TIMEOUT);
         assertThat(e.file()).isNotNull();
     }
 

@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
@@ -92,7 +93,7 @@ class GpuProcessesTest {
         smi.noFault();
 
         processes.list(problems, missing);
-        assertThat(problems).extracting(Problem::code).containsExactly("gpu_lost", "devices_moved");
+        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST, ProblemCode.DEVICES_MOVED);
         assertThat(missing).containsExactly(Part.EVERY_PROCESS, Part.ATTACHMENTS);
     }
 
@@ -116,7 +117,7 @@ class GpuProcessesTest {
         processes.list(new ArrayList<>(), EnumSet.noneOf(Part.class));
         smi.noFault();
         processes.list(problems, missing);
-        assertThat(problems).extracting(Problem::code).containsExactly("gpu_lost");
+        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
         assertThat(problems.getFirst().detail()).contains("2: " + FakeNvidiaSmi.uuid(2), "restart genv-enforcer");
         assertThat(missing).containsExactly(Part.EVERY_PROCESS);
 
@@ -138,7 +139,7 @@ class GpuProcessesTest {
             assertThat(processes.list(problems, missing).processes())
                     .extracting(GpuProcess::pid)
                     .containsExactly(other.pid());
-            assertThat(problems).extracting(Problem::code).containsExactly("process_unreadable");
+            assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.PROCESS_UNREADABLE);
             assertThat(missing).containsExactly(Part.EVERY_PROCESS);
         }
     }
@@ -149,7 +150,7 @@ class GpuProcessesTest {
         assertThat(processes.list(problems, missing)).isEqualTo(new GpuProcesses.Found(Set.of(), List.of()));
         assertThat(missing).containsExactly(Part.PROCESSES);
         assertThat(problems).singleElement().satisfies(problem -> {
-            assertThat(problem.code()).isEqualTo("gpu_needs_new_container");
+            assertThat(problem.code()).isEqualTo(ProblemCode.GPU_NEEDS_NEW_CONTAINER);
             assertThat(problem.detail())
                     .startsWith("nvidia-smi ended with 255: Failed to initialize NVML: Unknown Error");
         });
@@ -160,7 +161,7 @@ class GpuProcessesTest {
         smi.process(FakeNvidiaSmi.uuid(0), "[Insufficient Permissions]", "[Insufficient Permissions]");
         assertThat(processes.list(problems, missing).devices()).containsExactly(0);
         assertThat(missing).containsExactly(Part.EVERY_PROCESS);
-        assertThat(problems).extracting(Problem::code).containsExactly("gpu_process_hidden");
+        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.GPU_PROCESS_HIDDEN);
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.testsupport.FakeProc;
@@ -67,7 +68,7 @@ class GuardTest {
         var guard = guard(List.of(), List.of("bob", "alice"));
         for (var time = 1; time <= 2; time++) {
             assertThat(guard.look(problems).exempt()).containsExactly(ALICE);
-            assertThat(problems).hasSize(time).extracting(Problem::code).containsOnly("user_unknown_here");
+            assertThat(problems).hasSize(time).extracting(Problem::code).containsOnly(ProblemCode.SETTING_USER_UNKNOWN);
         }
         assertThat(problems.getFirst().detail()).contains("bob").contains("GENV_ENFORCER_EXEMPT_USERS");
         Files.writeString(host.resolve("etc/passwd"), "bob:x:7:7:::\nalice:x:8:8:::\n");
@@ -125,7 +126,7 @@ class GuardTest {
     void aUserOfAProgramWhoIsNotKnownIsAProblemAndRootsIsProtectedAllTheSame() throws IOException {
         proc.process(812).exe(file("opt/server"));
         var spared = look(List.of("/opt/server@bob"), List.of());
-        assertThat(problems).extracting(Problem::code).containsExactly("user_unknown_here");
+        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.SETTING_USER_UNKNOWN);
         assertThat(problems.getFirst().detail()).contains("GENV_ENFORCER_PROTECTED_EXECUTABLES");
         assertThat(immunity(spared, 812, 0L)).isNotNull();
         assertThat(immunity(spared, 812, ALICE)).isNull();
@@ -164,7 +165,7 @@ class GuardTest {
         Files.createSymbolicLink(host.resolve("loop"), Path.of("/loop"));
         proc.process(812).exe(Path.of("/no/such/sleep"));
         var spared = look(List.of("/loop"), List.of());
-        assertThat(problems).extracting(Problem::code).containsExactly("protected_unusable");
+        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.PROTECTED_UNUSABLE);
         assertThat(immunity(spared, 812, 0L))
                 .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "whether it runs /loop cannot be told"));
         assertThat(immunity(spared, 812, ALICE)).isNull();
@@ -232,7 +233,7 @@ class GuardTest {
         problems.clear();
         var spared = look(List.of(path), List.of());
         assertThat(problems).singleElement().satisfies(problem -> {
-            assertThat(problem.code()).isEqualTo("protected_unusable");
+            assertThat(problem.code()).isEqualTo(ProblemCode.PROTECTED_UNUSABLE);
             assertThat(problem.detail()).startsWith(path).contains(why);
         });
         assertThat(spared.files()).isEmpty();

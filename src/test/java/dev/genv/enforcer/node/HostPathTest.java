@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -111,7 +112,8 @@ class HostPathTest {
         try (var open = requireNonNull(StateDirectory.open(directory))) {
             Files.delete(directory);
             assertThat(host.moved(open.status()))
-                    .hasValueSatisfying(problem -> assertThat(problem.code()).isEqualTo("state_directory_moved"));
+                    .hasValueSatisfying(
+                            problem -> assertThat(problem.code()).isEqualTo(ProblemCode.STATE_DIRECTORY_MOVED));
         }
     }
 
@@ -149,7 +151,7 @@ class HostPathTest {
 
     private void assertMoved(String where) throws IOException {
         assertThat(moved()).hasValueSatisfying(problem -> {
-            assertThat(problem.code()).isEqualTo("state_directory_moved");
+            assertThat(problem.code()).isEqualTo(ProblemCode.STATE_DIRECTORY_MOVED);
             assertThat(problem.detail()).contains(directory.toString(), where, "recreate the container");
         });
     }

@@ -14,6 +14,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Ownership;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.LiveState;
 import dev.genv.enforcer.observation.State;
@@ -34,7 +35,7 @@ class LiveStateTest {
     private static final Environment DEAD = environment("dead", 41);
     private static final Device BOTH =
             new Device(0, "1mi", List.of(new Attachment("alive", null, null), new Attachment("dead", null, null)));
-    private static final Problem WHY = new Problem("lock_timeout", "somebody holds it");
+    private static final Problem WHY = new Problem(ProblemCode.LOCK_TIMEOUT, "somebody holds it");
     private final List<Problem> problems = new ArrayList<>();
     private final Set<Part> missing = EnumSet.noneOf(Part.class);
     private final ProcFs proc;
@@ -61,7 +62,7 @@ class LiveStateTest {
     @Test
     void attachedDevicesAreLostIfNoneIsListed() {
         live(envs(ALIVE), devices(BOTH)).devices(Set.of());
-        assertThat(problems).extracting(Problem::code).containsExactly("gpu_lost");
+        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
         assertThat(missing).containsExactly(Part.EVERY_PROCESS);
     }
 
@@ -76,7 +77,7 @@ class LiveStateTest {
     void anAttachmentToAnUnlistedDeviceIsOnlyReported() {
         var forged = new Device(99, "1mi", List.of(new Attachment("alive", null, null)));
         live(envs(ALIVE), devices(BOTH, forged)).devices(Set.of(0));
-        assertThat(problems).extracting(Problem::code).containsExactly("device_unlisted");
+        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.DEVICE_UNLISTED);
         assertThat(problems.getFirst().detail()).contains("[99]");
         assertThat(missing).isEmpty();
     }
@@ -100,7 +101,7 @@ class LiveStateTest {
     void liveEnvironmentsWithoutDevicesAreIncomplete() {
         live(envs(ALIVE), new State.File.Absent<>());
         assertThat(missing).containsExactly(Part.ATTACHMENTS);
-        assertThat(problems).extracting(Problem::code).containsExactly("state_incomplete");
+        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.STATE_INCOMPLETE);
     }
 
     @Test
@@ -113,7 +114,7 @@ class LiveStateTest {
     void attachmentsWithoutEnvironmentsAreIncomplete() {
         var live = live(new State.File.Absent<>(), devices(BOTH));
         assertThat(missing).containsExactly(Part.ENVIRONMENTS);
-        assertThat(problems).extracting(Problem::code).containsExactly("state_incomplete");
+        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.STATE_INCOMPLETE);
         assertThat(live.settle(process(7, new Membership.Outside())).membership())
                 .isInstanceOf(Membership.Unknown.class);
     }
@@ -123,7 +124,9 @@ class LiveStateTest {
     void noEnvironmentsBesideAttachmentsThatCannotBeReadAreIncomplete() {
         live(new State.File.Absent<>(), new State.File.Unreadable<>(WHY));
         assertThat(missing).containsExactlyInAnyOrder(Part.ENVIRONMENTS, Part.ATTACHMENTS);
-        assertThat(problems).extracting(Problem::code).containsExactly("lock_timeout", "state_incomplete");
+        assertThat(problems)
+                .extracting(Problem::code)
+                .containsExactly(ProblemCode.LOCK_TIMEOUT, ProblemCode.STATE_INCOMPLETE);
     }
 
     @Test
@@ -148,7 +151,7 @@ class LiveStateTest {
 
     @Test
     void theProblemsOfTheEntriesAreToldToo() {
-        var bad = new Problem("entry_unreadable", "environment x has no array of pids");
+        var bad = new Problem(ProblemCode.ENTRY_UNREADABLE, "environment x has no array of pids");
         live(new State.File.Present<>(new EnvsFile(List.of(), List.of(bad))), devices());
         assertThat(problems).containsExactly(bad);
         assertThat(missing).isEmpty();
@@ -158,8 +161,8 @@ class LiveStateTest {
     void aListedDeviceThatIsNotDescribedIsTold() {
         live(envs(ALIVE), devices(BOTH)).devices(Set.of(2, 0, 1));
         assertThat(problems)
-                .containsExactly(
-                        new Problem("device_undescribed", "devices.json lacks the device(s) [1, 2]: not judged"));
+                .containsExactly(new Problem(
+                        ProblemCode.DEVICE_UNDESCRIBED, "devices.json lacks the device(s) [1, 2]: not judged"));
     }
 
     @Test
@@ -168,7 +171,7 @@ class LiveStateTest {
         assertThat(settled(live, 40, new Membership.Outside())).isInstanceOf(Membership.Unknown.class);
         assertThat(problems)
                 .containsExactly(new Problem(
-                        "membership_unknown",
+                        ProblemCode.MEMBERSHIP_UNKNOWN,
                         "process 40 is not judged: names no environment, but environment %s lists its pid"
                                 .formatted(ALIVE.eid())));
         assertThat(settled(live, 41, new Membership.Outside())).isEqualTo(new Membership.Outside());

@@ -14,6 +14,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.node.FuzzWorld.Evidence;
@@ -231,7 +232,8 @@ class LookFuzzTest {
         try {
             return new State.File.Present<>(parser.parse(bytes));
         } catch (UnreadableException e) {
-            return new State.File.Unreadable<>(new Problem("state_unreadable", String.valueOf(e.getMessage())));
+            return new State.File.Unreadable<>(
+                    new Problem(ProblemCode.STATE_UNREADABLE, String.valueOf(e.getMessage())));
         }
     }
 

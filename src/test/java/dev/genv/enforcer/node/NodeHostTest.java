@@ -11,6 +11,7 @@ import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.Action;
@@ -148,7 +149,7 @@ class NodeHostTest {
             files().own("15971", null, child.pid()).device(0).write();
             var snapshot = host.look(Set.of()).snapshot();
             assertThat(snapshot.missing()).containsExactly(Part.PROCESSES);
-            assertThat(problems(snapshot)).extracting(Problem::code).containsExactly("gpu_tool_failed");
+            assertThat(problems(snapshot)).extracting(Problem::code).containsExactly(ProblemCode.GPU_TOOL_FAILED);
             assertThat(snapshot.environments()).hasSize(1);
             smi.noFault();
             assertThat(host.look(Set.of()).snapshot().processes()).hasSize(1);
@@ -198,7 +199,9 @@ class NodeHostTest {
             assertThat(other.take().other()).isNull();
             var look = host.look(Set.of());
             assertThat(look.watchesOnly()).contains("another enforcer");
-            assertThat(problems(look.snapshot())).extracting(Problem::code).containsExactly("second_enforcer");
+            assertThat(problems(look.snapshot()))
+                    .extracting(Problem::code)
+                    .containsExactly(ProblemCode.SECOND_ENFORCER);
             assertThat(look.snapshot().missing()).isEmpty();
         }
         assertThat(host.look(Set.of()).watchesOnly()).isNull();
@@ -226,7 +229,7 @@ class NodeHostTest {
     /** What an ordinary user may not do is not what a test of the rest is about. */
     private static List<Problem> problems(Snapshot snapshot) {
         return snapshot.problems().stream()
-                .filter(problem -> !problem.code().equals("missing_right"))
+                .filter(problem -> !problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                 .toList();
     }
 
@@ -248,7 +251,7 @@ class NodeHostTest {
             assertThat(look.missingRights()).containsExactly("HOST_PID");
             assertThat(look.watchesOnly()).contains("--pid=host");
             assertThat(look.snapshot().problems())
-                    .filteredOn(problem -> problem.code().equals("missing_right"))
+                    .filteredOn(problem -> problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                     .extracting(Problem::detail)
                     .singleElement()
                     .asString()

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.ToolException;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import java.io.IOException;
@@ -100,7 +101,8 @@ class NvidiaSmiTest {
         var listing = smi.list();
         assertThat(listing.usage()).containsOnlyKeys(PID);
         assertThat(listing.problems()).singleElement().satisfies(problem -> {
-            assertThat(problem.code()).isEqualTo(pid.startsWith("[I") ? "gpu_process_hidden" : "gpu_line_unreadable");
+            assertThat(problem.code())
+                    .isEqualTo(pid.startsWith("[I") ? ProblemCode.GPU_PROCESS_HIDDEN : ProblemCode.GPU_LINE_UNREADABLE);
             assertThat(problem.detail()).startsWith("nvidia-smi says: %s, %s, [N/A]".formatted(uuid(0), pid));
         });
     }
@@ -112,7 +114,7 @@ class NvidiaSmiTest {
         assertThat(listing.usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(0, 5)));
         assertThat(listing.problems())
                 .singleElement()
-                .satisfies(problem -> assertThat(problem.code()).isEqualTo("device_unknown"))
+                .satisfies(problem -> assertThat(problem.code()).isEqualTo(ProblemCode.DEVICE_UNKNOWN))
                 .satisfies(problem -> assertThat(problem.detail()).contains("MIG-1", Integer.toString(PID)));
     }
 
@@ -129,7 +131,7 @@ class NvidiaSmiTest {
         assertThat(listing.devices()).containsExactly(0);
         assertThat(listing.usage()).containsOnlyKeys(PID);
         assertThat(listing.problems()).singleElement().satisfies(problem -> {
-            assertThat(problem.code()).isEqualTo("gpu_lost");
+            assertThat(problem.code()).isEqualTo(ProblemCode.GPU_LOST);
             assertThat(problem.detail()).startsWith("nvidia-smi says: " + line).contains("reset it or reboot");
         });
     }
@@ -144,7 +146,9 @@ class NvidiaSmiTest {
         assertThat(listing.usage()).isEmpty();
         assertThat(listing.problems())
                 .extracting(Problem::code)
-                .contains(uuid.contains("lost") ? "gpu_lost" : "gpu_line_unreadable", "device_unknown");
+                .contains(
+                        uuid.contains("lost") ? ProblemCode.GPU_LOST : ProblemCode.GPU_LINE_UNREADABLE,
+                        ProblemCode.DEVICE_UNKNOWN);
     }
 
     @ParameterizedTest
@@ -174,13 +178,13 @@ class NvidiaSmiTest {
 
     @ParameterizedTest
     @CsvSource({
-        "255, Failed to initialize NVML: Unknown Error, gpu_needs_new_container",
-        "15, Unable to determine the device handle for GPU0000:0B:00.0: Unknown Error, gpu_lost",
-        "18, Failed to initialize NVML: Driver/library version mismatch, gpu_tool_failed",
-        "9, NVIDIA-SMI has failed, gpu_tool_failed",
-        "137, , gpu_tool_failed",
+        "255, Failed to initialize NVML: Unknown Error, GPU_NEEDS_NEW_CONTAINER",
+        "15, Unable to determine the device handle for GPU0000:0B:00.0: Unknown Error, GPU_LOST",
+        "18, Failed to initialize NVML: Driver/library version mismatch, GPU_TOOL_FAILED",
+        "9, NVIDIA-SMI has failed, GPU_TOOL_FAILED",
+        "137, , GPU_TOOL_FAILED",
     })
-    void whatCanBeDoneAboutAFailureDependsOnIt(int exitCode, String words, String code) throws IOException {
+    void whatCanBeDoneAboutAFailureDependsOnIt(int exitCode, String words, ProblemCode code) throws IOException {
         fake.fault("echo '%s'; exit %d".formatted(words, exitCode));
         assertThatThrownBy(smi::list)
                 .isInstanceOfSatisfying(
@@ -200,7 +204,7 @@ class NvidiaSmiTest {
         var listing = smi.list();
         assertThat(listing.devices()).containsExactly(0);
         assertThat(listing.usage()).containsOnlyKeys(PID);
-        assertThat(listing.problems()).extracting(Problem::code).containsExactly("gpu_lost");
+        assertThat(listing.problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
     }
 
     @Test
@@ -285,7 +289,7 @@ class NvidiaSmiTest {
     void aDeviceThatIsLostIsToldEveryTime() throws Exception {
         fake.gpuLines("0, a, 1\n1, [GPU is lost], [GPU is lost]\n");
         for (var look = 0; look < 2; look++) {
-            assertThat(smi.list().problems()).extracting(Problem::code).containsExactly("gpu_lost");
+            assertThat(smi.list().problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
         }
     }
 
@@ -296,7 +300,7 @@ class NvidiaSmiTest {
         fake.gpuLines("");
         var listing = smi.list();
         assertThat(listing.devices()).isEmpty();
-        assertThat(listing.problems()).extracting(Problem::code).containsExactly("gpu_lost");
+        assertThat(listing.problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
     }
 
     /** The list of devices is kept, but a process that is no longer listed may have gone with its device. */
@@ -305,7 +309,7 @@ class NvidiaSmiTest {
         fake.gpus(2).process(1, PID, "5");
         smi.list();
         fake.gpus(1).noProcesses();
-        assertThat(smi.list().problems()).extracting(Problem::code).containsExactly("gpu_lost");
+        assertThat(smi.list().problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
     }
 
     @Test

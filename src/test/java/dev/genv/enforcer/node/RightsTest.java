@@ -2,6 +2,7 @@ package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.MissingRight;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Requirements;
@@ -50,7 +51,7 @@ class RightsTest {
         var missing = missing(true, true);
         assertThat(missing).extracting(MissingRight::name).containsExactly(names.split(" ", -1));
         assertThat(missing).allSatisfy(right -> {
-            assertThat(right.problem().code()).isEqualTo("missing_right");
+            assertThat(right.problem().code()).isEqualTo(ProblemCode.MISSING_PRIVILEGE);
             assertThat(right.problem().detail()).startsWith(right.name() + ": ").contains("--cap-add " + right.name());
         });
     }

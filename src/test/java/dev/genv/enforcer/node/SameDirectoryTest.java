@@ -3,6 +3,7 @@ package dev.genv.enforcer.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.model.ProblemCode;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -51,7 +52,7 @@ class SameDirectoryTest {
 
     private void assertChanged(@Nullable FileStatus status, String what) {
         assertThat(directory.changed(status)).hasValueSatisfying(problem -> {
-            assertThat(problem.code()).isEqualTo("state_directory_replaced");
+            assertThat(problem.code()).isEqualTo(ProblemCode.STATE_DIRECTORY_REPLACED);
             assertThat(problem.detail()).contains(what);
         });
     }

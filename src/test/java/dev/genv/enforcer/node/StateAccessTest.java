@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -59,7 +60,7 @@ class StateAccessTest {
         assertStuck()
                 .isInstanceOfSatisfying(
                         StateAccessException.class,
-                        e -> assertThat(e.problem().code()).isEqualTo("state_timeout"))
+                        e -> assertThat(e.problem().code()).isEqualTo(ProblemCode.STATE_TIMEOUT))
                 .hasMessage(
                         "%s does not answer: there was no answer within 20 ms; it lies in a file system of the type nfs4 that is mounted on %s",
                         state, state);
@@ -81,7 +82,7 @@ class StateAccessTest {
         assertThatThrownBy(() -> access.call(LONG, () -> "read"))
                 .isInstanceOfSatisfying(
                         StateAccessException.class,
-                        e -> assertThat(e.problem().code()).isEqualTo("state_user_mount"));
+                        e -> assertThat(e.problem().code()).isEqualTo(ProblemCode.STATE_USER_MOUNT));
     }
 
     private void mounts(String line) throws IOException {

@@ -13,6 +13,7 @@ import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.State;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
@@ -106,7 +107,7 @@ class StateReaderTest {
     void aFileThatCannotBeReadCostsItselfOnly(String content, String why) throws Exception {
         new StateFiles(path).device(0).write();
         Files.writeString(path.resolve("envs.json"), content == null ? "" : content.replace('\'', '"'));
-        assertUnreadable(reader.read().envs(), "state_unreadable", why);
+        assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, why);
         assertThat(devices(reader.read()).devices()).hasSize(1);
     }
 
@@ -131,7 +132,7 @@ class StateReaderTest {
     void whatIsOfNoShapeThatGenvEverWroteIsUnreadable(String content) throws Exception {
         new StateFiles(path).device(0).write();
         Files.writeString(path.resolve("envs.json"), content);
-        assertUnreadable(reader.read().envs(), "state_unreadable", "envs.json");
+        assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, "envs.json");
         assertThat(devices(reader.read()).devices()).hasSize(1);
     }
 
@@ -147,7 +148,7 @@ class StateReaderTest {
                 new byte[17 << 20],
                 latin)) {
             Files.write(path.resolve("envs.json"), bytes);
-            assertUnreadable(reader.read().envs(), "state_unreadable", "envs.json");
+            assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, "envs.json");
         }
         new StateFiles(path).env("1", 1, null, null).writeEnvs();
         assertThat(envs(reader.read()).environments()).hasSize(1);
@@ -158,7 +159,7 @@ class StateReaderTest {
         new StateFiles(path).device(0).writeDevices();
         for (var target : List.of("/etc/passwd", "/proc/self/environ", "/proc/self/fd/0", "/dev/zero", "/absent")) {
             Files.createSymbolicLink(path.resolve("envs.json"), Path.of(target));
-            assertUnreadable(reader.read().envs(), "state_unreadable", "is a symbolic link");
+            assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, "is a symbolic link");
             Files.delete(path.resolve("envs.json"));
         }
     }
@@ -168,7 +169,7 @@ class StateReaderTest {
         new StateFiles(path).env("1", 1000, null, null).write();
         var elsewhere = Files.move(path.resolve("devices.json"), path.resolveSibling("elsewhere"));
         Files.createSymbolicLink(path.resolve("devices.json"), elsewhere);
-        assertUnreadable(reader.read().devices(), "state_unreadable", "devices.json");
+        assertUnreadable(reader.read().devices(), ProblemCode.STATE_UNREADABLE, "devices.json");
         assertThat(envs(reader.read()).environments()).hasSize(1);
     }
 
@@ -177,10 +178,10 @@ class StateReaderTest {
         var real = Files.move(path, path.resolveSibling("real"));
         new StateFiles(real).env("1", 1000, null, null).write();
         Files.createSymbolicLink(path, real);
-        assertUnreadable(reader.read().envs(), "state_unreadable", path.toString());
+        assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, path.toString());
         Files.delete(path);
         Files.createFile(path);
-        assertUnreadable(reader.read().devices(), "state_unreadable", path.toString());
+        assertUnreadable(reader.read().devices(), ProblemCode.STATE_UNREADABLE, path.toString());
     }
 
     /** So nobody escapes by holding the lock. */
@@ -195,7 +196,7 @@ class StateReaderTest {
             assertThat(devices(state).devices()).hasSize(1);
             assertThat(state.lockWait()).isGreaterThanOrEqualTo(Duration.ofMillis(200));
             assertThat(state.problems()).singleElement().satisfies(problem -> {
-                assertThat(problem.code()).isEqualTo("lock_timeout");
+                assertThat(problem.code()).isEqualTo(ProblemCode.LOCK_TIMEOUT);
                 assertThat(problem.detail())
                         .contains(
                                 "genv.lock is held by another program, for longer than 200 ms",
@@ -213,7 +214,7 @@ class StateReaderTest {
         Files.createDirectory(path.resolve("genv.lock"));
         Files.writeString(path.resolve("envs.json"), "{\"envs\": [");
         var state = reader.read();
-        assertUnreadable(state.envs(), "state_unreadable", "envs.json is not JSON");
+        assertUnreadable(state.envs(), ProblemCode.STATE_UNREADABLE, "envs.json is not JSON");
         assertThat(devices(state).devices()).hasSize(1);
     }
 
@@ -257,7 +258,7 @@ class StateReaderTest {
             var state = reader.read();
             assertThat(envs(state).environments()).hasSize(1);
             assertThat(devices(state).devices()).hasSize(1);
-            assertThat(state.problems()).extracting(Problem::code).containsExactly("lock_unusable");
+            assertThat(state.problems()).extracting(Problem::code).containsExactly(ProblemCode.LOCK_UNUSABLE);
             Files.delete(lock);
         }
         assertThat(reader.read().problems()).isEmpty();
@@ -269,11 +270,13 @@ class StateReaderTest {
         assertThat(reader.read().problems()).isEmpty();
         Files.move(path, path.resolveSibling("moved"));
         for (var look = 0; look < 2; look++) {
-            assertThat(reader.read().problems()).extracting(Problem::code).containsExactly("state_directory_replaced");
+            assertThat(reader.read().problems())
+                    .extracting(Problem::code)
+                    .containsExactly(ProblemCode.STATE_DIRECTORY_REPLACED);
         }
         new StateFiles(path).env("2", 1000, null, null).write();
         var state = reader.read();
-        assertThat(state.problems()).extracting(Problem::code).containsExactly("state_directory_replaced");
+        assertThat(state.problems()).extracting(Problem::code).containsExactly(ProblemCode.STATE_DIRECTORY_REPLACED);
         assertThat(envs(state).environments()).extracting(Environment::eid).containsExactly("2");
         assertThat(reader.read().problems()).isEmpty();
     }
@@ -290,8 +293,8 @@ class StateReaderTest {
         var contained = new StateReader(path, Duration.ofSeconds(1), new ProcFs(folder));
         assertThat(envs(contained.read()).environments()).hasSize(1);
         Files.delete(onHost);
-        assertUnreadable(contained.read().envs(), "state_directory_moved", "/data/genv");
-        assertUnreadable(contained.read().devices(), "state_directory_moved", "recreate the container");
+        assertUnreadable(contained.read().envs(), ProblemCode.STATE_DIRECTORY_MOVED, "/data/genv");
+        assertUnreadable(contained.read().devices(), ProblemCode.STATE_DIRECTORY_MOVED, "recreate the container");
         Files.createSymbolicLink(onHost, path.toRealPath().getParent());
         assertThat(envs(contained.read()).environments()).hasSize(1);
     }
@@ -317,7 +320,7 @@ class StateReaderTest {
         return ((State.File.Present<DevicesFile>) state.devices()).content();
     }
 
-    private static void assertUnreadable(State.File<?> file, String code, String why) {
+    private static void assertUnreadable(State.File<?> file, ProblemCode code, String why) {
         assertThat(file).isInstanceOfSatisfying(State.File.Unreadable.class, unreadable -> {
             assertThat(unreadable.problem().code()).isEqualTo(code);
             assertThat(unreadable.problem().detail()).contains(why);

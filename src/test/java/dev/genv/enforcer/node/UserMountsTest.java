@@ -3,6 +3,7 @@ package dev.genv.enforcer.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -16,7 +17,7 @@ class UserMountsTest {
     @Test
     void reportsTheUserTheTypeAndThePlace() {
         assertThat(at(ROOT, fuse("/var/tmp/genv", 61002))).hasValueSatisfying(problem -> {
-            assertThat(problem.code()).isEqualTo("state_user_mount");
+            assertThat(problem.code()).isEqualTo(ProblemCode.STATE_USER_MOUNT);
             assertThat(problem.detail())
                     .startsWith(
                             "/var/tmp/genv is not read: user 61002 has mounted a file system of the type fuse.sshfs on /var/tmp/genv:");

@@ -2,6 +2,7 @@ package dev.genv.enforcer.observation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -13,7 +14,7 @@ class DeviceOrderTest {
         assertThat(order.lost(Map.of("a", 0, "b", 1))).isEmpty();
         for (var i = 0; i < 2; i++) {
             assertThat(order.lost(Map.of("a", 0))).hasValueSatisfying(problem -> {
-                assertThat(problem.code()).isEqualTo("gpu_lost");
+                assertThat(problem.code()).isEqualTo(ProblemCode.GPU_LOST);
                 assertThat(problem.detail()).contains("1 GPU(s)", "(1: b)");
             });
         }

@@ -12,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -76,7 +77,7 @@ class EnvMemoryTest {
                 .containsExactly(new HostProblem(
                         "here",
                         new Problem(
-                                "capacity_unreadable",
+                                ProblemCode.CAPACITY_UNREADABLE,
                                 "The memory capacity 4\\u000ax of environment a is no amount of memory")));
     }
 
@@ -195,7 +196,7 @@ class EnvMemoryTest {
                         new HostProblem(
                                 "here",
                                 new Problem(
-                                        "memory_unknown",
+                                        ProblemCode.MEMORY_UNKNOWN,
                                         "The driver does not tell how much memory process 1 of environment a uses on device 0")));
     }
 

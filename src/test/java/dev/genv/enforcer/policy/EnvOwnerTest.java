@@ -12,6 +12,7 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import java.util.List;
@@ -166,7 +167,7 @@ class EnvOwnerTest {
                 .hasSize(EnvOwner.MOST);
         assertThat(plan.problems()).singleElement().satisfies(of -> {
             assertThat(of.host()).isEqualTo("here");
-            assertThat(of.problem().code()).isEqualTo("more_disputes");
+            assertThat(of.problem().code()).isEqualTo(ProblemCode.MORE_DISPUTES);
             assertThat(of.problem().detail()).startsWith("105 environments are disputed and 101 processes");
         });
     }

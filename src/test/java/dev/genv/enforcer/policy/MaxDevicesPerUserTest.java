@@ -12,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import java.util.List;
 import java.util.Map;
@@ -96,7 +97,7 @@ class MaxDevicesPerUserTest {
         assertThat(lines(plan)).isEmpty();
         assertThat(plan.problems()).singleElement().satisfies(problem -> {
             assertThat(problem.host()).isEqualTo("here");
-            assertThat(problem.problem().code()).isEqualTo("user_unknown");
+            assertThat(problem.problem().code()).isEqualTo(ProblemCode.ENVIRONMENT_USER_UNKNOWN);
             assertThat(problem.problem().detail()).startsWith("Environment a has neither a user name nor a uid");
         });
     }

@@ -19,6 +19,7 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import java.util.List;
@@ -141,13 +142,13 @@ class PolicyTest {
                 .fleet();
         assertThat(enforcing(NOTHING, RuleName.values()).check(fleet, Set.of()).problems())
                 .extracting(problem -> problem.problem().code())
-                .containsExactly("user_unknown", "memory_unknown");
+                .containsExactly(ProblemCode.ENVIRONMENT_USER_UNKNOWN, ProblemCode.MEMORY_UNKNOWN);
     }
 
     @Test
     void aMachineThatCouldNotBeSeenBreaksNothingAndDisturbsNobody() {
         var seen = strayingGlutton().snapshot();
-        var unseen = Snapshot.unseen("gpu-9", new Problem("unreachable", "no answer"));
+        var unseen = Snapshot.unseen("gpu-9", new Problem(ProblemCode.UNREACHABLE, "no answer"));
         var plan = enforce(new Fleet(List.of(unseen, seen), false), RuleName.values());
         assertThat(plan).isEqualTo(enforce(new Fleet(List.of(seen), false), RuleName.values()));
     }

@@ -10,6 +10,7 @@ import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.enforcement.Journal;
 import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import io.micrometer.core.instrument.Gauge;
@@ -37,7 +38,7 @@ class HostMetricsTest {
     void tellsOfEachHostHowItIs() {
         hosts.addAll(List.of(one, other));
         other.looksLike(() -> {
-            throw new UnreachableException("host_unreachable", "refused");
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
         enforcer.runCycle();
         assertThat(value("up", "gpu-1")).isEqualTo(1);
@@ -45,7 +46,7 @@ class HostMetricsTest {
         assertThat(value("gpu.processes", "gpu-1")).isEqualTo(1);
         assertThat(value("devices", "gpu-1")).isEqualTo(2);
         assertThat(value("environments", "gpu-1")).isEqualTo(1);
-        assertThat(value("look", "gpu-1")).isPositive();
+        assertThat(value("observation", "gpu-1")).isPositive();
         assertThat(value("up", "gpu-2")).isZero();
         assertThat(value("complete", "gpu-2")).isZero();
 
@@ -83,16 +84,16 @@ class HostMetricsTest {
     void aProblemIsThereAsLongAsItLasts() {
         hosts.addAll(List.of(one, other));
         other.looksLike(() -> {
-            throw new UnreachableException("host_unreachable", "refused");
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
         enforcer.runCycle();
-        assertThat(problems("gpu-2", "host_unreachable")).hasValue(1);
-        assertThat(problems("gpu-1", "host_unreachable")).isEmpty();
+        assertThat(problems("gpu-2", ProblemCode.HOST_UNREACHABLE)).hasValue(1);
+        assertThat(problems("gpu-1", ProblemCode.HOST_UNREACHABLE)).isEmpty();
 
         other.shows(host("gpu-2"));
         enforcer.runCycle();
         enforcer.runCycle();
-        assertThat(problems("gpu-2", "host_unreachable")).isEmpty();
+        assertThat(problems("gpu-2", ProblemCode.HOST_UNREACHABLE)).isEmpty();
     }
 
     @Test
@@ -104,14 +105,19 @@ class HostMetricsTest {
         assertThat(wait.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(1500);
     }
 
-    private OptionalDouble problems(String host, String code) {
-        return registry.find("genv.enforcer.host.problems").tag("host", host).tag("code", code).gauges().stream()
+    private OptionalDouble problems(String host, ProblemCode code) {
+        return registry
+                .find("genv.enforcer.host.problems")
+                .tag("host", host)
+                .tag("code", code.label())
+                .gauges()
+                .stream()
                 .mapToDouble(Gauge::value)
                 .findAny();
     }
 
     private OptionalDouble missing(String right) {
-        return registry.find("genv.enforcer.missing.right").tag("right", right).gauges().stream()
+        return registry.find("genv.enforcer.missing.privileges").tag("privilege", right).gauges().stream()
                 .mapToDouble(Gauge::value)
                 .findFirst();
     }

@@ -42,9 +42,10 @@ public final class FakeNvidiaSmi {
         return gpuLines(lines.toString());
     }
 
-    /** The very lines that it answers when it is asked for the GPUs. */
+    /** The very lines that it answers when it is asked for the GPUs; the tool sees all of the change or none. */
     public FakeNvidiaSmi gpuLines(String lines) throws IOException {
-        Files.writeString(file("gpus"), lines);
+        var finished = Files.writeString(file("gpus.new"), lines);
+        Files.move(finished, file("gpus"), StandardCopyOption.ATOMIC_MOVE);
         return this;
     }
 

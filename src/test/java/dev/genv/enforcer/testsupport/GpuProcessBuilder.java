@@ -60,6 +60,12 @@ public final class GpuProcessBuilder {
         return this;
     }
 
+    /** The kernel does not allow the service to read its environment. */
+    public GpuProcessBuilder unreadable() {
+        membership = Membership.NOT_PERMITTED;
+        return this;
+    }
+
     public GpuProcessBuilder membershipUnknown() {
         membership = new Membership.Unknown("no permission");
         return this;

@@ -12,6 +12,7 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Ownership;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import java.util.ArrayList;
@@ -108,7 +109,7 @@ public final class RandomFleets {
 
     private Snapshot snapshot(String host) {
         if (oneIn(30)) {
-            return Snapshot.unseen(host, new Problem("unreachable", "no answer"));
+            return Snapshot.unseen(host, new Problem(ProblemCode.UNREACHABLE, "no answer"));
         }
         var environments = IntStream.range(0, few(12))
                 .mapToObj(number -> environment(Integer.toString(100 + number)))

@@ -8,6 +8,7 @@ import dev.genv.enforcer.format.UnreadableException;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.Evasion;
@@ -32,11 +33,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GenvAgent implements Agent {
     private static final Problem IDENTITIES_UNKNOWN = new Problem(
-            "identities_unknown",
+            ProblemCode.IDENTITIES_UNKNOWN,
             "genv's protocol names processes by pid alone: whether a pid has passed to another process between the second look"
                     + " and the signal cannot be seen, nor whose a process is");
     private static final Problem PROTECTION_UNKNOWN = new Problem(
-            "protection_unknown",
+            ProblemCode.PROTECTION_UNKNOWN,
             "genv's protocol tells neither the program nor the user of a process: GENV_ENFORCER_PROTECTED_EXECUTABLES and"
                     + " GENV_ENFORCER_EXEMPT_USERS spare nobody on this host");
 
@@ -189,7 +190,9 @@ public final class GenvAgent implements Agent {
             return GenvSnapshot.of(answer);
         } catch (UnreadableException e) {
             throw new UnreachableException(
-                    "answer_unreadable", "genv's answer %s%s".formatted(e.getMessage(), beginning(answer.output())), e);
+                    ProblemCode.ANSWER_UNREADABLE,
+                    "genv's answer %s%s".formatted(e.getMessage(), beginning(answer.output())),
+                    e);
         }
     }
 

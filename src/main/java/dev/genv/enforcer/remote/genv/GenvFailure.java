@@ -1,6 +1,7 @@
 package dev.genv.enforcer.remote.genv;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Words;
 import dev.genv.enforcer.remote.Answer;
 import java.util.Optional;
@@ -11,11 +12,10 @@ import java.util.regex.Pattern;
  * Why genv did not do what it was told. It ends with 0 where it did everything, with 1 where it broke off, and with 2 where it
  * does not know the command.
  *
- * @param code a stable word for programs
  * @param detail a clause for people
  * @param begun whether it may have done a part of it
  */
-record GenvFailure(String code, String detail, boolean begun) {
+record GenvFailure(ProblemCode code, String detail, boolean begun) {
     private static final int LONGEST = 200;
     private static final int NOT_FOUND = 127;
 
@@ -33,7 +33,7 @@ record GenvFailure(String code, String detail, boolean begun) {
         }
         var exitCode = answer.exitCode();
         if (exitCode == null) {
-            return Optional.of(new GenvFailure("agent_failed", "genv ended without an exit code", true));
+            return Optional.of(new GenvFailure(ProblemCode.AGENT_FAILED, "genv ended without an exit code", true));
         }
         return exitCode == 0 ? Optional.empty() : Optional.of(of(exitCode, answer.errors()));
     }
@@ -41,18 +41,23 @@ record GenvFailure(String code, String detail, boolean begun) {
     private static GenvFailure of(int exitCode, String errors) {
         var refusal = line(errors, REFUSED.asPredicate());
         if (refusal.isPresent()) {
-            return new GenvFailure("sudo_refused", refusal.get() + "; " + advice(refusal.get()), false);
+            return new GenvFailure(ProblemCode.SUDO_REFUSED, refusal.get() + "; " + advice(refusal.get()), false);
         }
         if (line(errors, NO_GENV.asPredicate()).isPresent()) {
             return new GenvFailure(
-                    "agent_missing", "genv is not in the PATH that sudo gives there (secure_path in sudoers)", false);
+                    ProblemCode.AGENT_MISSING,
+                    "genv is not in the PATH that sudo gives there (secure_path in sudoers)",
+                    false);
         }
         if (exitCode == NOT_FOUND) {
             return errors.contains("sudo") && !errors.contains("genv")
-                    ? new GenvFailure("sudo_refused", "there is no sudo: GENV_ENFORCER_REMOTE_SUDO=false", false)
-                    : new GenvFailure("agent_missing", "genv is not in the PATH there: " + telling(errors), false);
+                    ? new GenvFailure(
+                            ProblemCode.SUDO_REFUSED, "there is no sudo: GENV_ENFORCER_REMOTE_SUDO=false", false)
+                    : new GenvFailure(
+                            ProblemCode.AGENT_MISSING, "genv is not in the PATH there: " + telling(errors), false);
         }
-        return new GenvFailure("agent_failed", "genv ended with %d: %s".formatted(exitCode, telling(errors)), true);
+        return new GenvFailure(
+                ProblemCode.AGENT_FAILED, "genv ended with %d: %s".formatted(exitCode, telling(errors)), true);
     }
 
     UnreachableException asException() {

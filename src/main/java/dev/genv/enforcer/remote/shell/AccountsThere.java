@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.format.PasswdFile;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
@@ -36,7 +37,7 @@ final class AccountsThere {
     }
 
     private static void tell(List<Problem> problems, String why) {
-        problems.add(
-                new Problem("passwd_unreadable", "which users this host has cannot be read from /etc/passwd: " + why));
+        problems.add(new Problem(
+                ProblemCode.PASSWD_UNREADABLE, "which users this host has cannot be read from /etc/passwd: " + why));
     }
 }

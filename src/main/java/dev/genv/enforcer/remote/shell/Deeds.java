@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.shell;
 
 import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.Evasion;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.Answer;
@@ -23,7 +24,7 @@ final class Deeds implements Shell.Message {
             new Script(List.of("common.sh", "lock.sh", "lease.sh", "memory.sh", "state.sh", "act.sh"));
     private static final int MOST_ROUNDS = 5;
     /** Of what breaks an answer off, what shows that the shell is there no longer. */
-    private static final Set<String> ENDED = Set.of("killed", "no_exit_code");
+    private static final Set<ProblemCode> ENDED = Set.of(ProblemCode.AGENT_KILLED, ProblemCode.NO_EXIT_CODE);
 
     private final Seen seen;
     private final String service;

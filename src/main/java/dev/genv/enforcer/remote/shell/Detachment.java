@@ -6,13 +6,11 @@ import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.GenvJson;
 import dev.genv.enforcer.format.UnreadableException;
+import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.policy.Action;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
 import java.util.HashSet;
-import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -67,7 +65,7 @@ final class Detachment {
     List<String> deed() {
         return List.of(
                 "detach",
-                seen == null ? "unseen" : sha256(seen),
+                seen == null ? "unseen" : Sha256.hex(seen),
                 Base64.getEncoder().encodeToString(wanted));
     }
 
@@ -121,13 +119,5 @@ final class Detachment {
 
     private static DevicesFile.Place place(Action.Detach detach) {
         return new DevicesFile.Place(detach.device(), detach.attachment());
-    }
-
-    private static String sha256(byte[] bytes) {
-        try {
-            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java has it", e);
-        }
     }
 }

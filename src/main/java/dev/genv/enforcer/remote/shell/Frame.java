@@ -1,6 +1,7 @@
 package dev.genv.enforcer.remote.shell;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Base64;
@@ -124,6 +125,6 @@ record Frame(String line) {
     }
 
     static UnreachableException unreadable(String why) {
-        return new UnreachableException("answer_unreadable", "its answer cannot be read: " + why);
+        return new UnreachableException(ProblemCode.ANSWER_UNREADABLE, "its answer cannot be read: " + why);
     }
 }

@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.shell;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,10 +24,10 @@ final class LockAnswer {
         return switch (lock.at(0)) {
             case "timeout" ->
                 Optional.of(new Problem(
-                        "lock_timeout",
+                        ProblemCode.LOCK_TIMEOUT,
                         "%s is held by another program, for longer than %s s: %s"
                                 .formatted(NAME, lock.at(1), holders(frames, nonce))));
-            case "unusable" -> Optional.of(new Problem("lock_unusable", NAME + " " + lock.from(1)));
+            case "unusable" -> Optional.of(new Problem(ProblemCode.LOCK_UNUSABLE, NAME + " " + lock.from(1)));
             default -> Optional.empty();
         };
     }

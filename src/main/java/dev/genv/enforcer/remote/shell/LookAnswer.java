@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SubordinateUids;
@@ -124,7 +125,7 @@ final class LookAnswer {
                     return listing;
                 }
                 problems.add(new Problem(
-                        "gpu_tool_failed",
+                        ProblemCode.GPU_TOOL_FAILED,
                         "nvidia-smi lists more processes than can be looked at: "
                                 + frames.one("too_many").at(0)));
             }
@@ -169,7 +170,7 @@ final class LookAnswer {
                 ? "another enforcer (process %d) acts on this state directory"
                         .formatted(enforcer.get().number(0))
                 : leased.orElseThrow();
-        problems.add(new Problem("second_enforcer", other + ": this one only watches"));
+        problems.add(new Problem(ProblemCode.SECOND_ENFORCER, other + ": this one only watches"));
         return other;
     }
 

@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -82,8 +83,8 @@ final class ProcessAnswer {
         var stat = first.stat(pid);
         var later = again.stat(pid);
         if (stat == null || later == null) {
-            unreadable.add(
-                    new Problem("process_unreadable", "process %d: what its stat says is not known".formatted(pid)));
+            unreadable.add(new Problem(
+                    ProblemCode.PROCESS_UNREADABLE, "process %d: what its stat says is not known".formatted(pid)));
             return Optional.empty();
         }
         // Only if it is still the same process do the parts belong together; and whoever was started since the list was

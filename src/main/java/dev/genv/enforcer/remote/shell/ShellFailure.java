@@ -1,6 +1,7 @@
 package dev.genv.enforcer.remote.shell;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Words;
 import dev.genv.enforcer.remote.Answer;
 import java.util.ArrayList;
@@ -25,7 +26,7 @@ final class ShellFailure {
         }
         return lacking.isEmpty()
                 ? of(said.answer(), said.sudo())
-                : new UnreachableException("agent_missing", "there is no " + String.join(", no ", lacking));
+                : new UnreachableException(ProblemCode.AGENT_MISSING, "there is no " + String.join(", no ", lacking));
     }
 
     private static UnreachableException of(Answer answer, boolean sudo) {
@@ -36,16 +37,18 @@ final class ShellFailure {
         var errors = answer.errors();
         var said = errors.isBlank() ? "it said nothing" : Words.safe(errors.strip(), LONGEST);
         if (sudo && REFUSED.matcher(errors).find()) {
-            return new UnreachableException("sudo_refused", NOPASSWD + ": " + said);
+            return new UnreachableException(ProblemCode.SUDO_REFUSED, NOPASSWD + ": " + said);
         }
         var code = answer.exitCode();
         if (sudo && code != null && code == NOT_FOUND) {
             return new UnreachableException(
-                    "sudo_missing", "there is no sudo (GENV_ENFORCER_REMOTE_SUDO=false if root logs in): " + said);
+                    ProblemCode.SUDO_MISSING,
+                    "there is no sudo (GENV_ENFORCER_REMOTE_SUDO=false if root logs in): " + said);
         }
         return code != null && code != 0
-                ? new UnreachableException("agent_failed", "/bin/sh there ended with %d: %s".formatted(code, said))
+                ? new UnreachableException(
+                        ProblemCode.AGENT_FAILED, "/bin/sh there ended with %d: %s".formatted(code, said))
                 : new UnreachableException(
-                        "answer_unreadable", "its answer cannot be read: the end of it is missing; " + said);
+                        ProblemCode.ANSWER_UNREADABLE, "its answer cannot be read: the end of it is missing; " + said);
     }
 }

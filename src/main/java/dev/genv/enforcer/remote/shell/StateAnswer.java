@@ -2,11 +2,11 @@ package dev.genv.enforcer.remote.shell;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.observation.State;
 import dev.genv.enforcer.observation.UserMount;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +19,7 @@ final class StateAnswer {
     /** In chars: what longer files came to is not kept. */
     private static final int MOST_KEPT = 16 << 10;
 
-    private static final String CODE = "state_unreadable";
+    private static final ProblemCode CODE = ProblemCode.STATE_UNREADABLE;
 
     private final String path;
     private @Nullable String earlier;
@@ -62,7 +62,7 @@ final class StateAnswer {
         var state = parsed(frames.one("envs"), frames.one("devices"));
         if (frames.find("folder").isPresent()) {
             state = state.with(new Problem(
-                    "state_folder_unusable",
+                    ProblemCode.STATE_FOLDER_UNUSABLE,
                     "no folder of our own can be made in %s, and without it genv's lock cannot be taken safely. The state is read without it; nothing can be detached"
                             .formatted(path)));
         }
@@ -89,14 +89,10 @@ final class StateAnswer {
     }
 
     private static byte[] digest(Frame envs, Frame devices) {
-        try {
-            var digest = MessageDigest.getInstance("SHA-256"); // which every JDK has
-            digest.update(envs.line().getBytes(StandardCharsets.ISO_8859_1));
-            digest.update((byte) '\n');
-            return digest.digest(devices.line().getBytes(StandardCharsets.ISO_8859_1));
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException(e);
-        }
+        return Sha256.digest(
+                envs.line().getBytes(StandardCharsets.ISO_8859_1),
+                new byte[] {'\n'},
+                devices.line().getBytes(StandardCharsets.ISO_8859_1));
     }
 
     /** Genv's users may still be in the directory of the look before. */
@@ -116,7 +112,7 @@ final class StateAnswer {
     }
 
     private Optional<Problem> replaced(String what) {
-        return Optional.of(new Problem("state_directory_replaced", path + " " + what));
+        return Optional.of(new Problem(ProblemCode.STATE_DIRECTORY_REPLACED, path + " " + what));
     }
 
     private static State.File<byte[]> file(Frame frame, String name) throws UnreachableException {

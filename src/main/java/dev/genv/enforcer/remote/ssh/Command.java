@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.ssh;
 
 import com.jcraft.jsch.ChannelExec;
 import com.jcraft.jsch.JSchException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Words;
 import dev.genv.enforcer.remote.Answer;
 import dev.genv.enforcer.remote.Answer.Broken;
@@ -98,28 +99,33 @@ final class Command {
     private Answer answer(boolean inTime) throws InterruptedException {
         if (output.isTooMuch() || errors.isTooMuch()) {
             closeChannel();
-            return broken("answer_too_long", "it said more than " + request.mostOutput() + " bytes");
+            return broken(ProblemCode.ANSWER_TOO_LONG, "it said more than " + request.mostOutput() + " bytes");
         }
         if (!inTime) {
             link.close(); // which may be dead, and nobody told
             return broken(
-                    "timeout", "it did not end within " + request.timeout().toMillis() + " ms");
+                    ProblemCode.TIMEOUT,
+                    "it did not end within " + request.timeout().toMillis() + " ms");
         }
         if (!ended && isLost()) {
             link.close();
-            return broken("connection_lost", "the connection was lost before its end");
+            return broken(ProblemCode.CONNECTION_LOST, "the connection was lost before its end");
         }
         if (channel.getExitStatus() >= 0) {
             return new Answer(output.text(), errors.text(), channel.getExitStatus(), null);
         }
         if (channel.getExitSignal() != null) {
-            return broken("killed", "it was ended by signal " + Words.safe(channel.getExitSignal(), LONGEST_NAME));
+            return broken(
+                    ProblemCode.AGENT_KILLED,
+                    "it was ended by signal " + Words.safe(channel.getExitSignal(), LONGEST_NAME));
         }
         if (!channel.isClosed()) {
             link.close();
-            return broken("ssh_failed", "it could not be started: " + (failure == null ? "" : failure.getMessage()));
+            return broken(
+                    ProblemCode.SSH_FAILED,
+                    "it could not be started: " + (failure == null ? "" : failure.getMessage()));
         }
-        return broken("no_exit_code", "it ended without an exit code");
+        return broken(ProblemCode.NO_EXIT_CODE, "it ended without an exit code");
     }
 
     /** JSch ends the channels first, and says only then that the connection is lost. */
@@ -145,7 +151,7 @@ final class Command {
         }
     }
 
-    private Answer broken(String code, String detail) {
+    private Answer broken(ProblemCode code, String detail) {
         return new Answer(output.text(), errors.text(), null, new Broken(code, detail));
     }
 }

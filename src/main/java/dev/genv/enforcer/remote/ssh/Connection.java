@@ -1,6 +1,7 @@
 package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Answer;
 import dev.genv.enforcer.remote.Answer.Broken;
 import dev.genv.enforcer.remote.KeptExchange;
@@ -50,7 +51,7 @@ final class Connection implements KeptExchange {
         turn.lockInterruptibly();
         try {
             if (closed) {
-                throw new UnreachableException("connection_lost", "it was closed on this side");
+                throw new UnreachableException(ProblemCode.CONNECTION_LOST, "it was closed on this side");
             }
             backOff.check();
             var answer = answer(request, Deadline.in(timeout));
@@ -66,7 +67,7 @@ final class Connection implements KeptExchange {
         if (kept != null && kept.chatter().isTooMuch()) {
             kept.close();
             link = null;
-            throw failed("ssh_failed", "it says too much that nobody asked for");
+            throw failed(ProblemCode.SSH_FAILED, "it says too much that nobody asked for");
         }
         if (kept != null && kept.isUp()) {
             try {
@@ -82,7 +83,7 @@ final class Connection implements KeptExchange {
             var made = connect(deadline);
             if (deadline.left().isZero()) {
                 throw new UnreachableException(
-                        "connect_timeout",
+                        ProblemCode.CONNECT_TIMEOUT,
                         "it was connected to too late for this command, but in time for the next one");
             }
             return made.run(request);
@@ -104,7 +105,7 @@ final class Connection implements KeptExchange {
             }
             return made;
         } catch (TimeoutException _) { // which is not the fault of the host
-            throw new UnreachableException("connect_timeout", "too many other hosts were being connected to");
+            throw new UnreachableException(ProblemCode.CONNECT_TIMEOUT, "too many other hosts were being connected to");
         } catch (UnreachableException e) {
             // Without what led to it, which holds all that the host said, and would be kept as long as the host is
             // away.
@@ -113,10 +114,10 @@ final class Connection implements KeptExchange {
     }
 
     private UnreachableException failed(NotOpenedException e) {
-        return failed(e.isLate() ? "timeout" : "ssh_failed", String.valueOf(e.getMessage()));
+        return failed(e.isLate() ? ProblemCode.TIMEOUT : ProblemCode.SSH_FAILED, String.valueOf(e.getMessage()));
     }
 
-    private UnreachableException failed(String code, String why) {
+    private UnreachableException failed(ProblemCode code, String why) {
         var failure = new UnreachableException(code, why);
         backOff.failed(failure);
         return failure;
@@ -129,7 +130,7 @@ final class Connection implements KeptExchange {
         }
         var failure = new UnreachableException(broken.code(), broken.detail());
         switch (broken.code()) {
-            case "timeout", "answer_too_long" -> backOff.failed(failure);
+            case TIMEOUT, ANSWER_TOO_LONG -> backOff.failed(failure);
             default -> backOff.stumbled(failure);
         }
     }

@@ -4,6 +4,7 @@ import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.Session;
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -69,13 +70,13 @@ final class Dialer {
             return Attempt.within(timeout, () -> open(hops, lifeline, deadline), lifeline::cut);
         } catch (TimeoutException e) {
             var words = "no connection within " + timeout.toMillis() + " ms: " + lifeline.stage();
-            throw new UnreachableException("connect_timeout", words, e);
+            throw new UnreachableException(ProblemCode.CONNECT_TIMEOUT, words, e);
         } catch (ExecutionException e) {
             lifeline.cut();
             if (e.getCause() instanceof UnreachableException failure) {
                 throw failure;
             }
-            throw new UnreachableException("ssh_failed", "SSH with it failed: " + e.getCause(), e);
+            throw new UnreachableException(ProblemCode.SSH_FAILED, "SSH with it failed: " + e.getCause(), e);
         }
     }
 
@@ -127,7 +128,8 @@ final class Dialer {
         try {
             return keyFiles.knownHosts(hop.knownHosts());
         } catch (IOException e) {
-            throw new UnreachableException("host_key_unknown", "its key cannot be compared: " + e.getMessage(), e);
+            throw new UnreachableException(
+                    ProblemCode.HOST_KEY_UNKNOWN, "its key cannot be compared: " + e.getMessage(), e);
         }
     }
 }

@@ -7,6 +7,7 @@ import com.jcraft.jsch.JSchHostKeyException;
 import com.jcraft.jsch.JSchRevokedHostKeyException;
 import com.jcraft.jsch.JSchSessionDisconnectException;
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Words;
 import java.io.EOFException;
 import java.io.IOException;
@@ -42,37 +43,38 @@ record Failures(JSch jsch, Hop hop, KeyRing keys) {
             return login("it refuses the key of " + hop.user(), failure);
         }
         if (words.startsWith("connection is closed by foreign host")) {
-            return new UnreachableException("connection_lost", "it closed the connection before the login", failure);
+            return new UnreachableException(
+                    ProblemCode.CONNECTION_LOST, "it closed the connection before the login", failure);
         }
-        return new UnreachableException("ssh_failed", "SSH with it failed: " + words, failure);
+        return new UnreachableException(ProblemCode.SSH_FAILED, "SSH with it failed: " + words, failure);
     }
 
     static UnreachableException login(String words, Throwable cause) {
-        return new UnreachableException("authentication_failed", words, cause);
+        return new UnreachableException(ProblemCode.AUTHENTICATION_FAILED, words, cause);
     }
 
     private UnreachableException key(JSchHostKeyException refusal, @Nullable HostKey shown) {
         var file = keys.getKnownHostsRepositoryID();
         var key = shown == null ? "its key" : "its key (" + shown.getType() + " " + shown.getFingerPrint(jsch) + ")";
         if (refusal instanceof JSchRevokedHostKeyException) {
-            return new UnreachableException("host_key_changed", key + " is revoked in " + file, refusal);
+            return new UnreachableException(ProblemCode.HOST_KEY_CHANGED, key + " is revoked in " + file, refusal);
         }
         if (refusal instanceof JSchChangedHostKeyException || keys.knows(hop.keyName())) {
             var advice = " is not the one in " + file + " for " + hop.keyName()
                     + ": somebody may stand in between; if it was changed on purpose, compare it on the host and replace it there";
-            return new UnreachableException("host_key_changed", key + advice, refusal);
+            return new UnreachableException(ProblemCode.HOST_KEY_CHANGED, key + advice, refusal);
         }
         var advice =
                 "%s is not in %s: compare it on the host (ssh-keygen -lf), then add the line of ssh-keyscan -p %d %s"
                         .formatted(key, file, hop.port(), hop.host());
-        return new UnreachableException("host_key_unknown", advice, refusal);
+        return new UnreachableException(ProblemCode.HOST_KEY_UNKNOWN, advice, refusal);
     }
 
     private UnreachableException ended(JSchSessionDisconnectException end) {
         var words = Words.safe(String.valueOf(end.getDescription()), LONGEST);
         return words.toLowerCase(Locale.ROOT).contains("authentication failures")
                 ? login("it refuses the keys of " + hop.user() + ": " + words, end)
-                : new UnreachableException("ssh_failed", "it ended the connection: " + words, end);
+                : new UnreachableException(ProblemCode.SSH_FAILED, "it ended the connection: " + words, end);
     }
 
     private UnreachableException network(IOException io, Throwable failure) {
@@ -80,19 +82,21 @@ record Failures(JSch jsch, Hop hop, KeyRing keys) {
         var words = Words.safe(String.valueOf(io.getMessage()), LONGEST);
         return switch (io) {
             case UnknownHostException _ ->
-                new UnreachableException("host_unknown", "there is no address for " + hop.host(), failure);
+                new UnreachableException(ProblemCode.DNS_FAILED, "there is no address for " + hop.host(), failure);
             case SocketTimeoutException _ ->
-                new UnreachableException("connect_timeout", "no answer in time from " + where + ": " + words, failure);
+                new UnreachableException(
+                        ProblemCode.CONNECT_TIMEOUT, "no answer in time from " + where + ": " + words, failure);
             case EOFException _ -> lost(words, failure);
             case SocketException _
             when !words.startsWith("Connection reset") && !words.startsWith("Broken pipe") ->
-                new UnreachableException("host_unreachable", "no connection to " + where + ": " + words, failure);
+                new UnreachableException(
+                        ProblemCode.HOST_UNREACHABLE, "no connection to " + where + ": " + words, failure);
             default -> lost(words, failure);
         };
     }
 
     private static UnreachableException lost(String words, Throwable failure) {
         return new UnreachableException(
-                "connection_lost", "the connection was lost before the login: " + words, failure);
+                ProblemCode.CONNECTION_LOST, "the connection was lost before the login: " + words, failure);
     }
 }

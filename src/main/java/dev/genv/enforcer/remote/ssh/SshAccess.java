@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.files.WatchedFile;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.KeptExchange;
 import java.io.IOException;
@@ -72,7 +73,7 @@ public final class SshAccess {
             return routes.to(address);
         } catch (IllegalArgumentException e) {
             throw new UnreachableException(
-                    "ssh_failed", "the SSH configuration is of no use for it: " + e.getMessage(), e);
+                    ProblemCode.SSH_FAILED, "the SSH configuration is of no use for it: " + e.getMessage(), e);
         }
     }
 

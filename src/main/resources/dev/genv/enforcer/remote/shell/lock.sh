@@ -135,7 +135,8 @@ hold() { # COMMAND: the same, for the lock file at descriptor 9; sets $spent to 
     0) ;;
     1)
       lock="timeout $waited"
-      holders "$("$stat" -c %i - <&9)"
+      # shellcheck disable=SC2046
+      holders $("$stat" -c '%d %i' - <&9) 0 none
       return
       ;;
     *)
@@ -156,13 +157,31 @@ in_place() { # whether what was locked still is what others lock
   [ $# -eq 2 ] && [ "$1" = "$2" ]
 }
 
-holders() { # INODE: sets $pids to those that hold the lock of this file
+holders() { # DEVICE INODE: sets $pids to those that hold the lock of this file
+  inode=$2
+  # The parts of the number that stat(2) gives, as /proc/locks shows them.
+  device=$(printf '%02x:%02x' $((($1 >> 8 & 0xfff) | ($1 >> 32 & 0xfffff000))) \
+    $((($1 & 0xff) | ($1 >> 12 & 0xffffff00))))
+  hold_on "$device"
+  if [ -z "$pids" ]; then
+    # On a file system such as btrfs the device there is another one, and the inode is enough if it is the only one.
+    hold_on '[0-9a-f]+:[0-9a-f]+'
+    if locks_on '[0-9a-f]+:[0-9a-f]+' | "$grep" -q -v -F " $device:$inode "; then
+      pids=
+    fi
+  fi
+}
+
+hold_on() { # DEVICE: sets $pids to those that hold a lock of $inode there, and $device to the last one's
   # shellcheck disable=SC2046
-  set -- $("$grep" -E "^[0-9]+: FLOCK +[A-Z]+ +[A-Z]+ +-?[0-9]+ [0-9a-f]+:[0-9a-f]+:$1 0 EOF" "$PROC/locks" 2>/dev/null |
-    "$head" -n 20)
+  set -- $(locks_on "$1" | "$head" -n 20)
   pids=
   while [ $# -ge 8 ]; do
-    pids="$pids $5"
+    pids="$pids $5" device=${6%:*}
     shift 8
   done
+}
+
+locks_on() { # DEVICE: the lines of the locks of $inode there
+  "$grep" -E "^[0-9]+: FLOCK +[A-Z]+ +[A-Z]+ +-?[0-9]+ $1:$inode 0 EOF" "$PROC/locks" 2>/dev/null
 }

@@ -62,12 +62,12 @@ charge() { # whether we may act here; sets $ours if our own folder can be used, 
 other_enforcer() { # an enforcer on the machine itself holds a file of its own, that nobody else can open
   [ -f .genv-enforcer.lock ] && ! [ -L .genv-enforcer.lock ] || return 0
   # shellcheck disable=SC2046
-  set -- $("$stat" -c '%u %a %h %i' .genv-enforcer.lock 2>/dev/null) "${directory#*:}"
+  set -- $("$stat" -c '%u %a %h %d %i' .genv-enforcer.lock 2>/dev/null) "${directory#*:}"
   [ "${1-} ${2-} ${3-}" = "$uid 600 1" ] || return 0
   # It names its directory: one of another directory may have been moved here.
   text=$("$dd" if=.genv-enforcer.lock iflag=nofollow,nonblock bs=64 count=1 status=none 2>/dev/null)
-  [ "$text" = "genv-enforcer of directory $5" ] || return 0
-  holders "$4"
+  [ "$text" = "genv-enforcer of directory $6" ] || return 0
+  holders "$4" "$5"
   for pid in $pids; do
     while read -r key first _; do
       # Nobody but us can hold it; whoever else seems to holds one of another file system.

@@ -11,6 +11,7 @@ import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.ShellWords;
@@ -116,7 +117,7 @@ class GenvAgentTest {
         assertThatThrownBy(() -> agent.look(host, Set.of()))
                 .isInstanceOfSatisfying(
                         UnreachableException.class,
-                        refusal -> assertThat(refusal.code()).isEqualTo("agent_failed"))
+                        refusal -> assertThat(refusal.code()).isEqualTo(ProblemCode.AGENT_FAILED))
                 .hasMessageStartingWith("genv ended with 1: ");
     }
 
@@ -126,7 +127,7 @@ class GenvAgentTest {
         assertThatThrownBy(() -> agent.look(host, Set.of()))
                 .isInstanceOfSatisfying(
                         UnreachableException.class,
-                        refusal -> assertThat(refusal.code()).isEqualTo("agent_missing"));
+                        refusal -> assertThat(refusal.code()).isEqualTo(ProblemCode.AGENT_MISSING));
     }
 
     private void apps(String... lines) throws IOException {

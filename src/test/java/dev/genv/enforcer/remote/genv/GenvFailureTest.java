@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.genv;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Answer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -13,22 +14,22 @@ class GenvFailureTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "1   | sudo: a password is required                                | sudo_refused  | false | NOPASSWD",
-                "1   | sudo: a terminal is required to read the password           | sudo_refused  | false | NOPASSWD",
-                "1   | sudo: sorry, you must have a tty to run sudo                | sudo_refused  | false | NOPASSWD",
-                "1   | raz is not in the sudoers file.                             | sudo_refused  | false | NOPASSWD",
-                "1   | Sorry, user raz is not allowed to execute '/usr/bin/genv usage snapshot' as root on gpu-1. | sudo_refused | false | NOPASSWD",
-                "1   | sudo: sorry, you are not allowed to set the following environment variables: GENV_TMPDIR    | sudo_refused | false | env_keep",
-                "1   | sudo: genv: command not found                               | agent_missing | false | secure_path",
-                "127 | env: 'genv': No such file or directory                      | agent_missing | false | No such file",
-                "127 | bash: genv: command not found                               | agent_missing | false | not found",
-                "127 | env: 'sudo': No such file or directory                      | sudo_refused  | false | REMOTE_SUDO=false",
-                "1   | No available devices                                        | agent_failed  | true  | genv ended with 1: No available devices",
-                "2   | usage: genv [-h] SUBCOMMAND                                 | agent_failed  | true  | genv ended with 2: usage",
-                "137 | ''                                                          | agent_failed  | true  | genv ended with 137: it said nothing",
-                "1   | I am not allowed to set anything                            | agent_failed  | true  | genv ended with 1",
+                "1   | sudo: a password is required                                | SUDO_REFUSED  | false | NOPASSWD",
+                "1   | sudo: a terminal is required to read the password           | SUDO_REFUSED  | false | NOPASSWD",
+                "1   | sudo: sorry, you must have a tty to run sudo                | SUDO_REFUSED  | false | NOPASSWD",
+                "1   | raz is not in the sudoers file.                             | SUDO_REFUSED  | false | NOPASSWD",
+                "1   | Sorry, user raz is not allowed to execute '/usr/bin/genv usage snapshot' as root on gpu-1. | SUDO_REFUSED | false | NOPASSWD",
+                "1   | sudo: sorry, you are not allowed to set the following environment variables: GENV_TMPDIR    | SUDO_REFUSED | false | env_keep",
+                "1   | sudo: genv: command not found                               | AGENT_MISSING | false | secure_path",
+                "127 | env: 'genv': No such file or directory                      | AGENT_MISSING | false | No such file",
+                "127 | bash: genv: command not found                               | AGENT_MISSING | false | not found",
+                "127 | env: 'sudo': No such file or directory                      | SUDO_REFUSED  | false | REMOTE_SUDO=false",
+                "1   | No available devices                                        | AGENT_FAILED  | true  | genv ended with 1: No available devices",
+                "2   | usage: genv [-h] SUBCOMMAND                                 | AGENT_FAILED  | true  | genv ended with 2: usage",
+                "137 | ''                                                          | AGENT_FAILED  | true  | genv ended with 137: it said nothing",
+                "1   | I am not allowed to set anything                            | AGENT_FAILED  | true  | genv ended with 1",
             })
-    void tellsWhatToDo(int exitCode, String errors, String code, boolean begun, String detail) {
+    void tellsWhatToDo(int exitCode, String errors, ProblemCode code, boolean begun, String detail) {
         var failure =
                 GenvFailure.of(new Answer("", errors + "\n", exitCode, null)).orElseThrow();
         assertThat(failure.code()).isEqualTo(code);
@@ -45,10 +46,10 @@ class GenvFailureTest {
 
     @Test
     void whatBrokeOffKeepsItsReason() {
-        assertThat(GenvFailure.of(new Answer("{}", "x", null, new Answer.Broken("timeout", "after 10 s"))))
-                .contains(new GenvFailure("timeout", "after 10 s", true));
+        assertThat(GenvFailure.of(new Answer("{}", "x", null, new Answer.Broken(ProblemCode.TIMEOUT, "after 10 s"))))
+                .contains(new GenvFailure(ProblemCode.TIMEOUT, "after 10 s", true));
         assertThat(GenvFailure.of(new Answer("", "", null, null)).orElseThrow().code())
-                .isEqualTo("agent_failed");
+                .isEqualTo(ProblemCode.AGENT_FAILED);
     }
 
     @Test

@@ -16,6 +16,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.Request;
@@ -107,7 +108,7 @@ class GenvLookTest {
         for (var round = 0; round < 2; round++) {
             assertThat(look(SNAPSHOT).snapshot().problems())
                     .extracting(Problem::code)
-                    .containsExactly("identities_unknown");
+                    .containsExactly(ProblemCode.IDENTITIES_UNKNOWN);
         }
     }
 
@@ -117,7 +118,7 @@ class GenvLookTest {
                 terms(true, "/var/tmp/genv", List.of("alice"), List.of()),
                 terms(true, "/var/tmp/genv", List.of(), List.of(ProtectedExecutable.parse("/opt/server"))))) {
             var look = new GenvAgent("gpu-1", terms).look(new ScriptedExchange().answers(SNAPSHOT), Set.of());
-            assertThat(look.snapshot().problems()).extracting(Problem::code).contains("protection_unknown");
+            assertThat(look.snapshot().problems()).extracting(Problem::code).contains(ProblemCode.PROTECTION_UNKNOWN);
         }
     }
 
@@ -147,7 +148,7 @@ class GenvLookTest {
                 look(SNAPSHOT.replace("\"pid\": 15990", "\"pid\": \"15990\"")).snapshot();
         assertThat(snapshot.processes()).extracting(GpuProcess::pid).containsExactly(63600, 67708);
         assertThat(snapshot.missing()).containsExactly(Part.EVERY_PROCESS);
-        assertThat(snapshot.problems()).extracting(Problem::code).contains("entry_unreadable");
+        assertThat(snapshot.problems()).extracting(Problem::code).contains(ProblemCode.ENTRY_UNREADABLE);
     }
 
     /** genv prints null also where it was not permitted to read it, and the rule against strangers would end everybody. */
@@ -175,7 +176,7 @@ class GenvLookTest {
     void aProcessThatAnEnvironmentListsIsUnknown() throws Exception {
         var look = look(SNAPSHOT.replace("63600", "15971"));
         assertThat(membershipOf(15971, look)).isInstanceOf(Membership.Unknown.class);
-        assertThat(look.snapshot().problems()).extracting(Problem::code).contains("membership_unknown");
+        assertThat(look.snapshot().problems()).extracting(Problem::code).contains(ProblemCode.MEMBERSHIP_UNKNOWN);
     }
 
     @Test
@@ -183,7 +184,7 @@ class GenvLookTest {
         var look =
                 look(SNAPSHOT.replace("\"index\": 2,\n            \"gpu_memory\"", "\"index\": 9,\n \"gpu_memory\""));
         assertThat(look.snapshot().listedDevices()).contains(9);
-        assertThat(look.snapshot().problems()).extracting(Problem::code).contains("device_undescribed");
+        assertThat(look.snapshot().problems()).extracting(Problem::code).contains(ProblemCode.DEVICE_UNDESCRIBED);
     }
 
     @Test
@@ -280,7 +281,7 @@ class GenvLookTest {
         assertThatThrownBy(() -> look(output))
                 .isInstanceOfSatisfying(
                         UnreachableException.class,
-                        refusal -> assertThat(refusal.code()).isEqualTo("answer_unreadable"))
+                        refusal -> assertThat(refusal.code()).isEqualTo(ProblemCode.ANSWER_UNREADABLE))
                 .hasMessageContaining(why);
     }
 

@@ -12,6 +12,7 @@ import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
@@ -208,7 +209,7 @@ class GenvPerformTest {
 
     @Test
     void whereNobodyCanLookAfterwardsTheExitCodeCounts() throws Exception {
-        host.answers(SNAPSHOT).answers("").breaks("connection_lost", "the connection was lost");
+        host.answers(SNAPSHOT).answers("").breaks(ProblemCode.CONNECTION_LOST, "the connection was lost");
         perform(detach("67609", 1), end(63600));
         assertOutcomes(Outcome.DETACHED, Outcome.SIGNALLED);
         assertThat(results.values())
@@ -216,7 +217,7 @@ class GenvPerformTest {
                 .as("it is told that nobody has seen it")
                 .contains("as genv says; the host could not be looked at again");
         host.answers(SNAPSHOT).answers("").does(() -> {
-            throw new UnreachableException("connect_timeout", "no answer");
+            throw new UnreachableException(ProblemCode.CONNECT_TIMEOUT, "no answer");
         });
         perform(detach("67609", 1));
         assertOutcomes(Outcome.DETACHED);
@@ -224,7 +225,7 @@ class GenvPerformTest {
 
     @Test
     void whatBrokeOffMayHaveBeenDone() throws Exception {
-        host.answers(SNAPSHOT).breaks("timeout", "it took longer than 10 s");
+        host.answers(SNAPSHOT).breaks(ProblemCode.TIMEOUT, "it took longer than 10 s");
         perform(end(63600), detach("67609", 1));
         assertThat(results.values())
                 .containsOnly(Result.lost("it took longer than 10 s"))
@@ -237,19 +238,19 @@ class GenvPerformTest {
     @Test
     void whatDidNotReachTheHostWasNotDone() {
         host.answers(SNAPSHOT).does(() -> {
-            throw new UnreachableException("host_unreachable", "no route");
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "no route");
         });
         assertThatThrownBy(() -> perform(end(63600))).isInstanceOf(UnreachableException.class);
         host.answers(SNAPSHOT).ends(1, "", "sudo: a password is required\n");
         assertThatThrownBy(() -> perform(end(63600)))
                 .isInstanceOfSatisfying(
                         UnreachableException.class,
-                        refusal -> assertThat(refusal.code()).isEqualTo("sudo_refused"));
-        host.breaks("timeout", "it took too long");
+                        refusal -> assertThat(refusal.code()).isEqualTo(ProblemCode.SUDO_REFUSED));
+        host.breaks(ProblemCode.TIMEOUT, "it took too long");
         assertThatThrownBy(() -> perform(end(63600)))
                 .isInstanceOfSatisfying(
                         UnreachableException.class,
-                        refusal -> assertThat(refusal.code()).isEqualTo("timeout"));
+                        refusal -> assertThat(refusal.code()).isEqualTo(ProblemCode.TIMEOUT));
         assertThat(results).isEmpty();
     }
 

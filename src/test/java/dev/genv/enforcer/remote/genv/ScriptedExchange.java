@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.util.Objects.requireNonNull;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Answer;
 import dev.genv.enforcer.remote.Exchange;
 import dev.genv.enforcer.remote.Request;
@@ -41,7 +42,7 @@ final class ScriptedExchange implements Exchange {
         return does(() -> new Answer(output, errors, exitCode, null));
     }
 
-    ScriptedExchange breaks(String code, String detail) {
+    ScriptedExchange breaks(ProblemCode code, String detail) {
         return does(() -> new Answer("", "", null, new Answer.Broken(code, detail)));
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import java.util.List;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -125,6 +126,6 @@ class FramesTest {
     private static void assertUnreadable(ThrowingCallable what) {
         assertThatThrownBy(what)
                 .isInstanceOfSatisfying(
-                        UnreachableException.class, e -> assertThat(e.code()).isEqualTo("answer_unreadable"));
+                        UnreachableException.class, e -> assertThat(e.code()).isEqualTo(ProblemCode.ANSWER_UNREADABLE));
     }
 }

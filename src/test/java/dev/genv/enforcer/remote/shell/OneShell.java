@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.shell;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Answer;
 import dev.genv.enforcer.remote.Exchange;
 import dev.genv.enforcer.remote.Request;
@@ -73,7 +74,7 @@ final class OneShell implements Exchange {
                     Files.readString(output, ISO_8859_1),
                     Files.readString(errors, ISO_8859_1),
                     ended ? process.exitValue() : null,
-                    ended ? null : new Answer.Broken("timeout", "it took too long"));
+                    ended ? null : new Answer.Broken(ProblemCode.TIMEOUT, "it took too long"));
             Files.delete(output);
             Files.delete(errors);
             return noise == null ? answer : noise.around(answer);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.Answer;
 import dev.genv.enforcer.remote.Request;
@@ -95,7 +96,7 @@ class ScriptTest {
     private void assertUnreadable(Answer answer) {
         assertThatThrownBy(() -> machine.agent().look(_ -> answer, Set.of()))
                 .isInstanceOfSatisfying(
-                        UnreachableException.class, e -> assertThat(e.code()).isEqualTo("answer_unreadable"));
+                        UnreachableException.class, e -> assertThat(e.code()).isEqualTo(ProblemCode.ANSWER_UNREADABLE));
     }
 
     /** Whoever reads it in time could say anything in our name. */
@@ -152,7 +153,7 @@ class ScriptTest {
         });
         assertThatThrownBy(machine::look)
                 .isInstanceOfSatisfying(
-                        UnreachableException.class, e -> assertThat(e.code()).isEqualTo("agent_missing"))
+                        UnreachableException.class, e -> assertThat(e.code()).isEqualTo(ProblemCode.AGENT_MISSING))
                 .hasMessage("there is no flock");
         try (var child = Child.inEnvironment("1")) {
             var quiet = new OneShell("dash");

@@ -9,6 +9,7 @@ import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Signal;
@@ -355,7 +356,7 @@ class ShellActTest {
         var agent = machine.agent();
         var action = terminate(seen(agent));
         var results = new HashMap<Action, Result>();
-        var lost = new UnreachableException("connection_lost", "it was lost");
+        var lost = new UnreachableException(ProblemCode.CONNECTION_LOST, "it was lost");
         assertThatThrownBy(() -> agent.perform(
                         _ -> {
                             throw lost;
@@ -378,7 +379,7 @@ class ShellActTest {
             var processes = agent.look(machine.shell, Set.of()).snapshot().processes();
             var first = terminate(processes.getFirst());
             var second = terminate(processes.getLast());
-            var broken = new Answer.Broken("connection_lost", "the connection was lost");
+            var broken = new Answer.Broken(ProblemCode.CONNECTION_LOST, "the connection was lost");
             var results = new HashMap<Action, Result>();
             agent.perform(
                     request -> {

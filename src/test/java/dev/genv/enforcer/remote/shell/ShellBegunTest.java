@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.shell;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.Answer;
 import dev.genv.enforcer.remote.Exchange;
@@ -51,8 +52,8 @@ class ShellBegunTest {
                     .write();
             for (var broken : Arrays.asList(
                     null,
-                    new Answer.Broken("killed", "it was ended"),
-                    new Answer.Broken("timeout", "it took too long"))) {
+                    new Answer.Broken(ProblemCode.AGENT_KILLED, "it was ended"),
+                    new Answer.Broken(ProblemCode.TIMEOUT, "it took too long"))) {
                 var agent = machine.agent();
                 var snapshot = agent.look(machine.shell, Set.of()).snapshot();
                 var actions = new ArrayList<Action>();
@@ -64,7 +65,7 @@ class ShellBegunTest {
                         snapshot.devices().getFirst().attachments().getFirst()));
                 var results = new HashMap<Action, Result>();
                 agent.perform(cutAfterOne(broken), actions, results::put);
-                var known = broken == null || broken.code().equals("killed");
+                var known = broken == null || broken.code().equals(ProblemCode.AGENT_KILLED);
                 assertThat(actions.stream()
                                 .map(action -> Objects.requireNonNull(results.get(action))
                                         .unsure()))

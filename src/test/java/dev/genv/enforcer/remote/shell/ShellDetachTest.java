@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.EnvBuilder;
@@ -234,7 +235,7 @@ class ShellDetachTest {
                     try {
                         files("a", "number " + trips[0]++).writeDevices();
                     } catch (IOException e) {
-                        throw new UnreachableException("test", "", e);
+                        throw new UnreachableException(ProblemCode.UNREACHABLE, "", e);
                     }
                     return machine.shell.run(request);
                 },

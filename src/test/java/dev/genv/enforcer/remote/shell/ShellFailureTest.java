@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.shell;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Answer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,37 +23,38 @@ class ShellFailureTest {
             })
     void sudoThatRefusesIsToldWithAdvice(String errors) throws Exception {
         var failure = failure(new Answer("", errors, 1, null), true);
-        assertThat(failure.code()).isEqualTo("sudo_refused");
+        assertThat(failure.code()).isEqualTo(ProblemCode.SUDO_REFUSED);
         assertThat(failure).hasMessageContaining("NOPASSWD: /bin/sh").hasMessageContaining(errors.substring(0, 15));
-        assertThat(failure(new Answer("", errors, 1, null), false).code()).isEqualTo("agent_failed");
+        assertThat(failure(new Answer("", errors, 1, null), false).code()).isEqualTo(ProblemCode.AGENT_FAILED);
     }
 
     @Test
     void sudoThatIsMissingIsTold() throws Exception {
         var errors = "bash: line 1: sudo: command not found";
-        assertThat(failure(new Answer("", errors, 127, null), true).code()).isEqualTo("sudo_missing");
-        assertThat(failure(new Answer("", errors, 127, null), false).code()).isEqualTo("agent_failed");
+        assertThat(failure(new Answer("", errors, 127, null), true).code()).isEqualTo(ProblemCode.SUDO_MISSING);
+        assertThat(failure(new Answer("", errors, 127, null), false).code()).isEqualTo(ProblemCode.AGENT_FAILED);
     }
 
     @Test
     void whatBrokeItOffIsTold() throws Exception {
-        var broken = new Answer.Broken("timeout", "it took longer than 10 s");
+        var broken = new Answer.Broken(ProblemCode.TIMEOUT, "it took longer than 10 s");
         var failure = failure(new Answer("", "sudo: a password is required", null, broken), true);
-        assertThat(failure.code()).isEqualTo("timeout");
+        assertThat(failure.code()).isEqualTo(ProblemCode.TIMEOUT);
         assertThat(failure).hasMessage("it took longer than 10 s");
     }
 
     @Test
     void anAnswerWithoutItsEndIsNone() throws Exception {
-        assertThat(failure(new Answer("garbage", "", 0, null), true).code()).isEqualTo("answer_unreadable");
-        assertThat(failure(new Answer("garbage", "", null, null), true).code()).isEqualTo("answer_unreadable");
+        assertThat(failure(new Answer("garbage", "", 0, null), true).code()).isEqualTo(ProblemCode.ANSWER_UNREADABLE);
+        assertThat(failure(new Answer("garbage", "", null, null), true).code())
+                .isEqualTo(ProblemCode.ANSWER_UNREADABLE);
     }
 
     @Test
     void programsThatAreMissingAreNamed() throws Exception {
         var answer = new Answer("@5f0c lacks flock\n@5f0c lacks timeout\n@5f0c end 3\n", "", 0, null);
         var failure = failure(answer, true);
-        assertThat(failure.code()).isEqualTo("agent_missing");
+        assertThat(failure.code()).isEqualTo(ProblemCode.AGENT_MISSING);
         assertThat(failure).hasMessage("there is no flock, no timeout");
     }
 

@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.Requirements;
@@ -63,19 +64,19 @@ class ShellGpuTest {
     void itsWordsAreUnderstoodAsOnANode() throws Exception {
         assertFault(
                 "echo 'Failed to initialize NVML: Unknown Error'; exit 255",
-                "gpu_needs_new_container",
+                ProblemCode.GPU_NEEDS_NEW_CONTAINER,
                 "ended with 255");
         assertFault(
                 "echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18",
-                "gpu_tool_failed",
+                ProblemCode.GPU_TOOL_FAILED,
                 "nvidia-smi ended with 18: Failed to initialize NVML: Driver/library version mismatch");
-        assertFault("exit 9", "gpu_tool_failed", "nvidia-smi ended with 9: it said nothing");
-        assertFault("echo 'no driver' >&2; exit 9", "gpu_tool_failed", "nvidia-smi ended with 9: no driver");
-        assertFault("kill -9 $$", "gpu_tool_failed", "nvidia-smi was killed");
-        assertFault("kill $$", "gpu_tool_failed", "nvidia-smi ended with 143");
+        assertFault("exit 9", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi ended with 9: it said nothing");
+        assertFault("echo 'no driver' >&2; exit 9", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi ended with 9: no driver");
+        assertFault("kill -9 $$", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi was killed");
+        assertFault("kill $$", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi ended with 143");
         assertFault(
                 "echo 'Unable to determine the device handle for GPU0000:01:00.0: Unknown Error'; exit 255",
-                "gpu_lost",
+                ProblemCode.GPU_LOST,
                 "reset it or reboot");
         assertRecovers();
     }
@@ -94,10 +95,10 @@ class ShellGpuTest {
         assertSeen(look());
         machine.smi.gpuLines("");
         var look = look();
-        assertThat(problems(look)).extracting(Problem::code).containsExactly("gpu_lost");
+        assertThat(problems(look)).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
         assertThat(look.snapshot().missing()).containsExactly(Part.EVERY_PROCESS);
         machine.smi.gpus(1);
-        assertThat(problems(look())).extracting(Problem::code).containsExactly("gpu_lost");
+        assertThat(problems(look())).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
         machine.smi.gpus(2);
         assertSeen(look());
     }
@@ -108,7 +109,9 @@ class ShellGpuTest {
                 .process("[GPU is lost]", "[GPU is lost]", "[N/A]")
                 .process(FakeNvidiaSmi.uuid(7), "" + child.pid(), "1");
         var look = look();
-        assertThat(problems(look)).extracting(Problem::code).containsExactly("gpu_lost", "device_unknown");
+        assertThat(problems(look))
+                .extracting(Problem::code)
+                .containsExactly(ProblemCode.GPU_LOST, ProblemCode.DEVICE_UNKNOWN);
         assertThat(look.snapshot().missing()).containsExactly(Part.EVERY_PROCESS);
         assertThat(look.snapshot().processes()).extracting(GpuProcess::pid).containsExactly(child.pid());
     }
@@ -123,7 +126,7 @@ class ShellGpuTest {
     @Test
     void oneThatHangsIsEnded() throws Exception {
         agent = impatient();
-        assertFault("exec sleep 600", "gpu_tool_failed", "nvidia-smi did not end within 1.00 s");
+        assertFault("exec sleep 600", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi did not end within 1.00 s");
         agent = machine.gpuTimeout(HANG).agent();
         assertRecovers();
     }
@@ -132,7 +135,7 @@ class ShellGpuTest {
     @Test
     void oneThatDoesNotHeedIsLeftAloneForAWhile() throws Exception {
         agent = impatient();
-        assertFault("trap '' TERM; sleep 600; sleep 600", "gpu_tool_failed", "did not end within 1.00 s");
+        assertFault("trap '' TERM; sleep 600; sleep 600", ProblemCode.GPU_TOOL_FAILED, "did not end within 1.00 s");
         machine.smi.fault("touch " + folder.resolve("called"));
         assertThat(lost(look()).detail()).contains("left alone for a while");
         assertThat(folder.resolve("called")).doesNotExist();
@@ -156,9 +159,11 @@ class ShellGpuTest {
     @Test
     void garbageInMasseIsNoAnswer() throws Exception {
         assertFault(
-                "head -c 1500000 /dev/zero | tr '\\0' x; exit 3", "gpu_tool_failed", "says more than 1048576 bytes");
+                "head -c 1500000 /dev/zero | tr '\\0' x; exit 3",
+                ProblemCode.GPU_TOOL_FAILED,
+                "says more than 1048576 bytes");
         agent = impatient();
-        assertFault("tr '\\0' x </dev/zero", "gpu_tool_failed", "nvidia-smi ");
+        assertFault("tr '\\0' x </dev/zero", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi ");
         agent = machine.gpuTimeout(HANG).agent();
         assertRecovers();
     }
@@ -219,7 +224,7 @@ class ShellGpuTest {
         assertSeen(look());
     }
 
-    private void assertFault(String fault, String code, String words) throws Exception {
+    private void assertFault(String fault, ProblemCode code, String words) throws Exception {
         machine.smi.fault(fault);
         var problem = lost(look());
         assertThat(problem.code()).isEqualTo(code);
@@ -251,7 +256,7 @@ class ShellGpuTest {
 
     private static List<Problem> problems(Host.Look look) {
         return look.snapshot().problems().stream()
-                .filter(problem -> !problem.code().equals("missing_right"))
+                .filter(problem -> !problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                 .toList();
     }
 }

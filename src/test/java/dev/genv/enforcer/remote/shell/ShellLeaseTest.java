@@ -6,6 +6,7 @@ import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.RealFlock;
@@ -69,7 +70,7 @@ class ShellLeaseTest {
         var look = look(two);
         assertThat(look.watchesOnly()).isEqualTo(WATCHES);
         assertThat(look.snapshot().problems())
-                .contains(new Problem("second_enforcer", WATCHES + ": this one only watches"));
+                .contains(new Problem(ProblemCode.SECOND_ENFORCER, WATCHES + ": this one only watches"));
         assertThat(look(one).watchesOnly()).isNull();
         assertThat(terminate(two, look(two))).isEqualTo(Result.failed(WATCHES));
         assertThat(look(machine.audits().agent()).watchesOnly()).isNull();
@@ -156,7 +157,9 @@ class ShellLeaseTest {
         for (var agent : List.of(one, two)) {
             var look = look(agent);
             assertThat(look.watchesOnly()).isNull();
-            assertThat(look.snapshot().problems()).extracting(Problem::code).doesNotContain("second_enforcer");
+            assertThat(look.snapshot().problems())
+                    .extracting(Problem::code)
+                    .doesNotContain(ProblemCode.SECOND_ENFORCER);
         }
     }
 

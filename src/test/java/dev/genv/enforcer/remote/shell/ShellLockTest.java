@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.RealFlock;
@@ -71,12 +72,13 @@ class ShellLockTest {
             assertThat(look.snapshot().missing()).isEmpty();
             assertThat(look.snapshot().problems())
                     .contains(new Problem(
-                            "lock_unusable", LEASED + ". The state is read without it; nothing can be detached"));
+                            ProblemCode.LOCK_UNUSABLE,
+                            LEASED + ". The state is read without it; nothing can be detached"));
             assertThat(detach(agent)).isEqualTo(Result.failed(LEASED));
         }
         assertThat(agent.look(machine.shell, Set.of()).snapshot().problems())
                 .extracting(Problem::code)
-                .doesNotContain("lock_unusable");
+                .doesNotContain(ProblemCode.LOCK_UNUSABLE);
         assertThat(detach(agent)).isEqualTo(Result.of(Outcome.DETACHED));
     }
 
@@ -85,7 +87,7 @@ class ShellLockTest {
         try (var _ = RealLease.take(machine.state.resolve("devices.json"))) {
             var look = machine.look();
             assertThat(look.snapshot().environments()).hasSize(1);
-            assertThat(look.snapshot().problems()).extracting(Problem::code).contains("state_unreadable");
+            assertThat(look.snapshot().problems()).extracting(Problem::code).contains(ProblemCode.STATE_UNREADABLE);
         }
     }
 
@@ -97,9 +99,9 @@ class ShellLockTest {
             replaced.await();
             var look = machine.look();
             assertThat(look.snapshot().problems())
-                    .filteredOn(problem -> !problem.code().equals("missing_right"))
+                    .filteredOn(problem -> !problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                     .extracting(Problem::code)
-                    .containsExactly("lock_timeout");
+                    .containsExactly(ProblemCode.LOCK_TIMEOUT);
             assertThat(look.lockWait()).isPositive();
         } finally {
             churn.interrupt();

@@ -10,6 +10,7 @@ import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.Child;
@@ -175,10 +176,11 @@ class ShellLookTest {
             assertThat(dispute(agent)).isNull();
             Files.delete(machine.etc.resolve("passwd"));
             var snapshot = agent.look(machine.shell, Set.of()).snapshot();
-            assertThat(codes(snapshot)).containsExactly("passwd_unreadable");
+            assertThat(codes(snapshot)).containsExactly(ProblemCode.PASSWD_UNREADABLE);
             assertThat(snapshot.environments().getFirst().ownership().dispute()).isNull();
             Files.write(machine.etc.resolve("passwd"), new byte[3 << 20]);
-            assertThat(codes(agent.look(machine.shell, Set.of()).snapshot())).containsExactly("passwd_unreadable");
+            assertThat(codes(agent.look(machine.shell, Set.of()).snapshot()))
+                    .containsExactly(ProblemCode.PASSWD_UNREADABLE);
         }
     }
 
@@ -196,7 +198,7 @@ class ShellLookTest {
                     .isEqualTo(new Immunity(
                             Immunity.Kind.EXEMPT,
                             "it belongs to uid %d, of whom nothing is ended".formatted(Myself.uid())));
-            assertThat(codes(snapshot)).containsExactly("user_unknown_here");
+            assertThat(codes(snapshot)).containsExactly(ProblemCode.SETTING_USER_UNKNOWN);
         }
     }
 
@@ -286,7 +288,7 @@ class ShellLookTest {
                         detail -> assertThat(detail).contains("there is no such file on this host"),
                         detail -> assertThat(detail).contains("it is not a file"),
                         detail -> assertThat(detail).contains("there is no such file on this host"));
-        assertThat(codes(snapshot)).containsOnly("protected_unusable");
+        assertThat(codes(snapshot)).containsOnly(ProblemCode.PROTECTED_UNUSABLE);
     }
 
     @Test
@@ -338,7 +340,7 @@ class ShellLookTest {
         Files.writeString(envs, Files.readString(envs).replace("kernel_ids", "kernel\\u005fids"));
         var snapshot = machine.look().snapshot();
         assertThat(snapshot.environments()).hasSize(1);
-        assertThat(codes(snapshot)).containsExactly("kernels_unknown");
+        assertThat(codes(snapshot)).containsExactly(ProblemCode.KERNELS_UNKNOWN);
     }
 
     private Path program(String name) throws IOException {
@@ -361,10 +363,10 @@ class ShellLookTest {
     }
 
     /** What an ordinary user may not do is not what a test of the rest is about. */
-    private static List<String> codes(Snapshot snapshot) {
+    private static List<ProblemCode> codes(Snapshot snapshot) {
         return snapshot.problems().stream()
                 .map(Problem::code)
-                .filter(code -> !code.equals("missing_right"))
+                .filter(code -> !code.equals(ProblemCode.MISSING_PRIVILEGE))
                 .toList();
     }
 }

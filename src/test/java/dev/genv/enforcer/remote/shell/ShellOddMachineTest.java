@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Exchange;
 import dev.genv.enforcer.remote.Request;
 import java.io.IOException;
@@ -78,10 +79,10 @@ class ShellOddMachineTest {
                 request.command(), "enable -n printf\n" + request.input(), request.timeout(), request.mostOutput()));
         assertThat(machine.look().snapshot().problems())
                 .extracting(Problem::code)
-                .isSubsetOf("missing_right");
+                .isSubsetOf(ProblemCode.MISSING_PRIVILEGE);
         assertThatThrownBy(() -> machine.agent().look(poor, Set.of()))
                 .isInstanceOfSatisfying(
-                        UnreachableException.class, e -> assertThat(e.code()).isEqualTo("agent_missing"))
+                        UnreachableException.class, e -> assertThat(e.code()).isEqualTo(ProblemCode.AGENT_MISSING))
                 .hasMessage("there is no printf of its own");
     }
 }

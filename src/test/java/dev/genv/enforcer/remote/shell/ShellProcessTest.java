@@ -9,6 +9,7 @@ import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeProc;
@@ -141,7 +142,9 @@ class ShellProcessTest {
         var look = look();
         assertThat(look.snapshot().processes()).isEmpty();
         assertThat(look.snapshot().missing()).containsExactly(Part.EVERY_PROCESS);
-        assertThat(look.snapshot().problems()).extracting(Problem::code).containsExactly("process_unreadable");
+        assertThat(look.snapshot().problems())
+                .extracting(Problem::code)
+                .containsExactly(ProblemCode.PROCESS_UNREADABLE);
     }
 
     @Test
@@ -219,7 +222,7 @@ class ShellProcessTest {
         for (var i = 0; i < 2; i++) {
             var snapshot = look().snapshot();
             assertThat(snapshot.environments()).hasSize(1);
-            assertThat(snapshot.problems()).extracting(Problem::code).containsExactly("kernels_unknown");
+            assertThat(snapshot.problems()).extracting(Problem::code).containsExactly(ProblemCode.KERNELS_UNKNOWN);
         }
         Files.delete(silent.file("cmdline"));
         silent.arguments("python");
@@ -288,7 +291,7 @@ class ShellProcessTest {
         assertThat(look.snapshot().missing()).containsExactly(Part.PROCESSES);
         assertThat(look.missingRights()).containsExactly("HOST_PID");
         assertThat(look.watchesOnly()).contains("not in the host's PID namespace");
-        assertThat(look.snapshot().problems()).extracting(Problem::code).containsExactly("missing_right");
+        assertThat(look.snapshot().problems()).extracting(Problem::code).containsExactly(ProblemCode.MISSING_PRIVILEGE);
     }
 
     @Test
@@ -304,7 +307,7 @@ class ShellProcessTest {
             assertThat(look.missingRights()).containsExactly("SYS_PTRACE", "DAC_READ_SEARCH", "KILL", "STATE_WRITE");
             assertThat(only(look).membership()).isEqualTo(Membership.NOT_PERMITTED);
             assertThat(look.snapshot().problems())
-                    .filteredOn(problem -> problem.code().equals("missing_right"))
+                    .filteredOn(problem -> problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                     .extracting(Problem::detail)
                     .contains(
                             "KILL: processes of other users cannot be signalled: log in as root, or let sudo give it");

@@ -9,6 +9,7 @@ import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.Myself;
@@ -104,7 +105,7 @@ class ShellStateTest {
             assertThat(look.snapshot().missing()).isEmpty();
             assertThat(problem(look))
                     .isEqualTo(new Problem(
-                            "lock_timeout",
+                            ProblemCode.LOCK_TIMEOUT,
                             "genv.lock is held by another program, for longer than 0.30 s: process %d (java) of uid %d. The state is read without it; nothing can be detached"
                                     .formatted(ProcessHandle.current().pid(), Myself.uid())));
         }
@@ -149,7 +150,7 @@ class ShellStateTest {
         assertThat(look.snapshot().environments()).hasSize(1);
         assertThat(problem(look))
                 .isEqualTo(new Problem(
-                        "lock_unusable",
+                        ProblemCode.LOCK_UNUSABLE,
                         "genv.lock %s. The state is read without it; nothing can be detached".formatted(why)));
     }
 
@@ -185,7 +186,7 @@ class ShellStateTest {
         var look = look();
         var part = file.equals(envs) ? Part.ENVIRONMENTS : Part.ATTACHMENTS;
         assertThat(look.snapshot().missing()).as(why).containsExactly(part);
-        assertThat(problem(look)).isEqualTo(new Problem("state_unreadable", file.getFileName() + ": " + why));
+        assertThat(problem(look)).isEqualTo(new Problem(ProblemCode.STATE_UNREADABLE, file.getFileName() + ": " + why));
     }
 
     @Test
@@ -204,7 +205,7 @@ class ShellStateTest {
             Files.write(envs, content.getBytes(StandardCharsets.ISO_8859_1));
             var look = look();
             assertThat(look.snapshot().missing()).as(content).contains(Part.ENVIRONMENTS);
-            assertThat(look.snapshot().problems()).extracting(Problem::code).contains("state_unreadable");
+            assertThat(look.snapshot().problems()).extracting(Problem::code).contains(ProblemCode.STATE_UNREADABLE);
         }
     }
 
@@ -237,7 +238,8 @@ class ShellStateTest {
         var elsewhere = folder.resolve("elsewhere");
         Files.move(machine.state, elsewhere);
         assertThat(look().snapshot().problems())
-                .doesNotContain(new Problem("state_directory_replaced", "")); // never seen before: a fresh machine
+                .doesNotContain(
+                        new Problem(ProblemCode.STATE_DIRECTORY_REPLACED, "")); // never seen before: a fresh machine
         Files.createSymbolicLink(machine.state, elsewhere);
         assertUnreadableDirectory("is a symbolic link");
         Files.delete(machine.state);
@@ -251,7 +253,7 @@ class ShellStateTest {
     private void assertUnreadableDirectory(String why) throws Exception {
         var look = look();
         assertThat(look.snapshot().missing()).containsExactlyInAnyOrder(Part.ENVIRONMENTS, Part.ATTACHMENTS);
-        assertThat(problem(look)).isEqualTo(new Problem("state_unreadable", machine.state + ": " + why));
+        assertThat(problem(look)).isEqualTo(new Problem(ProblemCode.STATE_UNREADABLE, machine.state + ": " + why));
     }
 
     /** Nothing in it is touched: it need not answer, and a command that waits for it cannot be ended. */
@@ -266,7 +268,7 @@ class ShellStateTest {
                     "63 22 0:39 / %s rw,relatime - fuse.sshfs x:/user_id=0 rw,user_id=61002,group_id=7"
                             .formatted(point));
             var look = machine.look();
-            assertThat(problem(look).code()).isEqualTo("state_user_mount");
+            assertThat(problem(look).code()).isEqualTo(ProblemCode.STATE_USER_MOUNT);
             assertThat(problem(look).detail())
                     .contains("user 61002 has mounted a file system of the type fuse.sshfs on " + point + ":");
             assertThat(look.snapshot().missing()).containsExactlyInAnyOrder(Part.ENVIRONMENTS, Part.ATTACHMENTS);
@@ -285,7 +287,7 @@ class ShellStateTest {
         var elsewhere = folder.resolve("elsewhere");
         Files.move(machine.state, elsewhere);
         assertThat(problem(look()).detail()).isEqualTo(machine.state + " was there at an earlier look and is gone");
-        assertThat(problem(look()).code()).isEqualTo("state_directory_replaced");
+        assertThat(problem(look()).code()).isEqualTo(ProblemCode.STATE_DIRECTORY_REPLACED);
         Files.createDirectory(machine.state);
         assertThat(problem(look()).detail()).contains("is another directory than at the look before");
         assertThat(problems(look())).isEmpty();
@@ -395,7 +397,8 @@ class ShellStateTest {
         try (var _ = RealFlock.take(mark)) {
             var look = look();
             assertThat(look.watchesOnly()).isEqualTo(expected);
-            assertThat(problem(look)).isEqualTo(new Problem("second_enforcer", expected + ": this one only watches"));
+            assertThat(problem(look))
+                    .isEqualTo(new Problem(ProblemCode.SECOND_ENFORCER, expected + ": this one only watches"));
             assertThat(machine.audits().look().watchesOnly()).isNull();
         }
         assertFine(look());
@@ -467,7 +470,8 @@ class ShellStateTest {
             assertThat(look.snapshot().missing()).containsExactly(Part.ATTACHMENTS);
             assertThat(look.snapshot().problems())
                     .contains(new Problem(
-                            "state_unreadable", "devices.json: changes while it is read without genv's lock"));
+                            ProblemCode.STATE_UNREADABLE,
+                            "devices.json: changes while it is read without genv's lock"));
             assertThat(look.snapshot().environments()).hasSize(1);
         } finally {
             writer.interrupt();
@@ -493,7 +497,7 @@ class ShellStateTest {
 
     private static List<Problem> problems(Host.Look look) {
         return look.snapshot().problems().stream()
-                .filter(problem -> !problem.code().equals("missing_right"))
+                .filter(problem -> !problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                 .toList();
     }
 }

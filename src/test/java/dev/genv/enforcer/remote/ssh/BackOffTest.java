@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
@@ -22,11 +23,11 @@ class BackOffTest {
 
     @Test
     void itTellsTheLastFailure() {
-        backOff.failed(new UnreachableException("host_unreachable", "nobody there"));
-        backOff.failed(new UnreachableException("timeout", "too slow"));
+        backOff.failed(new UnreachableException(ProblemCode.HOST_UNREACHABLE, "nobody there"));
+        backOff.failed(new UnreachableException(ProblemCode.TIMEOUT, "too slow"));
 
         var thrown = catchThrowableOfType(UnreachableException.class, backOff::check);
-        assertThat(thrown.code()).isEqualTo("timeout");
+        assertThat(thrown.code()).isEqualTo(ProblemCode.TIMEOUT);
         assertThat(thrown).hasMessageMatching("too slow; next try in [12] s");
     }
 
@@ -59,7 +60,7 @@ class BackOffTest {
 
     @Test
     void onlyTheSecondStumbleInARowCounts() {
-        var stumble = new UnreachableException("connection_lost", "lost");
+        var stumble = new UnreachableException(ProblemCode.CONNECTION_LOST, "lost");
         backOff.stumbled(stumble);
         assertThatCode(backOff::check).doesNotThrowAnyException();
         backOff.reset();
@@ -74,7 +75,7 @@ class BackOffTest {
 
     /** In milliseconds; it has passed after that. */
     private long pause() {
-        backOff.failed(new UnreachableException("x", "x"));
+        backOff.failed(new UnreachableException(ProblemCode.TIMEOUT, "x"));
         var least = 0L;
         var most = 120_000L;
         var begin = nanos.get();

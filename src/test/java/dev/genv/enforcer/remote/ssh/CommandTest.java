@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.ssh;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Answer;
 import dev.genv.enforcer.remote.Request;
 import java.io.IOException;
@@ -78,7 +79,7 @@ class CommandTest extends OnAServer {
         var answer = fleet.breakOff(
                 connection, timeout -> new Request("hang", "x".repeat(8 << 20), timeout, 100), _ -> true);
 
-        assertBroken(answer, "timeout");
+        assertBroken(answer, ProblemCode.TIMEOUT);
         assertThatTheHostGoesOn();
     }
 
@@ -95,7 +96,7 @@ class CommandTest extends OnAServer {
                 timeout -> Fleet.request("p", timeout),
                 each -> !each.output().isEmpty());
 
-        assertBroken(answer, "timeout");
+        assertBroken(answer, ProblemCode.TIMEOUT);
         assertThat(answer.output()).isEqualTo("half");
         var before = server.connections();
         assertThatTheHostGoesOn();
@@ -110,7 +111,7 @@ class CommandTest extends OnAServer {
 
         var answer = connection.run(new Request("p", "", Fleet.PATIENCE, 100_000));
 
-        assertBroken(answer, "answer_too_long");
+        assertBroken(answer, ProblemCode.ANSWER_TOO_LONG);
         assertThat(answer.output()).isEqualTo("y".repeat(100_000));
         assertThatTheHostGoesOn();
     }
@@ -128,7 +129,7 @@ class CommandTest extends OnAServer {
 
         var answer = connection.run(new Request("p", "", Fleet.PATIENCE, 100_000));
 
-        assertBroken(answer, "answer_too_long");
+        assertBroken(answer, ProblemCode.ANSWER_TOO_LONG);
         assertThat(answer.errors()).isEqualTo("y".repeat(4096));
         assertThatTheHostGoesOn();
     }
@@ -161,7 +162,7 @@ class CommandTest extends OnAServer {
                 timeout -> Fleet.request("p", timeout),
                 each -> each.output().length() > 1);
 
-        assertBroken(answer, "timeout");
+        assertBroken(answer, ProblemCode.TIMEOUT);
         assertThat(answer.output()).matches("d{2,}");
         assertThatTheHostGoesOn();
     }
@@ -176,7 +177,7 @@ class CommandTest extends OnAServer {
             return 0;
         });
 
-        assertBroken(connection.run(Fleet.request("p")), "connection_lost");
+        assertBroken(connection.run(Fleet.request("p")), ProblemCode.CONNECTION_LOST);
         assertThatTheHostGoesOn();
     }
 
@@ -185,7 +186,7 @@ class CommandTest extends OnAServer {
         assertThat(connection.run(Fleet.request("true"))).isEqualTo(new Answer("", "", 0, null));
     }
 
-    private static void assertBroken(Answer answer, String code) {
+    private static void assertBroken(Answer answer, ProblemCode code) {
         assertThat(answer.broken()).isNotNull();
         assertThat(answer.broken().code()).as(answer.toString()).isEqualTo(code);
         assertThat(answer.broken().detail()).isNotBlank();

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Answer;
 import dev.genv.enforcer.remote.Request;
 import dev.genv.enforcer.testsupport.Relay;
@@ -66,7 +67,7 @@ class ConnectionTest extends OnAServer {
             assertThat(relayed.run(Fleet.request("true")).exitCode()).isZero();
             relay.loseConnections();
 
-            assertRefused(relayed, "timeout", Duration.ofSeconds(1));
+            assertRefused(relayed, ProblemCode.TIMEOUT, Duration.ofSeconds(1));
             fleet.pass(Duration.ofSeconds(1));
 
             assertThat(relayed.run(Fleet.request("true")).exitCode()).isZero();
@@ -78,31 +79,31 @@ class ConnectionTest extends OnAServer {
     void aHostThatIsDownIsLeftAloneLongerEachTime() throws Exception {
         server.stop();
         for (var pause : new int[] {500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000}) {
-            assertUnreachable("host_unreachable").doesNotContain("next try");
+            assertUnreachable(ProblemCode.HOST_UNREACHABLE).doesNotContain("next try");
             fleet.pass(Duration.ofMillis(pause - 1));
-            assertUnreachable("host_unreachable").contains("refused").endsWith("; next try in 1 s");
+            assertUnreachable(ProblemCode.HOST_UNREACHABLE).contains("refused").endsWith("; next try in 1 s");
             fleet.pass(Duration.ofMillis(1));
         }
         server.start();
         assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
 
         server.stop();
-        assertUnreachable("host_unreachable").doesNotContain("next try");
+        assertUnreachable(ProblemCode.HOST_UNREACHABLE).doesNotContain("next try");
         fleet.pass(Duration.ofMillis(500));
-        assertUnreachable("host_unreachable").as("from the start").doesNotContain("next try");
+        assertUnreachable(ProblemCode.HOST_UNREACHABLE).as("from the start").doesNotContain("next try");
     }
 
     @Test
     void itSaysForHowLongAHostIsLeftAlone() throws Exception {
         server.stop();
         for (var i = 0; i < 10; i++) {
-            assertUnreachable("host_unreachable");
+            assertUnreachable(ProblemCode.HOST_UNREACHABLE);
             fleet.pass(Duration.ofSeconds(30));
         }
-        assertUnreachable("host_unreachable");
-        assertUnreachable("host_unreachable").endsWith("; next try in 30 s");
+        assertUnreachable(ProblemCode.HOST_UNREACHABLE);
+        assertUnreachable(ProblemCode.HOST_UNREACHABLE).endsWith("; next try in 30 s");
         fleet.pass(Duration.ofSeconds(20));
-        assertUnreachable("host_unreachable").endsWith("; next try in 10 s");
+        assertUnreachable(ProblemCode.HOST_UNREACHABLE).endsWith("; next try in 10 s");
     }
 
     @Test
@@ -112,8 +113,10 @@ class ConnectionTest extends OnAServer {
         assertThat(fleet.breakOff(connection, timeout -> Fleet.request("hang", timeout), _ -> true)
                         .broken())
                 .extracting(Answer.Broken::code)
-                .isEqualTo("timeout");
-        assertUnreachable("timeout").contains("it did not end within ").endsWith("0 ms; next try in 1 s");
+                .isEqualTo(ProblemCode.TIMEOUT);
+        assertUnreachable(ProblemCode.TIMEOUT)
+                .contains("it did not end within ")
+                .endsWith("0 ms; next try in 1 s");
 
         fleet.pass(Duration.ofMillis(500));
         var before = server.connections();
@@ -129,11 +132,11 @@ class ConnectionTest extends OnAServer {
 
         assertThat(connection.run(Fleet.request("cut")).broken())
                 .extracting(Answer.Broken::code)
-                .isEqualTo("connection_lost");
+                .isEqualTo(ProblemCode.CONNECTION_LOST);
         assertThat(connection.run(Fleet.request("cut")).broken())
                 .extracting(Answer.Broken::code)
-                .isEqualTo("connection_lost");
-        assertUnreachable("connection_lost").contains("next try");
+                .isEqualTo(ProblemCode.CONNECTION_LOST);
+        assertUnreachable(ProblemCode.CONNECTION_LOST).contains("next try");
 
         fleet.pass(Duration.ofMillis(500));
         assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
@@ -166,8 +169,8 @@ class ConnectionTest extends OnAServer {
 
         connection.close();
 
-        assertThat(task.get().broken()).extracting(Answer.Broken::code).isEqualTo("connection_lost");
-        assertUnreachable("connection_lost").contains("closed");
+        assertThat(task.get().broken()).extracting(Answer.Broken::code).isEqualTo(ProblemCode.CONNECTION_LOST);
+        assertUnreachable(ProblemCode.CONNECTION_LOST).contains("closed");
         await().until(() -> server.connected() == 0);
         assertThat(server.connections()).isEqualTo(1);
     }
@@ -187,7 +190,7 @@ class ConnectionTest extends OnAServer {
         assertThat(server.connections()).isEqualTo(1);
     }
 
-    private AbstractStringAssert<?> assertUnreachable(String code) {
+    private AbstractStringAssert<?> assertUnreachable(ProblemCode code) {
         var thrown = catchThrowableOfType(UnreachableException.class, () -> connection.run(Fleet.request("true")));
         assertThat(thrown).isNotNull();
         assertThat(thrown.code()).as(thrown.getMessage()).isEqualTo(code);

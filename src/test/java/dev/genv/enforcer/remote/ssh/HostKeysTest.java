@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.ssh;
 import static dev.genv.enforcer.remote.ssh.Refusal.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.KeptExchange;
 import dev.genv.enforcer.testsupport.FakeSshd;
 import java.io.IOException;
@@ -48,7 +49,7 @@ class HostKeysTest {
 
     @Test
     void anUnknownKeyIsRefusedWithWhatToDo() throws Exception {
-        assertRefused(knowing("# nobody\n"), "host_key_unknown")
+        assertRefused(knowing("# nobody\n"), ProblemCode.HOST_KEY_UNKNOWN)
                 .matches("its key \\(ecdsa-sha2-nistp256 SHA256:\\S+\\) is not in \\S+/known_hosts: .*")
                 .endsWith("add the line of ssh-keyscan -p %d 127.0.0.2".formatted(server.port()));
         assertThat(server.commands()).isZero();
@@ -57,20 +58,23 @@ class HostKeysTest {
 
     @Test
     void aKeyOfAnotherHostIsNotThisOnes() throws Exception {
-        assertRefused(knowing("[127.0.0.3]:%d %s\n".formatted(server.port(), server.hostKey())), "host_key_unknown");
         assertRefused(
-                knowing("[127.0.0.2]:%d %s\n".formatted(server.port() + 1, server.hostKey())), "host_key_unknown");
+                knowing("[127.0.0.3]:%d %s\n".formatted(server.port(), server.hostKey())),
+                ProblemCode.HOST_KEY_UNKNOWN);
+        assertRefused(
+                knowing("[127.0.0.2]:%d %s\n".formatted(server.port() + 1, server.hostKey())),
+                ProblemCode.HOST_KEY_UNKNOWN);
     }
 
     @Test
     void aChangedKeyIsRefused() throws Exception {
-        assertRefused(knowing(server.keyName() + " " + otherKey + "\n"), "host_key_changed")
+        assertRefused(knowing(server.keyName() + " " + otherKey + "\n"), ProblemCode.HOST_KEY_CHANGED)
                 .contains("is not the one in ", "for " + server.keyName(), "SHA256:", "somebody may stand in between");
     }
 
     @Test
     void aKeyOfAnotherKindIsAChangedOneToo() throws Exception {
-        assertRefused(knowing(server.keyName() + " " + ED25519 + "\n"), "host_key_changed");
+        assertRefused(knowing(server.keyName() + " " + ED25519 + "\n"), ProblemCode.HOST_KEY_CHANGED);
     }
 
     @Test
@@ -88,24 +92,26 @@ class HostKeysTest {
     void theKeyOfThePortCountsMoreThanThatOfTheHost() throws Exception {
         assertRefused(
                 knowing("127.0.0.2 " + server.hostKey() + "\n" + server.keyName() + " " + otherKey + "\n"),
-                "host_key_changed");
+                ProblemCode.HOST_KEY_CHANGED);
     }
 
     @Test
     void hashedNamesAreUnderstood() throws Exception {
         assertReached(knowing(hashed("elsewhere") + " " + otherKey + "\n" + hashed(server.keyName()) + " "
                 + server.hostKey() + "\n"));
-        assertRefused(knowing(hashed(server.keyName()) + " " + otherKey + "\n"), "host_key_changed");
-        assertRefused(knowing(hashed("elsewhere") + " " + server.hostKey() + "\n"), "host_key_unknown");
+        assertRefused(knowing(hashed(server.keyName()) + " " + otherKey + "\n"), ProblemCode.HOST_KEY_CHANGED);
+        assertRefused(knowing(hashed("elsewhere") + " " + server.hostKey() + "\n"), ProblemCode.HOST_KEY_UNKNOWN);
     }
 
     @Test
     void aRevokedKeyIsRefusedEvenWhereItIsKnown() throws Exception {
         var revoked = "@revoked " + server.keyName() + " " + server.hostKey() + "\n";
 
-        assertRefused(knowing(revoked), "host_key_changed").contains("is revoked in ");
-        assertRefused(knowing(revoked + server.known()), "host_key_changed").contains("is revoked in ");
-        assertRefused(knowing(server.known() + revoked), "host_key_changed").contains("is revoked in ");
+        assertRefused(knowing(revoked), ProblemCode.HOST_KEY_CHANGED).contains("is revoked in ");
+        assertRefused(knowing(revoked + server.known()), ProblemCode.HOST_KEY_CHANGED)
+                .contains("is revoked in ");
+        assertRefused(knowing(server.known() + revoked), ProblemCode.HOST_KEY_CHANGED)
+                .contains("is revoked in ");
     }
 
     @ParameterizedTest
@@ -113,8 +119,10 @@ class HostKeysTest {
     void aKeyThatIsRevokedForWhateverHostIsRefused(String hosts) throws Exception {
         var revoked = "@revoked " + hosts + " " + server.hostKey() + "\n";
 
-        assertRefused(knowing(revoked + server.known()), "host_key_changed").contains("is revoked in ");
-        assertRefused(knowing(server.known() + revoked), "host_key_changed").contains("is revoked in ");
+        assertRefused(knowing(revoked + server.known()), ProblemCode.HOST_KEY_CHANGED)
+                .contains("is revoked in ");
+        assertRefused(knowing(server.known() + revoked), ProblemCode.HOST_KEY_CHANGED)
+                .contains("is revoked in ");
     }
 
     @Test
@@ -122,7 +130,7 @@ class HostKeysTest {
         var revoked = "@revoked * " + otherKey + "\n";
 
         assertReached(knowing(revoked + server.known()));
-        assertRefused(knowing(revoked), "host_key_unknown");
+        assertRefused(knowing(revoked), ProblemCode.HOST_KEY_UNKNOWN);
         assertThat(new KeyFiles(null).knownHosts(List.of(fleet.known(revoked))).getHostKey(server.keyName(), null))
                 .as("what it is asked to show")
                 .isEmpty();
@@ -131,7 +139,7 @@ class HostKeysTest {
     @Test
     void aKeyThatIsAddedHoldsAtTheNextTry() throws Exception {
         var connection = knowing("");
-        assertRefused(connection, "host_key_unknown");
+        assertRefused(connection, ProblemCode.HOST_KEY_UNKNOWN);
 
         fleet.known(server.known());
         fleet.pass(Duration.ofSeconds(1));
@@ -149,7 +157,7 @@ class HostKeysTest {
         assertReached(connection);
         server.cut();
 
-        assertRefused(connection, "host_key_unknown");
+        assertRefused(connection, ProblemCode.HOST_KEY_UNKNOWN);
     }
 
     @Test
@@ -160,20 +168,20 @@ class HostKeysTest {
         server.newHostKey();
         server.start();
 
-        assertRefused(connection, "host_key_changed");
+        assertRefused(connection, ProblemCode.HOST_KEY_CHANGED);
         fleet.pass(Duration.ofMinutes(1));
-        assertRefused(connection, "host_key_changed").doesNotContain("next try");
+        assertRefused(connection, ProblemCode.HOST_KEY_CHANGED).doesNotContain("next try");
     }
 
     @Test
     void aFileThatIsGoneOrSpoiltKnowsNobody() throws Exception {
         var connection = knowing(server.known());
         Files.delete(directory.resolve("known_hosts"));
-        assertRefused(connection, "host_key_unknown");
+        assertRefused(connection, ProblemCode.HOST_KEY_UNKNOWN);
 
         fleet.pass(Duration.ofMinutes(1));
         fleet.known(server.keyName() + " ecdsa-sha2-nistp256 %%%\n");
-        assertRefused(connection, "host_key_unknown").contains("known_hosts cannot be understood");
+        assertRefused(connection, ProblemCode.HOST_KEY_UNKNOWN).contains("known_hosts cannot be understood");
 
         fleet.pass(Duration.ofMinutes(1));
         fleet.known(server.known());

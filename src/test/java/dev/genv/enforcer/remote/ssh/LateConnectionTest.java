@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.ssh;
 import static dev.genv.enforcer.remote.ssh.Refusal.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.ssh.Connection.Dial;
 import dev.genv.enforcer.testsupport.FakeSshd;
 import java.io.IOException;
@@ -44,7 +45,8 @@ class LateConnectionTest {
         });
 
         for (var i = 1; i <= 3; i++) {
-            assertRefused(connection, "connect_timeout").isEqualTo("too many other hosts were being connected to");
+            assertRefused(connection, ProblemCode.CONNECT_TIMEOUT)
+                    .isEqualTo("too many other hosts were being connected to");
             assertThat(tries).isEqualTo(i);
         }
     }
@@ -61,7 +63,7 @@ class LateConnectionTest {
                 List.of(fleet.key.file()),
                 List.of(fleet.known(server.known())));
         try (var connection = connection(_ -> dialer.connect(List.of(hop), Deadline.in(Fleet.PATIENCE)))) {
-            assertRefused(connection, "connect_timeout")
+            assertRefused(connection, ProblemCode.CONNECT_TIMEOUT)
                     .isEqualTo("it was connected to too late for this command, but in time for the next one");
             assertThat(server.commands()).isZero();
 

@@ -5,6 +5,7 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.KeptExchange;
 import dev.genv.enforcer.testsupport.FakeSshd;
 import java.io.IOException;
@@ -44,7 +45,7 @@ class LoginTest {
     void aKeyThatIsRefusedIsToldWithWhomItIsFor() throws Exception {
         server.refuses(true);
         var connection = fleet.connect(fleet.access(server.known()), server.target());
-        assertRefused(connection, "authentication_failed").isEqualTo("it refuses the key of root");
+        assertRefused(connection, ProblemCode.AUTHENTICATION_FAILED).isEqualTo("it refuses the key of root");
 
         server.refuses(false);
         fleet.pass(Duration.ofSeconds(1));
@@ -56,7 +57,7 @@ class LoginTest {
         server.user("raz");
         var access = fleet.access(server.known());
 
-        assertRefused(fleet.connect(access, server.target()), "authentication_failed")
+        assertRefused(fleet.connect(access, server.target()), ProblemCode.AUTHENTICATION_FAILED)
                 .contains("root");
         assertReached(fleet.connect(access, "raz@" + server.target()));
     }
@@ -117,7 +118,7 @@ class LoginTest {
     void withoutAnyKeyThereIsNoLogin() throws Exception {
         var access = fleet.access(new SshSettings("root", null, null, null, known, TIMEOUT));
 
-        assertRefused(fleet.connect(access, server.target()), "authentication_failed")
+        assertRefused(fleet.connect(access, server.target()), ProblemCode.AUTHENTICATION_FAILED)
                 .contains("there is no private key to log in with");
     }
 
@@ -126,7 +127,7 @@ class LoginTest {
         var wrong = ClientKey.in(directory, "wrong", null);
         var access = fleet.access(new SshSettings("root", wrong.file(), null, null, known, TIMEOUT));
         var connection = fleet.connect(access, server.target());
-        assertRefused(connection, "authentication_failed");
+        assertRefused(connection, ProblemCode.AUTHENTICATION_FAILED);
 
         Files.write(wrong.file(), Files.readAllBytes(fleet.key.file()));
         fleet.pass(Duration.ofSeconds(1));

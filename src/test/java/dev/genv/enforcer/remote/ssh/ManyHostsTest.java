@@ -12,6 +12,7 @@ import dev.genv.enforcer.enforcement.Journal;
 import dev.genv.enforcer.enforcement.Result;
 import dev.genv.enforcer.enforcement.Ticker;
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.Agent;
@@ -141,7 +142,7 @@ class ManyHostsTest {
                         answer.broken().code(), answer.broken().detail());
             }
             if (!answer.output().endsWith(" " + name)) {
-                throw new UnreachableException("garbage", answer.output());
+                throw new UnreachableException(ProblemCode.ANSWER_UNREADABLE, answer.output());
             }
             return new FakeHost(HostBuilder.host(name)).look(asked);
         }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Answer;
 import dev.genv.enforcer.remote.KeptExchange;
 import dev.genv.enforcer.remote.Request;
@@ -73,7 +74,8 @@ class OpenSshTest {
         var answer = connection.run(Fleet.request("kill -KILL $$"));
 
         assertThat(answer.exitCode()).isNull();
-        assertThat(answer.broken()).isEqualTo(new Answer.Broken("killed", "it was ended by signal KILL"));
+        assertThat(answer.broken())
+                .isEqualTo(new Answer.Broken(ProblemCode.AGENT_KILLED, "it was ended by signal KILL"));
     }
 
     @Test
@@ -81,7 +83,7 @@ class OpenSshTest {
         for (var i = 0; i < 15; i++) {
             fleet.pass(Duration.ofMinutes(1));
             var answer = connection.run(new Request("cat /dev/zero", "", Fleet.PATIENCE, 100_000));
-            assertThat(answer.broken()).extracting(Answer.Broken::code).isEqualTo("answer_too_long");
+            assertThat(answer.broken()).extracting(Answer.Broken::code).isEqualTo(ProblemCode.ANSWER_TOO_LONG);
         }
         fleet.pass(Duration.ofMinutes(1));
         assertThat(connection.run(Fleet.request("echo fine")).output()).isEqualTo("fine\n");
@@ -95,7 +97,7 @@ class OpenSshTest {
                     connection,
                     timeout -> Fleet.request("echo half; sleep 600", timeout),
                     each -> !each.output().isEmpty());
-            assertThat(answer.broken()).extracting(Answer.Broken::code).isEqualTo("timeout");
+            assertThat(answer.broken()).extracting(Answer.Broken::code).isEqualTo(ProblemCode.TIMEOUT);
             assertThat(answer.output()).isEqualTo("half\n");
         }
         fleet.pass(Duration.ofMinutes(1));
@@ -109,7 +111,7 @@ class OpenSshTest {
         assertThat(fleet.breakOff(connection, timeout -> Fleet.request("echo hang", timeout), _ -> true)
                         .broken())
                 .extracting(Answer.Broken::code)
-                .isEqualTo("timeout");
+                .isEqualTo(ProblemCode.TIMEOUT);
         host.shell("");
         fleet.pass(Duration.ofMinutes(1));
         assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
@@ -125,7 +127,7 @@ class OpenSshTest {
                 .anyMatch(each -> each.info().command().orElse("").endsWith("/sleep")));
         host.cut();
 
-        assertThat(task.get().broken()).extracting(Answer.Broken::code).isEqualTo("connection_lost");
+        assertThat(task.get().broken()).extracting(Answer.Broken::code).isEqualTo(ProblemCode.CONNECTION_LOST);
         assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
     }
 
@@ -133,7 +135,7 @@ class OpenSshTest {
     void aServerThatIsStartedAnewIsReachedAtOnce() throws Exception {
         assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
         host.stop();
-        assertRefused(connection, "host_unreachable");
+        assertRefused(connection, ProblemCode.HOST_UNREACHABLE);
         host.start();
         fleet.pass(Duration.ofSeconds(1));
         assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
@@ -149,9 +151,9 @@ class OpenSshTest {
         await().until(() -> isReached(impatient));
         host.freeze();
 
-        assertRefused(impatient, "timeout", Duration.ofMillis(500)).contains("opens no channel");
+        assertRefused(impatient, ProblemCode.TIMEOUT, Duration.ofMillis(500)).contains("opens no channel");
         fleet.pass(Duration.ofMinutes(1));
-        assertRefused(impatient, "connect_timeout");
+        assertRefused(impatient, ProblemCode.CONNECT_TIMEOUT);
 
         host.thaw();
         await().until(() -> isReached(impatient));
@@ -162,11 +164,11 @@ class OpenSshTest {
         host.newHostKey();
         host.stop();
         host.start();
-        assertRefused(connection, "host_key_changed").contains("ssh-ed25519 SHA256:");
+        assertRefused(connection, ProblemCode.HOST_KEY_CHANGED).contains("ssh-ed25519 SHA256:");
 
         fleet.pass(Duration.ofMinutes(1));
         hosts.know("");
-        assertRefused(connection, "host_key_unknown");
+        assertRefused(connection, ProblemCode.HOST_KEY_UNKNOWN);
 
         fleet.pass(Duration.ofMinutes(1));
         hosts.know();
@@ -176,7 +178,7 @@ class OpenSshTest {
     @Test
     void aKeyThatItRefusesIsTold() throws Exception {
         host.refuseKey();
-        assertRefused(connection, "authentication_failed").isEqualTo("it refuses the key of root");
+        assertRefused(connection, ProblemCode.AUTHENTICATION_FAILED).isEqualTo("it refuses the key of root");
 
         host.acceptKey();
         fleet.pass(Duration.ofMinutes(1));

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.KeptExchange;
 import java.time.Duration;
 import org.assertj.core.api.AbstractStringAssert;
@@ -13,11 +14,11 @@ import org.assertj.core.api.AbstractStringAssert;
 final class Refusal {
     private Refusal() {}
 
-    static AbstractStringAssert<?> assertRefused(KeptExchange connection, String code) {
+    static AbstractStringAssert<?> assertRefused(KeptExchange connection, ProblemCode code) {
         return assertRefused(connection, code, HANG);
     }
 
-    static AbstractStringAssert<?> assertRefused(KeptExchange connection, String code, Duration timeout) {
+    static AbstractStringAssert<?> assertRefused(KeptExchange connection, ProblemCode code, Duration timeout) {
         var thrown =
                 catchThrowableOfType(UnreachableException.class, () -> connection.run(Fleet.request("true", timeout)));
         assertThat(thrown).as("somebody who cannot be reached").isNotNull();

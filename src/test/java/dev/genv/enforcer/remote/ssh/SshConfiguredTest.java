@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Answer;
 import dev.genv.enforcer.remote.KeptExchange;
 import dev.genv.enforcer.remote.Request;
@@ -51,7 +52,8 @@ class SshConfiguredTest {
 
         assertReached(fleet.connect(fleet.configured(config, null, server.known()), "gpu-1"));
         assertRefused(
-                fleet.connect(fleet.configured(config, "root", server.known()), "gpu-1"), "authentication_failed");
+                fleet.connect(fleet.configured(config, "root", server.known()), "gpu-1"),
+                ProblemCode.AUTHENTICATION_FAILED);
     }
 
     @Test
@@ -75,7 +77,7 @@ class SshConfiguredTest {
                 fleet.connect(
                         fleet.configured(config.replace("own_hosts", "others"), "root", server.known()),
                         server.target()),
-                "host_key_unknown");
+                ProblemCode.HOST_KEY_UNKNOWN);
     }
 
     @Test
@@ -113,9 +115,9 @@ class SshConfiguredTest {
 
     @Test
     void theServerOnTheWayMustBeKnownToo() throws Exception {
-        assertRefused(jumping(server.known()), "host_key_unknown")
+        assertRefused(jumping(server.known()), ProblemCode.HOST_KEY_UNKNOWN)
                 .startsWith("on the way, at %s: its key (".formatted(bastion.target()));
-        assertRefused(jumping(bastion.known()), "host_key_unknown").startsWith("its key (");
+        assertRefused(jumping(bastion.known()), ProblemCode.HOST_KEY_UNKNOWN).startsWith("its key (");
         assertThat(server.commands()).isZero();
         await().untilAsserted(() ->
                 assertThat(bastion.connected() + server.connected()).isZero());
@@ -127,7 +129,7 @@ class SshConfiguredTest {
         assertReached(connection);
 
         bastion.stop();
-        assertRefused(connection, "host_unreachable").startsWith("on the way, at ");
+        assertRefused(connection, ProblemCode.HOST_UNREACHABLE).startsWith("on the way, at ");
         bastion.start();
         fleet.pass(Duration.ofSeconds(1));
         assertReached(connection);
@@ -157,7 +159,7 @@ class SshConfiguredTest {
         var connection = jumping(server.known(), bastion.known());
         server.stop();
 
-        assertRefused(connection, "host_unreachable").contains("127.0.0.3 does not connect to it");
+        assertRefused(connection, ProblemCode.HOST_UNREACHABLE).contains("127.0.0.3 does not connect to it");
         await().untilAsserted(() -> assertThat(bastion.connected()).isZero());
     }
 
@@ -172,7 +174,7 @@ class SshConfiguredTest {
         var answer =
                 fleet.breakOff(connection, timeout -> new Request("p", "x".repeat(8 << 20), timeout, 100), _ -> true);
 
-        assertThat(answer.broken()).extracting(Answer.Broken::code).isEqualTo("timeout");
+        assertThat(answer.broken()).extracting(Answer.Broken::code).isEqualTo(ProblemCode.TIMEOUT);
         fleet.pass(Duration.ofMinutes(1));
         assertReached(connection);
     }
@@ -185,9 +187,9 @@ class SshConfiguredTest {
         assertRefused(
                         fleet.connect(
                                 fleet.configured(config("ProxyCommand nc %h %p"), "root", server.known()), "gpu-1"),
-                        "ssh_failed")
+                        ProblemCode.SSH_FAILED)
                 .contains("ProxyCommand for gpu-1 is not understood here");
-        assertRefused(fleet.connect(fleet.configured(config("Port x"), "root", ""), "other"), "ssh_failed")
+        assertRefused(fleet.connect(fleet.configured(config("Port x"), "root", ""), "other"), ProblemCode.SSH_FAILED)
                 .contains("not a port");
     }
 

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.KeptExchange;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -57,7 +58,7 @@ class UnfriendlyServerTest {
     void nobodyThere() throws Exception {
         server.close();
 
-        assertRefused(connection(), "host_unreachable")
+        assertRefused(connection(), ProblemCode.HOST_UNREACHABLE)
                 .isEqualTo("no connection to 127.0.0.5 port %d: Connection refused".formatted(server.getLocalPort()));
     }
 
@@ -69,7 +70,8 @@ class UnfriendlyServerTest {
                 }),
                 HANG);
 
-        assertRefused(fleet.connect(access, "gpu-1"), "host_unknown").isEqualTo("there is no address for gpu-1");
+        assertRefused(fleet.connect(access, "gpu-1"), ProblemCode.DNS_FAILED)
+                .isEqualTo("there is no address for gpu-1");
     }
 
     @Test
@@ -85,7 +87,7 @@ class UnfriendlyServerTest {
         });
         var connection = fleet.connect(access(lookup, TIMEOUT), "gpu-1");
 
-        assertRefused(connection, "connect_timeout").contains("address");
+        assertRefused(connection, ProblemCode.CONNECT_TIMEOUT).contains("address");
 
         var sshd = fleet.server("127.0.0.2");
         fleet.known(sshd.known());
@@ -113,7 +115,7 @@ class UnfriendlyServerTest {
     void oneThatSaysNothing() throws Exception {
         serve(client -> client.getInputStream().readAllBytes());
 
-        assertRefused(impatient(), "connect_timeout");
+        assertRefused(impatient(), ProblemCode.CONNECT_TIMEOUT);
     }
 
     @Test
@@ -125,7 +127,7 @@ class UnfriendlyServerTest {
             }
         });
 
-        assertRefused(impatient(), "connect_timeout")
+        assertRefused(impatient(), ProblemCode.CONNECT_TIMEOUT)
                 .isEqualTo("no connection within 700 ms: it did not finish the key exchange and the login");
     }
 
@@ -135,7 +137,7 @@ class UnfriendlyServerTest {
         fleet.known("");
         var patient = fleet.connect(fleet.access(Fleet.PATIENCE), "127.0.0.5:" + server.getLocalPort());
 
-        assertRefused(patient, "connection_lost")
+        assertRefused(patient, ProblemCode.CONNECTION_LOST)
                 .isEqualTo("the connection was lost before the login: it says too much that nobody asked for");
     }
 
@@ -143,7 +145,7 @@ class UnfriendlyServerTest {
     void oneThatSpeaksAnotherLanguage() throws Exception {
         serve(client -> forever(client.getOutputStream(), "\u0001\u0002\u0003"));
 
-        assertRefused(connection(), "ssh_failed").contains("invalid server's version string");
+        assertRefused(connection(), ProblemCode.SSH_FAILED).contains("invalid server's version string");
     }
 
     @Test
@@ -153,14 +155,14 @@ class UnfriendlyServerTest {
             forever(client.getOutputStream(), "\u0000\u0000\u0000\u00ffgarbage");
         });
 
-        assertRefused(connection(), "ssh_failed");
+        assertRefused(connection(), ProblemCode.SSH_FAILED);
     }
 
     @Test
     void oneThatHangsUp() throws Exception {
         serve(Socket::close);
 
-        assertRefused(connection(), "connection_lost");
+        assertRefused(connection(), ProblemCode.CONNECTION_LOST);
     }
 
     @Test
@@ -170,7 +172,7 @@ class UnfriendlyServerTest {
             client.close();
         });
 
-        assertRefused(connection(), "connection_lost");
+        assertRefused(connection(), ProblemCode.CONNECTION_LOST);
     }
 
     @Test

@@ -1,0 +1,65 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * The privileges that a cycle found to be missing because the kernel denied something, as with a security module or genv's own
+ * protocol. They count like those that a host reports by itself.
+ */
+final class DeniedPrivileges {
+    /** What confines a container keeps it from reading and signalling, whatever capabilities it has. */
+    private static final String APPARMOR = "APPARMOR";
+
+    private static final String KILL = "KILL";
+    private static final List<String> TO_READ = List.of("SYS_PTRACE", "DAC_READ_SEARCH");
+
+    private static final String NOT_READ =
+            ": the kernel denied access to the environment of a process: run as root with --cap-add SYS_PTRACE --cap-add DAC_READ_SEARCH";
+    private static final String NOT_SIGNALLED =
+            ": the kernel denied a signal to a process: run as root with --cap-add KILL";
+
+    private DeniedPrivileges() {}
+
+    /** The same reports with these privileges among the missing ones, and a problem for each. */
+    static List<HostReport> addedTo(List<HostReport> hosts, List<ActionRecord> actions) {
+        var unsignalled = actions.stream()
+                .filter(action -> action.result().outcome() == Outcome.DENIED)
+                .map(action -> action.planned().action().host())
+                .collect(Collectors.toUnmodifiableSet());
+        return hosts.stream().map(host -> addedTo(host, unsignalled)).toList();
+    }
+
+    private static HostReport addedTo(HostReport host, Set<String> unsignalled) {
+        var known = host.missingRights();
+        var denied = new LinkedHashMap<String, String>();
+        if (!known.contains(APPARMOR)) {
+            // Where one of the two is known to be missing, that is why; otherwise either can be.
+            if (Collections.disjoint(known, TO_READ) && isUnreadable(host)) {
+                TO_READ.forEach(privilege -> denied.put(privilege, NOT_READ));
+            }
+            if (!known.contains(KILL) && unsignalled.contains(host.host())) {
+                denied.put(KILL, NOT_SIGNALLED);
+            }
+        }
+        return denied.isEmpty() ? host : host.lacking(List.copyOf(denied.keySet()), problems(denied));
+    }
+
+    private static List<Problem> problems(Map<String, String> denied) {
+        return denied.entrySet().stream()
+                .map(each -> new Problem(ProblemCode.MISSING_PRIVILEGE, each.getKey() + each.getValue()))
+                .toList();
+    }
+
+    private static boolean isUnreadable(HostReport host) {
+        return host.snapshot().processes().stream()
+                .anyMatch(process -> process.membership().equals(Membership.NOT_PERMITTED));
+    }
+}

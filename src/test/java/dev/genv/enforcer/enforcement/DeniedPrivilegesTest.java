@@ -1,0 +1,83 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.testsupport.FakeHost;
+import dev.genv.enforcer.testsupport.SetupBuilder;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class DeniedPrivilegesTest {
+    private final FakeHost node = new FakeHost(host("gpu-1").devices(1));
+    private final FakeHost other =
+            new FakeHost(host("gpu-2").devices(1).with(process(2).uses(0)));
+    private final Enforcer enforcer = new Enforcer(
+            SetupBuilder.setup(node, other)
+                    .rules(Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE), DeviceLimits.NONE)
+                    .build(),
+            new Journal(10),
+            Ticker.ofSystem(),
+            List.of());
+
+    @AfterEach
+    void stop() {
+        enforcer.stop();
+    }
+
+    @Test
+    void aDeniedSignalMeansThatKillIsMissingOnThatHostAlone() {
+        node.shows(host("gpu-1").devices(1).with(process(1).uses(0)))
+                .answers(action -> new Result(Outcome.DENIED, "needs the capability CAP_KILL"));
+        var reports = cycle();
+        assertThat(reports.getFirst().missingRights()).containsExactly("KILL");
+        assertThat(missing(reports.getFirst()))
+                .singleElement()
+                .satisfies(problem -> assertThat(problem.detail()).startsWith("KILL: "));
+        assertThat(reports.getLast().missingRights()).isEmpty();
+        assertThat(missing(reports.getLast())).isEmpty();
+    }
+
+    @Test
+    void aProcessThatCannotBeReadMeansThatOneOfTwoPrivilegesIsMissing() {
+        node.shows(host("gpu-1").devices(1).with(process(1).uses(0).unreadable()));
+        var report = cycle().getFirst();
+        assertThat(report.missingRights()).containsExactly("SYS_PTRACE", "DAC_READ_SEARCH");
+        assertThat(missing(report)).hasSize(2);
+    }
+
+    @Test
+    void whatTheHostReportsByItselfExplainsTheRest() {
+        node.shows(host("gpu-1").devices(1).with(process(1).uses(0).unreadable()));
+        for (var known : List.of("SYS_PTRACE", "DAC_READ_SEARCH", "APPARMOR")) {
+            node.lacks(known);
+            assertThat(cycle().getFirst().missingRights()).containsExactly(known);
+        }
+    }
+
+    @Test
+    void aPrivilegeThatIsKnownToBeMissingIsListedOnce() {
+        node.shows(host("gpu-1").devices(1).with(process(1).uses(0)))
+                .answers(action -> new Result(Outcome.DENIED, "needs the capability CAP_KILL"))
+                .lacks("KILL");
+        assertThat(cycle().getFirst().missingRights()).containsExactly("KILL");
+    }
+
+    private List<HostReport> cycle() {
+        return enforcer.runCycle().orElseThrow().hosts();
+    }
+
+    private static List<Problem> missing(HostReport report) {
+        return report.problems().stream()
+                .filter(problem -> problem.code() == ProblemCode.MISSING_PRIVILEGE)
+                .toList();
+    }
+}
