@@ -138,7 +138,7 @@ record Settings(
         var kills = !single && (remote == null || remote.protocol() != RemoteSettings.Protocol.GENV);
         var killAfter =
                 variables.get("GENV_ENFORCER_KILL_AFTER", Optional.of(Duration.ofSeconds(30)), Values::killAfter);
-        var stateChangeGrace = variables.get("GENV_ENFORCER_DETACHED_GRACE", Duration.ofSeconds(60), Values::grace);
+        var stateChangeGrace = variables.get("GENV_ENFORCER_STATE_CHANGE_GRACE", Duration.ofSeconds(60), Values::grace);
         return new Restraint(
                 variables.get(
                         "GENV_ENFORCER_GRACE_PERIOD",

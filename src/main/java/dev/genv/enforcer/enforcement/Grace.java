@@ -48,7 +48,7 @@ final class Grace {
      */
     Grace(Restraint restraint, Duration interval, Ticker ticker) {
         this.restraint = restraint;
-        testimony = new Testimony(ticker, newFor(restraint.detachedGrace(), interval));
+        testimony = new Testimony(ticker, newFor(restraint.stateChangeGrace(), interval));
         lasting = new VisibleTime<>(ticker);
         shown = new VisibleTime<>(ticker);
     }
@@ -124,23 +124,23 @@ final class Grace {
         var change = testimony.behind(cause, action);
         if (change != null && isShort(shown.of(resting(cause, action)))) {
             return Optional.of("somebody changed the state, and that must be seen for %s: before, %s; now, %s"
-                    .formatted(text(restraint.detachedGrace()), change.before(), change.after()));
+                    .formatted(text(restraint.stateChangeGrace()), change.before(), change.after()));
         }
         return testimony
                 .observedFor(cause, action)
                 .filter(this::isShort)
                 .map(_ -> "the service has observed the state for less than %s: it cannot know what was changed before"
-                        .formatted(text(restraint.detachedGrace())));
+                        .formatted(text(restraint.stateChangeGrace())));
     }
 
     /** An hour, and more where the grace would outlast that: an attachment that is not new any more has none left. */
-    private static Duration newFor(Duration detachedGrace, Duration interval) {
-        var graceAndSomeCycles = detachedGrace.plus(interval.multipliedBy(3));
+    private static Duration newFor(Duration stateChangeGrace, Duration interval) {
+        var graceAndSomeCycles = stateChangeGrace.plus(interval.multipliedBy(3));
         return graceAndSomeCycles.compareTo(SHORTEST_NEWNESS) > 0 ? graceAndSomeCycles : SHORTEST_NEWNESS;
     }
 
     private boolean isShort(Duration duration) {
-        return duration.compareTo(restraint.detachedGrace()) < 0;
+        return duration.compareTo(restraint.stateChangeGrace()) < 0;
     }
 
     private static Resting resting(Violation cause, Action action) {

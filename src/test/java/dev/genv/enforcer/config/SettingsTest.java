@@ -88,7 +88,7 @@ class SettingsTest {
     void readsWhatHoldsItBack() throws BadSettingsException {
         var restraint = read(Map.of(
                         "GENV_ENFORCER_GRACE_PERIOD", "2m",
-                        "GENV_ENFORCER_DETACHED_GRACE", "0",
+                        "GENV_ENFORCER_STATE_CHANGE_GRACE", "0",
                         "GENV_ENFORCER_KILL_AFTER", "Never",
                         "GENV_ENFORCER_COMPLIANCE_PERIOD", "10m",
                         "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", "0"))

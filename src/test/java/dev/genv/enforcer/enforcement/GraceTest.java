@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 
 /** Second thoughts: what waits, for how long, and what is told of it. */
 class GraceTest {
-    private static final Duration DETACHED_GRACE = Duration.ofSeconds(60);
+    private static final Duration STATE_CHANGE_GRACE = Duration.ofSeconds(60);
     /** When the tests begin: the service has observed the host for so long that it knows its past. */
     private static final Duration BEGIN = Duration.ofSeconds(100);
 
@@ -42,7 +42,7 @@ class GraceTest {
     private final FakeHost node = new FakeHost(host());
     private final Set<RuleName> off = EnumSet.of(RuleName.ENV_OWNER); // it never does anything
     private DeviceLimits limits = DeviceLimits.NONE;
-    private Restraint restraint = new Restraint(Duration.ZERO, DETACHED_GRACE, null, 0);
+    private Restraint restraint = new Restraint(Duration.ZERO, STATE_CHANGE_GRACE, null, 0);
     private @Nullable Enforcer enforcer;
 
     @Test
