@@ -7,13 +7,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** Text that is kept in the repository and must be what the chart makes; {@code -Dchart.rewrite=true} writes it anew. */
-final class Kept {
+public final class Kept {
     private static final String REWRITE = "chart.rewrite";
 
     private Kept() {}
 
     /** The file is the text. */
-    static void whole(Path file, String text) throws IOException {
+    public static void whole(Path file, String text) throws IOException {
         if (Boolean.getBoolean(REWRITE)) {
             Files.writeString(file, text);
         }
@@ -21,7 +21,7 @@ final class Kept {
     }
 
     /** What stands in the file between two markers is the text. */
-    static void part(Path file, String name, String text) throws IOException {
+    public static void part(Path file, String name, String text) throws IOException {
         var begin = "<!-- %s -->\n".formatted(name);
         var end = "<!-- /%s -->".formatted(name);
         var whole = Files.readString(file);
@@ -31,7 +31,7 @@ final class Kept {
     }
 
     private static String stale(Path file) {
-        return "%s is stale: run ./mvnw test -Dtest='Chart*' -D%s=true and look at what has changed"
+        return "%s is stale: run ./mvnw test -Dtest='Chart*,*PageTest' -D%s=true and look at what has changed"
                 .formatted(file, REWRITE);
     }
 }
