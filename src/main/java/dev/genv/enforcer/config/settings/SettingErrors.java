@@ -1,14 +1,11 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.policy.Words;
 import java.util.ArrayList;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
 /** What is wrong with the settings. All of it is collected, so that all of it is reported at once. */
 final class SettingErrors {
-    private static final int LONGEST = 1000;
-
     private final Variables variables;
     private final SortedMap<String, String> lines = new TreeMap<>();
 
@@ -18,13 +15,7 @@ final class SettingErrors {
 
     /** Adds an error of a variable, whether it is set or not. Only the first error of each variable is reported. */
     void add(String variable, String reason) {
-        lines.putIfAbsent(
-                variable,
-                "%s=%s: %s"
-                        .formatted(
-                                Words.safe(variable),
-                                Words.safe(variables.value(variable), LONGEST),
-                                Words.safe(reason, LONGEST)));
+        lines.putIfAbsent(variable, new InvalidValue(variable, variables.value(variable), reason).line());
     }
 
     boolean isEmpty() {

@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.regex.Pattern;
 
 /**
  * Reads the settings by SmallRye Config, from variables alone. The configuration that Quarkus itself makes would also read files of
@@ -27,12 +26,6 @@ public final class SettingsReader {
             ConfigClass.configClass(RemoteSettings.class, RemoteSettings.PREFIX));
 
     private static final String MAX_TERMINATIONS = "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE";
-
-    /** SmallRye Config tells of an invalid value in a text alone. */
-    private static final Pattern INVALID_VALUE = Pattern.compile(
-            "SRCFG00039: The config property (?<property>\\S+) with the config value \"(?<rest>.*)", Pattern.DOTALL);
-
-    private static final String BEFORE_REASON = "\" threw an Exception whilst being converted ";
 
     private final Variables variables;
     private final SettingErrors errors;
@@ -89,14 +82,12 @@ public final class SettingsReader {
     }
 
     private void remove(String problem, ConfigValidationException cause) {
-        var match = INVALID_VALUE.matcher(problem);
-        var value = match.find() ? values.remove(match.group("property")) : null;
-        if (value == null || !match.group("rest").startsWith(value + BEFORE_REASON)) {
-            throw new IllegalStateException("SmallRye Config reports a problem in an unknown form: " + problem, cause);
+        var invalid = InvalidValue.parse(problem)
+                .orElseThrow(() -> new IllegalStateException("an unknown problem of the settings: " + problem, cause));
+        if (values.remove(propertyOf(invalid.variable())) == null) {
+            throw new IllegalStateException("an invalid default: " + problem, cause);
         }
-        errors.add(
-                Variables.nameOf(match.group("property")),
-                match.group("rest").substring(value.length() + BEFORE_REASON.length()));
+        errors.add(invalid.variable(), invalid.reason());
     }
 
     private String propertyOf(String variable) {
