@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.util.Collection;
 import java.util.Optional;
 
-/** Where the service listens, and which requests it answers. Quarkus itself reads its own properties among them. */
+/** Where the service listens, and which requests it answers. Quarkus itself reads the variables {@code QUARKUS_…}. */
 @ConfigMapping(prefix = HttpSettings.PREFIX)
 public interface HttpSettings {
     /** Of the names of its properties. */

@@ -28,9 +28,9 @@ public interface SafetySettings {
     Duration gracePeriod();
 
     /**
-     * The same, for a violation that exists only because a user changed genv's state while the process ran. After a start the
-     * service waits for the same time, because it does not know earlier changes. {@code 0s} switches both off. Increase it to
-     * give users more time to notice that another user changed their entries. A single cycle does not wait.
+     * Grace period for a violation that exists only because a user changed genv's state while the process ran. It also applies if
+     * the service cannot know whether that happened, and to all that it finds at its start. {@code 0s} switches it off. Increase it
+     * to give users more time to notice that another user changed their entries. A single cycle does not wait.
      */
     @WithDefault("60s")
     @WithConverter(Durations.GracePeriod.class)
