@@ -29,7 +29,7 @@ the release is called {{ .Release.Name }}, which makes {{ $name }}, and no Servi
 {{- range list
   (list "settings.interval" $settings.interval 1000 "1s")
   (list "settings.gracePeriod" $settings.gracePeriod 0 "0s")
-  (list "settings.detachedGrace" $settings.detachedGrace 0 "0s")
+  (list "settings.stateChangeGrace" $settings.stateChangeGrace 0 "0s")
   (list "settings.compliancePeriod" $settings.compliancePeriod 1000 "1s")
   (list "settings.lockTimeout" $settings.lockTimeout 1 "1ms")
   (list "settings.gpuTimeout" $settings.gpuTimeout 1 "1ms")

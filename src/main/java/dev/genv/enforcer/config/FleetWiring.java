@@ -1,5 +1,7 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.config.settings.RemoteSettings;
+import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.ServiceMode;
 import dev.genv.enforcer.remote.Agent;
 import dev.genv.enforcer.remote.HostFile;
@@ -9,6 +11,7 @@ import dev.genv.enforcer.remote.genv.GenvAgent;
 import dev.genv.enforcer.remote.shell.ShellAgent;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -23,15 +26,15 @@ final class FleetWiring {
     private final RemoteSettings remote;
     private final Duration timeout;
 
-    private FleetWiring(Settings settings, RemoteSettings remote) {
+    private FleetWiring(Settings settings) {
         this.settings = settings;
-        this.remote = remote;
-        timeout = remote.ssh().timeout();
+        remote = settings.remote();
+        timeout = remote.timeout();
     }
 
     /** Null where it is this machine that is enforced on. */
     static @Nullable FleetWiring of(Settings settings) {
-        return settings.remote() == null ? null : new FleetWiring(settings, settings.remote());
+        return settings.isRemote() ? new FleetWiring(settings) : null;
     }
 
     RemoteSettings remote() {
@@ -40,8 +43,9 @@ final class FleetWiring {
 
     /** The machines; nothing is connected yet. */
     RemoteFleet fleet() {
-        var file = remote.hostFile() == null ? null : new HostFile(remote.hostFile());
-        return new RemoteFleet(remote.hosts(), file, new SshAccess(remote.ssh())::connection, agents(terms()));
+        var hosts = List.copyOf(remote.hosts().orElse(List.of()));
+        var file = remote.hostfile().map(HostFile::new).orElse(null);
+        return new RemoteFleet(hosts, file, new SshAccess(settings.ssh())::connection, agents(terms()));
     }
 
     /**
@@ -53,7 +57,7 @@ final class FleetWiring {
     }
 
     private Function<String, Agent> agents(Terms terms) {
-        return switch (remote.protocol()) {
+        return switch (remote.agent()) {
             case SHELL -> ShellAgent.ofOneService(terms);
             case GENV -> name -> new GenvAgent(name, terms);
         };
@@ -61,23 +65,23 @@ final class FleetWiring {
 
     private Terms terms() {
         return new Terms(
-                remote.stateDir(),
-                most(settings.lockTimeout(), LOCK_PERCENT),
-                settings.nvidiaSmi(),
-                most(settings.gpuTimeout(), GPU_PERCENT),
+                remote.stateDir().toString(),
+                most(settings.state().lockTimeout(), LOCK_PERCENT),
+                settings.gpuProgram(),
+                most(settings.gpu().gpuTimeout(), GPU_PERCENT),
                 timeout,
                 remote.sudo(),
-                settings.requireHostPid(),
-                settings.protectedExecutables(),
-                settings.exemptUsers(),
-                settings.mode() == ServiceMode.ENFORCE,
-                settings.signals(),
+                settings.safety().requireHostPid(),
+                List.copyOf(settings.safety().protectedExecutables()),
+                List.copyOf(settings.safety().exemptUsers()),
+                settings.general().mode() == ServiceMode.ENFORCE,
+                settings.general().terminateProcesses(),
                 lease());
     }
 
     /** Until the cycle after the next must have begun. A single cycle leaves the hosts to whoever comes next. */
     private Duration lease() {
-        var interval = settings.interval();
+        var interval = settings.general().interval();
         return interval.isZero() ? interval : interval.multipliedBy(3).plus(timeout.multipliedBy(2));
     }
 

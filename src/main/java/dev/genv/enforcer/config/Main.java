@@ -1,6 +1,7 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.connection.ServerConnections;
+import dev.genv.enforcer.config.settings.InvalidSettingsException;
 import dev.genv.enforcer.policy.Words;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.annotations.QuarkusMain;
@@ -15,12 +16,12 @@ public final class Main {
     public static void main(String... arguments) {
         ConsoleOutput.install();
         try {
-            var settings = Settings.read(Variables.ofProcess());
+            var settings = ProcessSettings.get();
             if (arguments.length > 0) {
                 System.err.println("genv-enforcer takes no arguments; it is set by environment variables");
                 System.exit(StartFailure.BAD_SETTINGS);
             }
-            if (settings.interval().isZero()) {
+            if (settings.isSingleCycle()) {
                 // A single cycle has nothing to serve, and standard output is for what it found.
                 System.setProperty("quarkus.http.host-enabled", "false");
                 System.setProperty("quarkus.management.host-enabled", "false");
@@ -31,7 +32,7 @@ public final class Main {
             }
             ServerConnections.enable(DescriptorLimit.connectionsPerPort());
             Quarkus.run(Service.class, Main::exit, arguments);
-        } catch (BadSettingsException e) {
+        } catch (InvalidSettingsException e) {
             e.lines().forEach(System.err::println);
             System.exit(StartFailure.BAD_SETTINGS);
         }

@@ -1,5 +1,7 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.config.settings.InvalidValue;
+import dev.genv.enforcer.config.settings.Variables;
 import dev.genv.enforcer.policy.Words;
 import io.smallrye.config.ConfigValidationException;
 import java.io.IOException;
@@ -11,7 +13,6 @@ import java.nio.channels.UnsupportedAddressTypeException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
@@ -29,12 +30,7 @@ record StartFailure(int exitCode, List<String> lines) {
     static final int BAD_SETTINGS = 2;
     private static final int LONGEST = 1000;
 
-    /** The messages of SmallRye Config: a value that it cannot convert, an empty one, and all others. */
-    private static final Pattern BAD_VALUE = Pattern.compile(
-            "SRCFG[0-9]+: The config property (?<property>\\S+) with the config value \"(?<value>.*)\""
-                    + " threw an Exception whilst being converted (?<reason>.*)",
-            Pattern.DOTALL);
-
+    /** Other messages of SmallRye Config than those about values that it cannot convert. */
     private static final Pattern EMPTY_VALUE =
             Pattern.compile("SRCFG[0-9]+: The config property (?<property>\\S+) is defined as the empty String");
 
@@ -89,26 +85,17 @@ record StartFailure(int exitCode, List<String> lines) {
     }
 
     private static String badValue(String message) {
-        var badValue = BAD_VALUE.matcher(message);
-        if (badValue.find()) {
-            return "%s=%s: %s"
-                    .formatted(
-                            variable(badValue.group("property")),
-                            Words.safe(badValue.group("value"), LONGEST),
-                            Words.safe(badValue.group("reason"), LONGEST));
+        var invalid = InvalidValue.parse(message);
+        if (invalid.isPresent()) {
+            return invalid.get().line();
         }
         var emptyValue = EMPTY_VALUE.matcher(message);
         if (emptyValue.find()) {
-            return variable(emptyValue.group("property")) + "=: expected a value, or no such variable";
+            return Variables.nameOf(emptyValue.group("property")) + "=: expected a value, or no such variable";
         }
         var problem = CONFIG_PROBLEM.matcher(message);
         return "genv-enforcer cannot start: "
                 + Words.safe(problem.find() ? problem.group("problem") : message, LONGEST);
-    }
-
-    /** The environment variable that sets a property. */
-    private static String variable(String property) {
-        return property.replaceAll("[^A-Za-z0-9]", "_").toUpperCase(Locale.ROOT);
     }
 
     private static Optional<String> whyItCannotListen(Throwable cause) {
@@ -135,7 +122,7 @@ record StartFailure(int exitCode, List<String> lines) {
                         Words.safe(setting.apply(prefix + "host")),
                         Words.safe(setting.apply(prefix + "port")),
                         reason,
-                        variable(prefix + "host"),
-                        variable(prefix + "port"));
+                        Variables.nameOf(prefix + "host"),
+                        Variables.nameOf(prefix + "port"));
     }
 }

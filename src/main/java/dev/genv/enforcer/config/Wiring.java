@@ -2,6 +2,8 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.AllowedHosts;
 import dev.genv.enforcer.api.TokenFile;
+import dev.genv.enforcer.config.settings.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Host;
@@ -54,15 +56,21 @@ class Wiring {
     private @Nullable RemoteFleet fleet;
     private @Nullable NodeHost node;
 
-    Wiring() throws BadSettingsException {
-        settings = Settings.read(Variables.ofProcess());
+    Wiring(Settings settings) {
+        this.settings = settings;
         others = FleetWiring.of(settings);
     }
 
     @Produces
     @Singleton
+    static Settings settings() throws InvalidSettingsException {
+        return ProcessSettings.get();
+    }
+
+    @Produces
+    @Singleton
     Pace pace() {
-        return new Pace(settings.interval(), lookTimeout().plus(actTimeout()));
+        return new Pace(settings.general().interval(), lookTimeout().plus(actTimeout()));
     }
 
     /** For the delay of each cycle: no user must be able to compute the next one from earlier ones. */
@@ -75,7 +83,7 @@ class Wiring {
     @Produces
     @Dependent
     Optional<TokenFile> apiToken() {
-        return Optional.ofNullable(settings.apiTokenFile()).map(TokenFile::new);
+        return settings.http().apiTokenFile().map(TokenFile::new);
     }
 
     @Produces
@@ -96,11 +104,11 @@ class Wiring {
         var setup = new Enforcer.Setup(
                 others == null ? node() : fleet(others),
                 others != null,
-                new Policy(settings.rules(), settings.limits()),
-                settings.mode(),
-                settings.signals(),
-                settings.restraint(),
-                settings.interval(),
+                new Policy(settings.ruleModes(), settings.deviceLimits()),
+                settings.general().mode(),
+                settings.general().terminateProcesses(),
+                settings.safetyLimits(),
+                settings.general().interval(),
                 lookTimeout(),
                 actTimeout(),
                 others != null && others.remote().quiet());
@@ -128,7 +136,7 @@ class Wiring {
     @Produces
     @Singleton
     AllowedHosts allowedHosts() {
-        var names = new HashSet<>(settings.httpAllowedHosts());
+        var names = new HashSet<>(settings.http().httpAllowedHosts());
         names.add(nodeName());
         return new AllowedHosts(names);
     }
@@ -140,7 +148,7 @@ class Wiring {
     }
 
     private String nodeName() {
-        return settings.nodeName() == null ? NodeName.of(PROC) : settings.nodeName();
+        return settings.general().nodeName().orElseGet(() -> NodeName.of(PROC));
     }
 
     private Supplier<List<Host>> fleet(FleetWiring wiring) {
@@ -149,7 +157,7 @@ class Wiring {
                 "Enforcing on %d host(s) over SSH, state in %s, mode %s",
                 fleet.get().size(),
                 wiring.remote().stateDir(),
-                settings.mode().name().toLowerCase(Locale.ROOT));
+                settings.general().mode().name().toLowerCase(Locale.ROOT));
         return fleet;
     }
 
@@ -169,8 +177,7 @@ class Wiring {
 
     /** As genv's own flag of that name has it. */
     private void endOnError(CycleReport report) {
-        var remote = settings.remote();
-        if (remote != null && remote.exitOnError()) {
+        if (others != null && others.remote().exitOnError()) {
             report.hosts().stream().filter(host -> !host.reached()).findFirst().ifPresent(host -> {
                 LOG.errorf("Ending, for host %s could not be reached", host.host());
                 Quarkus.asyncExit(1);
@@ -179,17 +186,21 @@ class Wiring {
     }
 
     private Supplier<List<Host>> node() throws InterruptedException {
-        var acts = settings.mode() == ServiceMode.ENFORCE;
+        var acts = settings.general().mode() == ServiceMode.ENFORCE;
         var host = new NodeHost(
                 nodeName(),
                 new NodeHost.Places(
                         PROC,
-                        settings.stateDir(),
-                        settings.lockTimeout(),
-                        settings.nvidiaSmi(),
-                        settings.gpuTimeout(),
-                        settings.requireHostPid()),
-                new NodeHost.Care(settings.protectedExecutables(), settings.exemptUsers(), acts, settings.signals()));
+                        settings.stateDirectory(),
+                        settings.state().lockTimeout(),
+                        settings.gpuProgram(),
+                        settings.gpu().gpuTimeout(),
+                        settings.safety().requireHostPid()),
+                new NodeHost.Care(
+                        List.copyOf(settings.safety().protectedExecutables()),
+                        List.copyOf(settings.safety().exemptUsers()),
+                        acts,
+                        settings.general().terminateProcesses()));
         node = host;
         if (acts) {
             host.openStateDirectoryToEverybody().ifPresent(LOG::warn);
@@ -201,7 +212,9 @@ class Wiring {
         }
         LOG.infof(
                 "Node %s, state in %s, mode %s",
-                host.name(), settings.stateDir(), settings.mode().name().toLowerCase(Locale.ROOT));
+                host.name(),
+                settings.stateDirectory(),
+                settings.general().mode().name().toLowerCase(Locale.ROOT));
         return () -> List.of(host);
     }
 
@@ -209,9 +222,10 @@ class Wiring {
         if (others != null) {
             return others.mostTime();
         }
-        return settings.gpuTimeout()
+        return settings.gpu()
+                .gpuTimeout()
                 .multipliedBy(2)
-                .plus(settings.lockTimeout().multipliedBy(2)) // it may come and go while it is waited for
+                .plus(settings.state().lockTimeout().multipliedBy(2)) // it may come and go while it is waited for
                 .plus(SLACK);
     }
 
@@ -219,6 +233,9 @@ class Wiring {
         if (others != null) {
             return others.mostTime();
         }
-        return settings.lockTimeout().multipliedBy(2).plus(SLACK); // the lock may be replaced while it is waited for
+        return settings.state()
+                .lockTimeout()
+                .multipliedBy(2)
+                .plus(SLACK); // the lock may be replaced while it is waited for
     }
 }

@@ -1,4 +1,4 @@
-/** Settings, start-up checks, and the wiring of everything with everything. */
+/** Start-up checks, and the wiring of everything with everything. */
 @NullMarked
 package dev.genv.enforcer.config;
 

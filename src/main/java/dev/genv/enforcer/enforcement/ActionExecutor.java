@@ -55,7 +55,7 @@ final class ActionExecutor {
         this.limits = limits;
         this.grace = grace;
         this.ticker = ticker;
-        this.strangers = new StrangerGrace(limits.restraint().detachedGrace(), counted);
+        this.strangers = new StrangerGrace(limits.restraint().stateChangeGrace(), counted);
         this.veto = new Veto(limits, grace, strangers);
         this.brake = new Brake(limits.restraint().mostTerminations(), counted);
         this.asked = new AskedProcesses(

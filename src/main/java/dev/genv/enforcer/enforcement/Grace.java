@@ -53,7 +53,7 @@ final class Grace {
     Grace(Restraint restraint, Duration interval, Ticker ticker) {
         this.restraint = restraint;
         this.ticker = ticker;
-        testimony = new Testimony(ticker, newFor(restraint.detachedGrace(), interval));
+        testimony = new Testimony(ticker, newFor(restraint.stateChangeGrace(), interval));
         lasting = new VisibleTime<>(ticker);
         shown = new VisibleTime<>(ticker);
     }
@@ -61,7 +61,7 @@ final class Grace {
     /** Takes in what a cycle sees; what is known of the attachments besides comes back. */
     Appearances see(List<HostReport> hosts) {
         testimony.hear(hosts);
-        return testimony.appearances(restraint.detachedGrace().isZero());
+        return testimony.appearances(restraint.stateChangeGrace().isZero());
     }
 
     /**
@@ -134,13 +134,13 @@ final class Grace {
         var change = changeBehind(cause, action);
         if (change != null && isShort(shown.of(resting(cause, action)))) {
             return Optional.of("somebody changed the state, and that must be seen for %s: before, %s; now, %s"
-                    .formatted(text(restraint.detachedGrace()), change.before(), change.after()));
+                    .formatted(text(restraint.stateChangeGrace()), change.before(), change.after()));
         }
         return testimony
                 .observedFor(cause, action)
                 .filter(this::isShort)
                 .map(_ -> "the service has observed the state for less than %s: it cannot know what was changed before"
-                        .formatted(text(restraint.detachedGrace())));
+                        .formatted(text(restraint.stateChangeGrace())));
     }
 
     private @Nullable Change changeBehind(Violation cause, Action action) {
@@ -156,13 +156,13 @@ final class Grace {
     }
 
     /** An hour, and more where the grace would outlast that: an attachment that is not new any more has none left. */
-    private static Duration newFor(Duration detachedGrace, Duration interval) {
-        var graceAndSomeCycles = detachedGrace.plus(interval.multipliedBy(3));
+    private static Duration newFor(Duration stateChangeGrace, Duration interval) {
+        var graceAndSomeCycles = stateChangeGrace.plus(interval.multipliedBy(3));
         return graceAndSomeCycles.compareTo(SHORTEST_NEWNESS) > 0 ? graceAndSomeCycles : SHORTEST_NEWNESS;
     }
 
     private boolean isShort(Duration duration) {
-        return duration.compareTo(restraint.detachedGrace()) < 0;
+        return duration.compareTo(restraint.stateChangeGrace()) < 0;
     }
 
     private static Resting resting(Violation cause, Action action) {

@@ -26,7 +26,7 @@ class ChartPodIT extends OnTheEngine {
             settings:
               interval: 1s
               nonEnvProcesses: enforce
-              detachedGrace: 0s
+              stateChangeGrace: 0s
             """;
 
     private Flags node(String values) {

@@ -24,7 +24,7 @@ class ContainerIT extends OnTheEngine {
         return Flags.ofTheReadme(stateDirectory)
                 .set("INTERVAL", "1s")
                 .set("NON_ENV_PROCESSES", "enforce")
-                .set("DETACHED_GRACE", "0s");
+                .set("STATE_CHANGE_GRACE", "0s");
     }
 
     @Test

@@ -46,7 +46,7 @@ class ConcurrencyIT extends OnANode {
             node.gpus.gpus(DEVICES).process(0, member.pid(), "10");
             var service = node.set("MAX_DEVICES_PER_USER", 1)
                     // Whatever is seen is acted on at once.
-                    .set("DETACHED_GRACE", "0s")
+                    .set("STATE_CHANGE_GRACE", "0s")
                     .set("NON_ENV_PROCESSES", "enforce")
                     .set("INACTIVE_ENV_PROCESSES", "enforce")
                     .serve();

@@ -27,14 +27,14 @@ class HistoryIT extends OnANode {
     void aProcessThatWasAskedIsNotAskedAgainAfterARestart() throws IOException {
         var signals = directory.resolve("signals");
         var script = "trap 'echo term >>%s' TERM; while :; do sleep 0.05; done".formatted(signals);
-        node.set("NON_ENV_PROCESSES", "enforce").set("KILL_AFTER", "never").set("DETACHED_GRACE", "0s");
+        node.set("NON_ENV_PROCESSES", "enforce").set("KILL_AFTER", "never").set("STATE_CHANGE_GRACE", "0s");
         try (var stray = Child.running(List.of("/bin/sh", "-c", script), PATH)) {
             node.gpus.process(0, stray.pid(), "10");
             var first = node.serve();
             await().atMost(PATIENCE).until(() -> Files.exists(signals));
             first.stop();
 
-            var face = new Face(node.set("DETACHED_GRACE", LONG_GRACE).serve());
+            var face = new Face(node.set("STATE_CHANGE_GRACE", LONG_GRACE).serve());
             awaitCycles(face, stray, 4);
 
             assertThat(signals).hasContent("term");
@@ -47,7 +47,7 @@ class HistoryIT extends OnANode {
     @Test
     void aStrangerIsTerminatedAfterARestartAsBefore() throws IOException {
         Requirements.root();
-        node.set("DETACHED_GRACE", "2s");
+        node.set("STATE_CHANGE_GRACE", "2s");
         try (var shell = Child.ofUser(People.BOB)) {
             var eid = Integer.toString(shell.pid());
             node.state
@@ -70,7 +70,7 @@ class HistoryIT extends OnANode {
     @Test
     void anEndedEnvironmentIsNotRevivedAgainstItsJob() throws IOException {
         Requirements.root();
-        node.set("DETACHED_GRACE", "1s");
+        node.set("STATE_CHANGE_GRACE", "1s");
         try (var shell = Child.ofUser(People.BOB);
                 var other = Child.ofUser(People.BOB)) {
             var eid = Integer.toString(shell.pid());
@@ -107,7 +107,7 @@ class HistoryIT extends OnANode {
     @Test
     void theGraceDoesNotRunOutWhileTheServiceIsStopped() throws Exception {
         var grace = Duration.ofSeconds(6);
-        node.set("DETACHED_GRACE", grace.toSeconds() + "s");
+        node.set("STATE_CHANGE_GRACE", grace.toSeconds() + "s");
         try (var shell = Child.withEnvironment(Map.of());
                 var job = Child.inEnvironment("a")) {
             node.state

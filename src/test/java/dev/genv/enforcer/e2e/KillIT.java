@@ -38,7 +38,7 @@ class KillIT extends OnANode {
             node.state
                     .env(MODEST, People.BOB, MODEST, null, bob.pid())
                     .env(GREEDY, People.MALLORY, GREEDY, null, mallory.pid());
-            node.set("MAX_DEVICES_FOR_USER", GREEDY + "=0").set("DETACHED_GRACE", "0s");
+            node.set("MAX_DEVICES_FOR_USER", GREEDY + "=0").set("STATE_CHANGE_GRACE", "0s");
             var after = devices(MODEST);
             var before = devices(GREEDY, MODEST);
             node.state.write();

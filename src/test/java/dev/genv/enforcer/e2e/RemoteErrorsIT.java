@@ -34,7 +34,7 @@ class RemoteErrorsIT extends OnAnSshFleet {
         var service = fleet.node
                 .set("REMOTE_QUIET", "true")
                 .set("NON_ENV_PROCESSES", "true")
-                .set("DETACHED_GRACE", "0s")
+                .set("STATE_CHANGE_GRACE", "0s")
                 .serve();
 
         awaitEnd(stray);

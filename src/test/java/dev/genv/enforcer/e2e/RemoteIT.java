@@ -71,7 +71,7 @@ class RemoteIT extends OnAnSshFleet {
                 .set("REMOTE_SSH_CONFIG", fleet.config(first))
                 .set("REMOTE_HOSTS", "%s,%s,gpu-1,%s".formatted(first.target(), second.target(), first.target()))
                 .set("MAX_DEVICES_PER_USER", 2)
-                .set("DETACHED_GRACE", "0s")
+                .set("STATE_CHANGE_GRACE", "0s")
                 .set("NON_ENV_PROCESSES", "true");
         var face = new Face(fleet.node.serve());
 
@@ -98,7 +98,7 @@ class RemoteIT extends OnAnSshFleet {
         fleet.node
                 .unset("REMOTE_HOSTS")
                 .set("REMOTE_HOSTFILE", file)
-                .set("DETACHED_GRACE", "0s")
+                .set("STATE_CHANGE_GRACE", "0s")
                 .set("NON_ENV_PROCESSES", "true");
         var service = fleet.node.serve();
         var face = new Face(service);
@@ -150,7 +150,7 @@ class RemoteIT extends OnAnSshFleet {
 
         var service = fleet.node
                 .set("NON_ENV_PROCESSES", "true")
-                .set("DETACHED_GRACE", "0s")
+                .set("STATE_CHANGE_GRACE", "0s")
                 .set("KILL_AFTER", "2s")
                 .serve();
 

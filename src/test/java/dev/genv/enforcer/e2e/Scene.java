@@ -67,7 +67,7 @@ final class Scene implements Closeable {
         node.set("NON_ENV_PROCESSES", "enforce")
                 .set("INACTIVE_ENV_PROCESSES", "enforce")
                 .set("MAX_DEVICES_PER_USER", 1)
-                .set("DETACHED_GRACE", GRACE.toSeconds() + "s")
+                .set("STATE_CHANGE_GRACE", GRACE.toSeconds() + "s")
                 .set("LOCK_TIMEOUT", "300ms");
         service = node.serve();
         face = new Face(service);

@@ -54,7 +54,7 @@ class ServiceIT extends OnANode {
                     .device(2)
                     .write();
             node.gpus.process(0, stubborn.pid(), "1100").process(1, stubborn.pid(), "10");
-            var service = node.set("DETACHED_GRACE", "0s").serve();
+            var service = node.set("STATE_CHANGE_GRACE", "0s").serve();
 
             await().until(() -> get(service, "/violations").getList("cycles", Integer.class).stream()
                     .anyMatch(cycles -> cycles >= 4));
@@ -131,7 +131,7 @@ class ServiceIT extends OnANode {
         try (var stray = Child.withEnvironment(Map.of())) {
             var looking = directory.resolve("looking");
             node.gpus.process(0, stray.pid(), "10").fault("[ -e %1$s ] || { touch %1$s; sleep 2; }".formatted(looking));
-            node.set("NON_ENV_PROCESSES", "enforce").set("DETACHED_GRACE", "0s");
+            node.set("NON_ENV_PROCESSES", "enforce").set("STATE_CHANGE_GRACE", "0s");
             var service = node.serve();
             await().until(() -> Files.exists(looking));
 

@@ -56,7 +56,7 @@ class UnreadLogIT extends OnANode {
         node.startedBy("/bin/sh", "-c", "exec \"$@\" >%s".formatted(pipe), "sh")
                 .set("INTERVAL", "1s")
                 .set("NON_ENV_PROCESSES", "enforce")
-                .set("DETACHED_GRACE", "0s");
+                .set("STATE_CHANGE_GRACE", "0s");
         return node.start();
     }
 

@@ -5,6 +5,7 @@ import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.RuleMode;
@@ -128,7 +129,7 @@ class CycleClockTest {
         var enforcer = enforcer(node, new Restraint(Duration.ofSeconds(60), Duration.ZERO, null, 0));
         enforcer.runCycle();
         node.looksLike(() -> {
-            throw new UnreachableException("unreachable", "no answer");
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "no answer");
         });
         runCycles(enforcer, 30);
         node.shows(STRAY);
@@ -145,7 +146,7 @@ class CycleClockTest {
         var enforcer = enforcer(node, new Restraint(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0));
         enforcer.runCycle();
         node.looksLike(() -> {
-            throw new UnreachableException("unreachable", "no answer");
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "no answer");
         });
         runCycles(enforcer, 30);
         node.shows(STRAY);

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A node with one enforcer, whose observations and cycles a test chooses. */
 abstract class GraceFixture {
-    static final Duration DETACHED_GRACE = Duration.ofSeconds(60);
+    static final Duration STATE_CHANGE_GRACE = Duration.ofSeconds(60);
     /** When the tests begin: the service has observed the host for so long that it knows its past. */
     static final Duration BEGIN = Duration.ofSeconds(100);
 
@@ -38,7 +38,7 @@ abstract class GraceFixture {
     final FakeHost node = new FakeHost(host());
     final Set<RuleName> off = EnumSet.of(RuleName.ENV_OWNER); // it never does anything
     DeviceLimits limits = DeviceLimits.NONE;
-    Restraint restraint = new Restraint(Duration.ZERO, DETACHED_GRACE, null, 0);
+    Restraint restraint = new Restraint(Duration.ZERO, STATE_CHANGE_GRACE, null, 0);
     private @Nullable Enforcer enforcer;
 
     static Duration at(int seconds) {

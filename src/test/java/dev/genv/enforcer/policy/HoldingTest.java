@@ -9,6 +9,7 @@ import static dev.genv.enforcer.testsupport.Plans.ended;
 import static dev.genv.enforcer.testsupport.Plans.enforcing;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
@@ -231,7 +232,7 @@ class HoldingTest {
                         problem -> assertThat(problem.problem())
                                 .isEqualTo(
                                         new Problem(
-                                                "quota_undecided",
+                                                ProblemCode.QUOTA_UNDECIDED,
                                                 "User raz holds 1 device(s) too many, and only the times in devices.json tell which ones came last: these are left to the user")));
     }
 

@@ -1,19 +1,19 @@
-package dev.genv.enforcer.config;
+package dev.genv.enforcer.config.settings;
 
 import java.util.List;
 
 /** Settings with which the service does not start. */
-final class BadSettingsException extends Exception {
+public final class InvalidSettingsException extends Exception {
     private static final long serialVersionUID = 1L;
     private final transient List<String> lines;
 
-    BadSettingsException(List<String> lines) {
+    InvalidSettingsException(List<String> lines) {
         super(String.join("\n", lines));
         this.lines = List.copyOf(lines);
     }
 
-    /** One for each setting: the variable, its value, and what would be right. */
-    List<String> lines() {
+    /** One for each invalid variable: its name, its value, and which values are valid. */
+    public List<String> lines() {
         return lines;
     }
 }

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.config;
+package dev.genv.enforcer.config.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
@@ -31,6 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ChartSettingsTest {
     private static final String FOLDER = "/etc/genv-enforcer/";
     private static final String NODE_NAME = "GENV_ENFORCER_NODE_NAME";
+    private static final String STATE_DIRECTORY = "GENV_ENFORCER_STATE_DIR";
     private static final String ALLOWED_HOSTS = "GENV_ENFORCER_HTTP_ALLOWED_HOSTS";
     /** Only the cluster knows them. */
     private static final String NAMES_OF_THE_SERVICE =
@@ -38,13 +39,6 @@ class ChartSettingsTest {
 
     /** In a cluster one machine that does not answer would end the pod again and again; it is for those who run it by hand. */
     private static final String EXIT_ON_ERROR = "GENV_ENFORCER_REMOTE_EXIT_ON_ERROR";
-
-    private static final Set<String> OF_THE_FRAMEWORK = Set.of(
-            "QUARKUS_HTTP_HOST",
-            "QUARKUS_HTTP_PORT",
-            "QUARKUS_MANAGEMENT_HOST",
-            "QUARKUS_MANAGEMENT_PORT",
-            "QUARKUS_LOG_CONSOLE_JSON_ENABLED");
 
     @TempDir
     Path folder;
@@ -58,17 +52,23 @@ class ChartSettingsTest {
     /** Whatever is not set is not said, so the service's own defaults hold. */
     @Test
     void theDefaultsAreThoseOfTheService() throws Exception {
-        var bare = new HashMap<>(Map.of(NODE_NAME, "node-1", ALLOWED_HOSTS, NAMES_OF_THE_SERVICE));
-        assertThat(read(RenderedChart.of(""))).isEqualTo(Settings.read(new Variables(bare)));
+        var bare = Map.of(
+                NODE_NAME,
+                "node-1",
+                ALLOWED_HOSTS,
+                NAMES_OF_THE_SERVICE,
+                STATE_DIRECTORY, // the chart mounts it
+                "/var/tmp/genv");
+        assertThat(read(RenderedChart.of(""))).isEqualTo(SettingsReader.read(new Variables(bare)));
     }
 
     @Test
     void everythingArrivesAsItIsMeant() throws Exception {
         var settings = read(RenderedChart.ofExample("full"));
-        assertThat(settings.interval()).isEqualTo(Duration.ofSeconds(15));
-        assertThat(settings.mode()).isEqualTo(ServiceMode.AUDIT);
-        assertThat(settings.signals()).isFalse();
-        assertThat(settings.rules())
+        assertThat(settings.general().interval()).isEqualTo(Duration.ofSeconds(15));
+        assertThat(settings.general().mode()).isEqualTo(ServiceMode.AUDIT);
+        assertThat(settings.general().terminateProcesses()).isFalse();
+        assertThat(settings.ruleModes())
                 .isEqualTo(Map.of(
                         RuleName.NON_ENV_PROCESSES, RuleMode.AUDIT,
                         RuleName.INACTIVE_ENV_PROCESSES, RuleMode.AUDIT,
@@ -76,33 +76,31 @@ class ChartSettingsTest {
                         RuleName.MAX_DEVICES_PER_USER, RuleMode.AUDIT,
                         RuleName.ENV_MEMORY, RuleMode.OFF,
                         RuleName.ENV_OWNER, RuleMode.OFF));
-        assertThat(settings.limits().toString()).contains("2", "john=3", "1003=1000000");
-        assertThat(settings.restraint().killAfter()).isNull();
-        assertThat(settings.restraint().compliancePeriod()).isEqualTo(Duration.ofMinutes(10));
-        assertThat(settings.protectedExecutables()).hasSize(3);
-        assertThat(settings.exemptUsers()).containsExactly("alice", "1003");
-        assertThat(settings.stateDir()).isEqualTo(Path.of("/srv/genv"));
-        assertThat(settings.lockTimeout()).isEqualTo(Duration.ofMillis(500));
-        assertThat(settings.nodeName()).isEqualTo("node-1");
-        assertThat(settings.apiTokenFile()).isNotNull();
-        assertThat(settings.httpAllowedHosts()).contains("gpu-enforcer.gpu.svc", "enforcer.example.org");
-        assertThat(settings.remote()).isNull();
+        assertThat(settings.deviceLimits().toString()).contains("2", "john=3", "1003=1000000");
+        assertThat(settings.safetyLimits().killAfter()).isNull();
+        assertThat(settings.safetyLimits().compliancePeriod()).isEqualTo(Duration.ofMinutes(10));
+        assertThat(settings.safety().protectedExecutables()).hasSize(3);
+        assertThat(settings.safety().exemptUsers()).containsExactly("alice", "1003");
+        assertThat(settings.stateDirectory()).isEqualTo(Path.of("/srv/genv"));
+        assertThat(settings.state().lockTimeout()).isEqualTo(Duration.ofMillis(500));
+        assertThat(settings.general().nodeName()).contains("node-1");
+        assertThat(settings.http().apiTokenFile()).isPresent();
+        assertThat(settings.http().httpAllowedHosts()).contains("gpu-enforcer.gpu.svc", "enforcer.example.org");
+        assertThat(settings.isRemote()).isFalse();
     }
 
     @Test
     void soDoMachinesOverSsh() throws Exception {
         var remote = read(RenderedChart.ofExample("remote")).remote();
-        assertThat(remote).isNotNull();
         assertThat(remote.hosts()).isEmpty();
-        assertThat(remote.hostFile()).isNotNull();
-        assertThat(Files.readAllLines(remote.hostFile()))
+        assertThat(Files.readAllLines(remote.hostfile().orElseThrow()))
                 .containsExactly("gpu-1", "raz@gpu-2:2222", "[2001:db8::7]:22");
-        assertThat(remote.ssh().username()).isEqualTo("genv-enforcer");
-        assertThat(remote.ssh().passphraseFile()).isNotNull();
-        assertThat(remote.ssh().sshConfig()).isNotNull();
-        assertThat(remote.ssh().timeout()).isEqualTo(Duration.ofSeconds(5));
-        assertThat(remote.protocol()).isEqualTo(RemoteSettings.Protocol.GENV);
-        assertThat(remote.stateDir()).isEqualTo("/srv/genv");
+        assertThat(remote.username()).contains("genv-enforcer");
+        assertThat(remote.passphraseFile()).isPresent();
+        assertThat(remote.sshConfig()).isPresent();
+        assertThat(remote.timeout()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(remote.agent()).isEqualTo(RemoteSettings.Agent.GENV);
+        assertThat(remote.stateDir()).hasToString("/srv/genv");
         assertThat(remote.quiet()).isTrue();
     }
 
@@ -110,9 +108,8 @@ class ChartSettingsTest {
     @Test
     void machinesBesidesThoseOfAFileAreNamedToo() throws Exception {
         var remote = read(RenderedChart.ofExample("existing")).remote();
-        assertThat(remote).isNotNull();
-        assertThat(remote.hosts()).hasToString("[gpu-9]");
-        assertThat(remote.hostFile()).hasContent("gpu-7");
+        assertThat(remote.hosts().orElseThrow()).hasToString("[gpu-9]");
+        assertThat(remote.hostfile().orElseThrow()).hasContent("gpu-7");
     }
 
     /** And no other, for the service does not start with one that it does not know. */
@@ -122,12 +119,11 @@ class ChartSettingsTest {
         for (var name : Set.of("full", "remote", "existing")) {
             set.addAll(environment(RenderedChart.ofExample(name)).keySet());
         }
-        var variables = new Variables(Map.of());
-        Settings.read(variables);
-        var known = new TreeSet<>(variables.known());
+        var known = new TreeSet<String>();
+        SettingsReader.GROUPS.forEach(group ->
+                group.getProperties().keySet().stream().map(Variables::nameOf).forEach(known::add));
         known.remove("GENV_TMPDIR"); // the state directory is always said
         known.remove(EXIT_ON_ERROR);
-        known.addAll(OF_THE_FRAMEWORK);
         set.remove("TZ"); // one that the example adds
         assertThat(set).isEqualTo(known);
     }
@@ -155,13 +151,13 @@ class ChartSettingsTest {
     void whatTheServiceRefusesTheChartRefuses(String value, String bad, String variable) {
         RenderedChart.refusalOf("settings: {%s: %s}".formatted(value, bad));
         var environment = Map.of(variable, bad.replaceAll("[\\[\\]]", ""));
-        assertThatThrownBy(() -> Settings.read(new Variables(environment)))
-                .isInstanceOf(BadSettingsException.class)
+        assertThatThrownBy(() -> SettingsReader.read(new Variables(environment)))
+                .isInstanceOf(InvalidSettingsException.class)
                 .hasMessageStartingWith(variable + "=");
     }
 
-    private Settings read(RenderedChart chart) throws BadSettingsException, IOException, JSchException {
-        return Settings.read(new Variables(environment(chart)));
+    private Settings read(RenderedChart chart) throws InvalidSettingsException, IOException, JSchException {
+        return SettingsReader.read(new Variables(environment(chart)));
     }
 
     /** As the container sees it, but that its files lie in a folder of the test. */

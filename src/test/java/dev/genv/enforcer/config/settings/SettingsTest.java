@@ -1,4 +1,4 @@
-package dev.genv.enforcer.config;
+package dev.genv.enforcer.config.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -21,36 +21,37 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class SettingsTest {
     @Test
-    void hasTheDefaultsOfTheDocumentation() throws BadSettingsException {
+    void hasTheDefaultsOfTheDocumentation() throws InvalidSettingsException {
         var settings = read(Map.of());
 
-        assertThat(settings.interval()).isEqualTo(Duration.ofSeconds(10));
-        assertThat(settings.mode()).isEqualTo(ServiceMode.ENFORCE);
-        assertThat(settings.signals()).isTrue();
-        assertThat(settings.rules())
+        assertThat(settings.general().interval()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(settings.general().mode()).isEqualTo(ServiceMode.ENFORCE);
+        assertThat(settings.general().terminateProcesses()).isTrue();
+        assertThat(settings.ruleModes())
                 .containsEntry(RuleName.NON_ENV_PROCESSES, RuleMode.OFF)
                 .containsEntry(RuleName.INACTIVE_ENV_PROCESSES, RuleMode.OFF)
                 .containsEntry(RuleName.ENV_DEVICES, RuleMode.ENFORCE)
                 .containsEntry(RuleName.ENV_MEMORY, RuleMode.ENFORCE)
                 .containsEntry(RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE);
-        assertThat(settings.rules()).containsEntry(RuleName.ENV_OWNER, RuleMode.AUDIT);
-        assertThat(settings.restraint())
+        assertThat(settings.ruleModes()).containsEntry(RuleName.ENV_OWNER, RuleMode.AUDIT);
+        assertThat(settings.safetyLimits())
                 .isEqualTo(new Restraint(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10));
-        assertThat(settings.limits().of("raz")).isEmpty();
-        assertThat(settings.stateDir()).isEqualTo(Path.of("/var/tmp/genv"));
-        assertThat(settings.lockTimeout()).isEqualTo(Duration.ofSeconds(5));
-        assertThat(settings.gpuTimeout()).isEqualTo(Duration.ofSeconds(30));
-        assertThat(settings.nvidiaSmi()).isEqualTo("nvidia-smi");
-        assertThat(settings.requireHostPid()).isTrue();
-        assertThat(settings.nodeName()).isNull();
-        assertThat(settings.protectedExecutables()).isEmpty();
-        assertThat(settings.exemptUsers()).isEmpty();
+        assertThat(settings.deviceLimits().of("raz")).isEmpty();
+        assertThat(settings.stateDirectory()).isEqualTo(Path.of("/var/tmp/genv"));
+        assertThat(settings.state().lockTimeout()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(settings.gpu().gpuTimeout()).isEqualTo(Duration.ofSeconds(30));
+        assertThat(settings.gpuProgram()).isEqualTo("nvidia-smi");
+        assertThat(settings.safety().requireHostPid()).isTrue();
+        assertThat(settings.general().nodeName()).isEmpty();
+        assertThat(settings.safety().protectedExecutables()).isEmpty();
+        assertThat(settings.safety().exemptUsers()).isEmpty();
     }
 
     @ParameterizedTest
     @CsvSource({"0,0", "10,10000", "10s,10000", " 2m ,120000", "1h,3600000", "1500ms,1500"})
-    void readsIntervals(String text, long millis) throws BadSettingsException {
-        assertThat(read(Map.of("GENV_ENFORCER_INTERVAL", text)).interval()).isEqualTo(Duration.ofMillis(millis));
+    void readsIntervals(String text, long millis) throws InvalidSettingsException {
+        assertThat(read(Map.of("GENV_ENFORCER_INTERVAL", text)).general().interval())
+                .isEqualTo(Duration.ofMillis(millis));
     }
 
     @ParameterizedTest
@@ -64,19 +65,19 @@ class SettingsTest {
 
     @ParameterizedTest
     @CsvSource({"off,OFF", "false,OFF", "Audit,AUDIT", "enforce,ENFORCE", "TRUE,ENFORCE"})
-    void readsModesOfRules(String text, RuleMode mode) throws BadSettingsException {
-        assertThat(read(Map.of("GENV_ENFORCER_NON_ENV_PROCESSES", text)).rules())
+    void readsModesOfRules(String text, RuleMode mode) throws InvalidSettingsException {
+        assertThat(read(Map.of("GENV_ENFORCER_NON_ENV_PROCESSES", text)).ruleModes())
                 .containsEntry(RuleName.NON_ENV_PROCESSES, mode);
-        assertThat(read(Map.of("GENV_ENFORCER_MAX_DEVICES_PER_USER_MODE", text)).rules())
+        assertThat(read(Map.of("GENV_ENFORCER_MAX_DEVICES_PER_USER_MODE", text)).ruleModes())
                 .containsEntry(RuleName.MAX_DEVICES_PER_USER, mode);
     }
 
     @Test
-    void readsLimits() throws BadSettingsException {
+    void readsLimits() throws InvalidSettingsException {
         var limits = read(Map.of(
                         "GENV_ENFORCER_MAX_DEVICES_PER_USER", "2",
                         "GENV_ENFORCER_MAX_DEVICES_FOR_USER", "john=3, paul=0  a=b=4"))
-                .limits();
+                .deviceLimits();
 
         assertThat(limits.of("ringo")).hasValue(2);
         assertThat(limits.of("john")).hasValue(3);
@@ -85,14 +86,14 @@ class SettingsTest {
     }
 
     @Test
-    void readsWhatHoldsItBack() throws BadSettingsException {
+    void readsWhatHoldsItBack() throws InvalidSettingsException {
         var restraint = read(Map.of(
                         "GENV_ENFORCER_GRACE_PERIOD", "2m",
-                        "GENV_ENFORCER_DETACHED_GRACE", "0",
+                        "GENV_ENFORCER_STATE_CHANGE_GRACE", "0",
                         "GENV_ENFORCER_KILL_AFTER", "Never",
                         "GENV_ENFORCER_COMPLIANCE_PERIOD", "10m",
                         "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", "0"))
-                .restraint();
+                .safetyLimits();
 
         assertThat(restraint)
                 .isEqualTo(new Restraint(Duration.ofMinutes(2), Duration.ZERO, null, Duration.ofMinutes(10), 0));
@@ -102,40 +103,40 @@ class SettingsTest {
     }
 
     @Test
-    void aSingleCycleNeitherKillsNorBrakesNorWaits() throws BadSettingsException {
+    void aSingleCycleNeitherKillsNorBrakesNorWaits() throws InvalidSettingsException {
         var single = Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_KILL_AFTER", "1s");
 
-        assertThat(read(single).restraint()).isEqualTo(new Restraint(Duration.ZERO, Duration.ZERO, null, 0));
+        assertThat(read(single).safetyLimits()).isEqualTo(new Restraint(Duration.ZERO, Duration.ZERO, null, 0));
         assertThat(complaints(Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_GRACE_PERIOD", "5s")))
                 .singleElement()
                 .asString()
                 .startsWith("GENV_ENFORCER_GRACE_PERIOD=5s: expected 0s with GENV_ENFORCER_INTERVAL=0");
         assertThat(read(Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", "3"))
-                        .restraint()
+                        .safetyLimits()
                         .mostTerminations())
                 .isEqualTo(3);
     }
 
     @Test
-    void envOwnerCanBeSetToEnforce() throws BadSettingsException {
-        assertThat(read(Map.of("GENV_ENFORCER_ENV_OWNER", "enforce")).rules())
+    void envOwnerCanBeSetToEnforce() throws InvalidSettingsException {
+        assertThat(read(Map.of("GENV_ENFORCER_ENV_OWNER", "enforce")).ruleModes())
                 .containsEntry(RuleName.ENV_OWNER, RuleMode.ENFORCE);
-        assertThat(read(Map.of("GENV_ENFORCER_ENV_OWNER", "off")).rules())
+        assertThat(read(Map.of("GENV_ENFORCER_ENV_OWNER", "off")).ruleModes())
                 .containsEntry(RuleName.ENV_OWNER, RuleMode.OFF);
     }
 
     @Test
-    void readsWhoIsSpared() throws BadSettingsException {
+    void readsWhoIsSpared() throws InvalidSettingsException {
         var settings = read(Map.of(
                 "GENV_ENFORCER_PROTECTED_EXECUTABLES", "/opt/a, /opt/b@alice /opt/c@*",
                 "GENV_ENFORCER_EXEMPT_USERS", " alice,1003 , svc-gpu$"));
 
-        assertThat(settings.protectedExecutables())
+        assertThat(settings.safety().protectedExecutables())
                 .containsExactly(
                         new ProtectedExecutable(Path.of("/opt/a"), "0"),
                         new ProtectedExecutable(Path.of("/opt/b"), "alice"),
                         new ProtectedExecutable(Path.of("/opt/c"), "*"));
-        assertThat(settings.exemptUsers()).containsExactly("alice", "1003", "svc-gpu$");
+        assertThat(settings.safety().exemptUsers()).containsExactly("alice", "1003", "svc-gpu$");
     }
 
     @ParameterizedTest
@@ -156,21 +157,23 @@ class SettingsTest {
     }
 
     @Test
-    void takesAnEmptyValueForNone() throws BadSettingsException {
+    void takesAnEmptyValueForNone() throws InvalidSettingsException {
         var settings = read(Map.of("GENV_ENFORCER_MODE", "", "GENV_TMPDIR", " ", "GENV_ENFORCER_WHATEVER", ""));
 
-        assertThat(settings.mode()).isEqualTo(ServiceMode.ENFORCE);
-        assertThat(settings.stateDir()).isEqualTo(Path.of("/var/tmp/genv"));
+        assertThat(settings.general().mode()).isEqualTo(ServiceMode.ENFORCE);
+        assertThat(settings.stateDirectory()).isEqualTo(Path.of("/var/tmp/genv"));
     }
 
     @Test
-    void honoursGenvsOwnVariables() throws BadSettingsException {
-        assertThat(read(Map.of("GENV_TMPDIR", "/srv/genv")).stateDir()).isEqualTo(Path.of("/srv/genv"));
+    void honoursGenvsOwnVariables() throws InvalidSettingsException {
+        assertThat(read(Map.of("GENV_TMPDIR", "/srv/genv")).stateDirectory()).isEqualTo(Path.of("/srv/genv"));
         assertThat(read(Map.of("GENV_TMPDIR", "/srv/genv", "GENV_ENFORCER_STATE_DIR", "/x"))
-                        .stateDir())
+                        .stateDirectory())
                 .isEqualTo(Path.of("/x"));
-        assertThat(read(Map.of("GENV_TERMINATE_PROCESSES", "0")).signals()).isFalse();
-        assertThat(read(Map.of("GENV_TERMINATE_PROCESSES", "1")).signals()).isTrue();
+        assertThat(read(Map.of("GENV_TERMINATE_PROCESSES", "0")).general().terminateProcesses())
+                .isFalse();
+        assertThat(read(Map.of("GENV_TERMINATE_PROCESSES", "1")).general().terminateProcesses())
+                .isTrue();
     }
 
     @Test
@@ -216,8 +219,8 @@ class SettingsTest {
         var file = folder.resolve("token");
         var variable = Map.of("GENV_ENFORCER_API_TOKEN_FILE", file.toString());
         Files.writeString(file, "s3cret\n");
-        assertThat(read(variable).apiTokenFile()).isEqualTo(file);
-        assertThat(read(Map.of()).apiTokenFile()).isNull();
+        assertThat(read(variable).http().apiTokenFile()).contains(file);
+        assertThat(read(Map.of()).http().apiTokenFile()).isEmpty();
 
         Files.writeString(file, "top s3cret");
         assertThat(complaints(variable))
@@ -231,7 +234,7 @@ class SettingsTest {
     }
 
     @Test
-    void leavesAloneWhatKubernetesAdds() throws BadSettingsException {
+    void leavesAloneWhatKubernetesAdds() throws InvalidSettingsException {
         read(Map.of(
                 "GENV_ENFORCER_PORT", "tcp://10.0.0.1:8080",
                 "GENV_ENFORCER_PORT_8080_TCP", "tcp://10.0.0.1:8080",
@@ -245,12 +248,54 @@ class SettingsTest {
         assertThat(complaints(Map.of("GENV_ENFORCER_PORT", "8080"))).hasSize(1);
     }
 
-    private static Settings read(Map<String, String> environment) throws BadSettingsException {
-        return Settings.read(new Variables(environment));
+    @Test
+    void takesTextLiterally() throws InvalidSettingsException {
+        var text = "${user.home} a\\,b \\${x}";
+
+        assertThat(read(Map.of("GENV_ENFORCER_NODE_NAME", text)).general().nodeName())
+                .contains(text);
+    }
+
+    @Test
+    void reportsAnInvalidValueThatReadsLikeAnErrorMessage() {
+        var value = "a=b\" threw an Exception whilst being converted c";
+
+        assertThat(complaints(Map.of("GENV_ENFORCER_EXEMPT_USERS", value)))
+                .containsExactly("GENV_ENFORCER_EXEMPT_USERS=" + value
+                        + ": expected names or uids of users, such as alice,1003");
+    }
+
+    @Test
+    void reportsContradictionsTogetherWithInvalidValues() {
+        assertThat(complaints(Map.of(
+                        "GENV_ENFORCER_INTERVAL", "0",
+                        "GENV_ENFORCER_GRACE_PERIOD", "1s",
+                        "GENV_ENFORCER_MODE", "x",
+                        "GENV_ENFORCER_REMOTE_QUIET", "true",
+                        "GENV_ENFORCER_REMOTE_SUDO", "x")))
+                .extracting(line -> line.substring(0, line.indexOf('=')))
+                .containsExactly(
+                        "GENV_ENFORCER_GRACE_PERIOD",
+                        "GENV_ENFORCER_MODE",
+                        "GENV_ENFORCER_REMOTE_QUIET",
+                        "GENV_ENFORCER_REMOTE_SUDO");
+    }
+
+    /** Otherwise the service would enforce on its own node, which nobody meant. */
+    @Test
+    void aListWithoutAMachineStillMeansOtherMachines(@TempDir Path folder) throws Exception {
+        var known = Files.createFile(folder.resolve("known_hosts")).toString();
+        var settings = read(Map.of("GENV_ENFORCER_REMOTE_HOSTS", ",", "GENV_ENFORCER_REMOTE_KNOWN_HOSTS", known));
+
+        assertThat(settings.isRemote()).isTrue();
+    }
+
+    private static Settings read(Map<String, String> environment) throws InvalidSettingsException {
+        return SettingsReader.read(new Variables(environment));
     }
 
     private static List<String> complaints(Map<String, String> environment) {
-        return catchThrowableOfType(BadSettingsException.class, () -> read(environment))
+        return catchThrowableOfType(InvalidSettingsException.class, () -> read(environment))
                 .lines();
     }
 }

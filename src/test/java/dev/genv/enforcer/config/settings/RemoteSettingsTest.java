@@ -1,4 +1,4 @@
-package dev.genv.enforcer.config;
+package dev.genv.enforcer.config.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -39,29 +39,29 @@ class RemoteSettingsTest {
     }
 
     @Test
-    void withoutHostsItIsThisMachine() throws BadSettingsException {
+    void withoutHostsItIsThisMachine() throws InvalidSettingsException {
         variables.clear();
-        assertThat(read().remote()).isNull();
+        assertThat(read().isRemote()).isFalse();
     }
 
     @Test
-    void hasTheDefaultsOfTheDocumentation() throws BadSettingsException {
+    void hasTheDefaultsOfTheDocumentation() throws InvalidSettingsException {
         var remote = remote();
-        assertThat(remote.hosts())
+        assertThat(remote.hosts().orElseThrow())
                 .containsExactly(
                         HostAddress.parse("gpu-1"), HostAddress.parse("raz@gpu-2:2222"), HostAddress.parse("[::1]:22"));
-        assertThat(remote.hostFile()).isNull();
-        assertThat(remote.ssh().username()).isNull();
-        assertThat(remote.ssh().identityFile()).isNull();
-        assertThat(remote.ssh().passphraseFile()).isNull();
-        assertThat(remote.ssh().sshConfig()).isNull();
-        assertThat(remote.ssh().timeout()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(remote.hostfile()).isEmpty();
+        assertThat(remote.username()).isEmpty();
+        assertThat(remote.identityFile()).isEmpty();
+        assertThat(remote.passphraseFile()).isEmpty();
+        assertThat(remote.sshConfig()).isEmpty();
+        assertThat(remote.timeout()).isEqualTo(Duration.ofSeconds(10));
         assertThat(remote.sudo()).isTrue();
-        assertThat(remote.protocol()).isEqualTo(RemoteSettings.Protocol.SHELL);
-        assertThat(remote.stateDir()).isEqualTo("/var/tmp/genv");
+        assertThat(remote.agent()).isEqualTo(RemoteSettings.Agent.SHELL);
+        assertThat(remote.stateDir()).hasToString("/var/tmp/genv");
         assertThat(remote.exitOnError()).isFalse();
         assertThat(remote.quiet()).isFalse();
-        assertThat(read().restraint().killAfter()).isEqualTo(Duration.ofSeconds(30));
+        assertThat(read().safetyLimits().killAfter()).isEqualTo(Duration.ofSeconds(30));
     }
 
     @Test
@@ -78,16 +78,16 @@ class RemoteSettingsTest {
         set("EXIT_ON_ERROR", "true");
         set("QUIET", "true");
         var remote = remote();
-        assertThat(remote.hostFile()).isEqualTo(folder.resolve("hosts"));
-        assertThat(remote.ssh().username()).isEqualTo("raz");
-        assertThat(remote.ssh().identityFile()).isEqualTo(folder.resolve("id"));
-        assertThat(remote.ssh().passphraseFile()).isEqualTo(folder.resolve("passphrase"));
-        assertThat(remote.ssh().sshConfig()).isEqualTo(folder.resolve("config"));
-        assertThat(remote.ssh().knownHosts()).isEqualTo(folder.resolve("known_hosts"));
-        assertThat(remote.ssh().timeout()).isEqualTo(Duration.ofSeconds(3));
+        assertThat(remote.hostfile()).contains(folder.resolve("hosts"));
+        assertThat(remote.username()).contains("raz");
+        assertThat(remote.identityFile()).contains(folder.resolve("id"));
+        assertThat(remote.passphraseFile()).contains(folder.resolve("passphrase"));
+        assertThat(remote.sshConfig()).contains(folder.resolve("config"));
+        assertThat(remote.knownHosts()).contains(folder.resolve("known_hosts"));
+        assertThat(remote.timeout()).isEqualTo(Duration.ofSeconds(3));
         assertThat(remote.sudo()).isFalse();
-        assertThat(remote.protocol()).isEqualTo(RemoteSettings.Protocol.GENV);
-        assertThat(remote.stateDir()).isEqualTo("/srv/genv");
+        assertThat(remote.agent()).isEqualTo(RemoteSettings.Agent.GENV);
+        assertThat(remote.stateDir()).hasToString("/srv/genv");
         assertThat(remote.exitOnError()).isTrue();
         assertThat(remote.quiet()).isTrue();
     }
@@ -159,7 +159,7 @@ class RemoteSettingsTest {
     @ParameterizedTest
     @ValueSource(
             strings = {"ENV_OWNER=enforce", "EXEMPT_USERS=alice", "PROTECTED_EXECUTABLES=/opt/x", "KILL_AFTER=10s"})
-    void refusesWhatGenvsOwnProtocolCannotKeep(String setting) throws BadSettingsException {
+    void refusesWhatGenvsOwnProtocolCannotKeep(String setting) throws InvalidSettingsException {
         var name = "GENV_ENFORCER_" + setting.substring(0, setting.indexOf('='));
         variables.put(name, setting.substring(setting.indexOf('=') + 1));
         read();
@@ -172,11 +172,11 @@ class RemoteSettingsTest {
     }
 
     @Test
-    void genvsOwnProtocolHasNoSigkill() throws BadSettingsException {
+    void genvsOwnProtocolHasNoSigkill() throws InvalidSettingsException {
         set("AGENT", "genv");
-        assertThat(read().restraint().killAfter()).isNull();
+        assertThat(read().safetyLimits().killAfter()).isNull();
         variables.put("GENV_ENFORCER_KILL_AFTER", "never");
-        assertThat(read().restraint().killAfter()).isNull();
+        assertThat(read().safetyLimits().killAfter()).isNull();
     }
 
     private static String newKey() throws JSchException {
@@ -205,17 +205,17 @@ class RemoteSettingsTest {
         return Files.writeString(folder.resolve(name), content).toString();
     }
 
-    private RemoteSettings remote() throws BadSettingsException {
-        var remote = read().remote();
-        assertThat(remote).isNotNull();
-        return remote;
+    private RemoteSettings remote() throws InvalidSettingsException {
+        var settings = read();
+        assertThat(settings.isRemote()).isTrue();
+        return settings.remote();
     }
 
-    private Settings read() throws BadSettingsException {
-        return Settings.read(new Variables(variables));
+    private Settings read() throws InvalidSettingsException {
+        return SettingsReader.read(new Variables(variables));
     }
 
     private List<String> complaints() {
-        return catchThrowableOfType(BadSettingsException.class, this::read).lines();
+        return catchThrowableOfType(InvalidSettingsException.class, this::read).lines();
     }
 }

@@ -1,0 +1,97 @@
+package dev.genv.enforcer.config.settings;
+
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.remote.ssh.SshAccess;
+import java.util.Collection;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Finds settings that are valid by themselves, but not together. */
+final class Contradictions {
+    private static final String REMOTE = "GENV_ENFORCER_REMOTE_";
+    private static final String HOSTS = REMOTE + "HOSTS";
+    private static final String HOST_FILE = REMOTE + "HOSTFILE";
+    private static final String KNOWN_HOSTS = REMOTE + "KNOWN_HOSTS";
+
+    private final Variables variables;
+    private final SettingErrors errors;
+
+    Contradictions(Variables variables, SettingErrors errors) {
+        this.variables = variables;
+        this.errors = errors;
+    }
+
+    /**
+     * Looks for all of them.
+     *
+     * @param settings without the values that cannot be read
+     * @param known the names of all variables
+     */
+    void check(Settings settings, Collection<String> known) {
+        if (settings.isSingleCycle() && settings.safety().gracePeriod().isPositive()) {
+            errors.add(
+                    "GENV_ENFORCER_GRACE_PERIOD",
+                    "expected 0s with GENV_ENFORCER_INTERVAL=0, for a single cycle has nothing to wait for");
+        }
+        if (!variables.isSet(HOSTS) && !variables.isSet(HOST_FILE)) {
+            refuseRemoteSettings(known);
+            return;
+        }
+        if (settings.remote().agent() == RemoteSettings.Agent.GENV) {
+            refuseWhatGenvCannotKeep(settings);
+        }
+        if (!variables.isSet(KNOWN_HOSTS)) {
+            errors.add(
+                    KNOWN_HOSTS,
+                    "expected a file with the keys of the hosts, as ssh-keyscan writes it: a host whose key is not known is refused");
+        }
+        if (errors.isEmpty()) { // an error may be that a file does not exist
+            checkFiles(settings);
+        }
+    }
+
+    /** Whoever sets one of them means other machines than this one. */
+    private void refuseRemoteSettings(Collection<String> known) {
+        known.stream()
+                .filter(name -> name.startsWith(REMOTE) && variables.isSet(name))
+                .forEach(name -> errors.add(
+                        name, "means nothing without hosts: set %s or %s, or take it out".formatted(HOSTS, HOST_FILE)));
+    }
+
+    /** A setting that is silently ignored ends what somebody relies on. */
+    private void refuseWhatGenvCannotKeep(Settings settings) {
+        for (var name : List.of("GENV_ENFORCER_PROTECTED_EXECUTABLES", "GENV_ENFORCER_EXEMPT_USERS")) {
+            if (variables.isSet(name)) {
+                errors.add(
+                        name,
+                        "genv's own protocol does not tell who runs what, so this cannot be kept: set GENV_ENFORCER_REMOTE_AGENT=shell, or take it out");
+            }
+        }
+        if (settings.rules().envOwner() == RuleMode.ENFORCE) {
+            errors.add(
+                    "GENV_ENFORCER_ENV_OWNER",
+                    "genv's own protocol does not tell who runs what: expected off or audit, or GENV_ENFORCER_REMOTE_AGENT=shell");
+        }
+        if (variables.isSet("GENV_ENFORCER_KILL_AFTER")
+                && settings.safety().killAfter().isPresent()) {
+            errors.add(
+                    "GENV_ENFORCER_KILL_AFTER",
+                    "genv's own protocol has no SIGKILL: set GENV_ENFORCER_REMOTE_AGENT=shell, or expected never");
+        }
+    }
+
+    private void checkFiles(Settings settings) {
+        try {
+            SshAccess.check(settings.ssh());
+        } catch (IllegalArgumentException e) {
+            var message = String.valueOf(e.getMessage());
+            var culprit = Stream.of("IDENTITY_FILE", "PASSPHRASE_FILE", "SSH_CONFIG")
+                    .map(REMOTE::concat)
+                    .filter(name -> variables.isSet(name)
+                            && message.contains(variables.value(name).strip()))
+                    .findFirst()
+                    .orElse(KNOWN_HOSTS);
+            errors.add(culprit, message);
+        }
+    }
+}

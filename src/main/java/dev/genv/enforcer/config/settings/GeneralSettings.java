@@ -1,0 +1,59 @@
+package dev.genv.enforcer.config.settings;
+
+import dev.genv.enforcer.config.settings.converters.Choices;
+import dev.genv.enforcer.config.settings.converters.Durations;
+import dev.genv.enforcer.config.settings.converters.Numbers;
+import dev.genv.enforcer.enforcement.ServiceMode;
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithConverter;
+import io.smallrye.config.WithDefault;
+import io.smallrye.config.WithName;
+import java.time.Duration;
+import java.util.Optional;
+
+/** What the service does, and how often. */
+@ConfigMapping(prefix = GeneralSettings.PREFIX)
+public interface GeneralSettings {
+    /** Of the names of its properties. */
+    String PREFIX = "";
+
+    /**
+     * {@code enforce} executes what the rules require. {@code audit} only reports: the service terminates no process and
+     * detaches no environment. Start with {@code audit}, and enforce when you agree with its reports.
+     */
+    @WithName("genv.enforcer.mode")
+    @WithDefault("enforce")
+    @WithConverter(Choices.Mode.class)
+    ServiceMode mode();
+
+    /**
+     * Time from the start of one cycle to the start of the next. Each cycle starts up to a fifth of it later, at random,
+     * so that users cannot predict it. A shorter interval reacts faster and runs nvidia-smi more often. {@code 0} runs a single
+     * cycle, prints its result and exits.
+     */
+    @WithName("genv.enforcer.interval")
+    @WithDefault("10s")
+    @WithConverter(Durations.Interval.class)
+    Duration interval();
+
+    /**
+     * genv's own switch. With {@code 0} the service sends no signal; it does everything else, and still detaches environments.
+     * Set {@code 0} if genv itself must not terminate processes either.
+     */
+    @WithName("genv.terminate-processes")
+    @WithDefault("1")
+    @WithConverter(Numbers.GenvSwitch.class)
+    boolean terminateProcesses();
+
+    /**
+     * Name of this node in reports, in the log and in the API. Unset means the host's name, also in a container. Set it where
+     * the host's name is not unique.
+     */
+    @WithName("genv.enforcer.node-name")
+    Optional<String> nodeName();
+
+    /** {@code true} writes each line of the log as a JSON object. Set it if a log collector reads the log. */
+    @WithName("quarkus.log.console.json.enabled")
+    @WithDefault("false")
+    boolean logJson();
+}

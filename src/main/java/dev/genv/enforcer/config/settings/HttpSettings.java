@@ -1,0 +1,58 @@
+package dev.genv.enforcer.config.settings;
+
+import dev.genv.enforcer.config.settings.converters.Lists;
+import dev.genv.enforcer.config.settings.converters.Numbers;
+import dev.genv.enforcer.config.settings.converters.Paths;
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithConverter;
+import io.smallrye.config.WithDefault;
+import io.smallrye.config.WithName;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.Optional;
+
+/** Where the service listens, and which requests it answers. Quarkus itself reads the variables {@code QUARKUS_…}. */
+@ConfigMapping(prefix = HttpSettings.PREFIX)
+public interface HttpSettings {
+    /** Of the names of its properties. */
+    String PREFIX = "";
+
+    /** Address of the API. The image sets {@code 0.0.0.0}. */
+    @WithName("quarkus.http.host")
+    @WithDefault("127.0.0.1")
+    String httpHost();
+
+    /** Port of the API. {@code 0} means any free port. */
+    @WithName("quarkus.http.port")
+    @WithDefault("8080")
+    @WithConverter(Numbers.Port.class)
+    int httpPort();
+
+    /** Address of health and metrics. The image sets {@code 0.0.0.0}. */
+    @WithName("quarkus.management.host")
+    @WithDefault("127.0.0.1")
+    String managementHost();
+
+    /** Port of health and metrics. {@code 0} means any free port. */
+    @WithName("quarkus.management.port")
+    @WithDefault("9000")
+    @WithConverter(Numbers.Port.class)
+    int managementPort();
+
+    /**
+     * File with a bearer token. If it is set, every request except those for health requires the token. The service reads the
+     * file every second. While the file is missing, unreadable or not a regular file, these requests get 503 and readiness fails.
+     * The log warns if a user other than root and the service's own owns the file, can write to it or can replace it.
+     */
+    @WithName("genv.enforcer.api-token-file")
+    Optional<@WithConverter(Paths.FileOfToken.class) Path> apiTokenFile();
+
+    /**
+     * Host names by which clients may address the service, in addition to {@code localhost}, addresses and the node's name. Set
+     * it for the names of a proxy. Web pages of these hosts may send requests too. Separate the names by commas or blanks.
+     */
+    @WithName("genv.enforcer.http-allowed-hosts")
+    @WithDefault("")
+    @WithConverter(Lists.HostNames.class)
+    Collection<String> httpAllowedHosts();
+}

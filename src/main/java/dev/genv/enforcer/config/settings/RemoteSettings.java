@@ -1,0 +1,121 @@
+package dev.genv.enforcer.config.settings;
+
+import dev.genv.enforcer.config.settings.converters.ChoiceConverter;
+import dev.genv.enforcer.config.settings.converters.Choices;
+import dev.genv.enforcer.config.settings.converters.Durations;
+import dev.genv.enforcer.config.settings.converters.Lists;
+import dev.genv.enforcer.config.settings.converters.Paths;
+import dev.genv.enforcer.config.settings.converters.Users;
+import dev.genv.enforcer.remote.HostAddress;
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithConverter;
+import io.smallrye.config.WithDefault;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+
+/** The machines that the service enforces on over SSH. */
+@ConfigMapping(prefix = RemoteSettings.PREFIX)
+public interface RemoteSettings {
+    /** Of the names of its properties. */
+    String PREFIX = "genv.enforcer.remote";
+
+    /**
+     * Machines to enforce on, separated by commas. If this or {@code GENV_ENFORCER_REMOTE_HOSTFILE} is set, the service enforces on
+     * those machines and not on its own node.
+     */
+    Optional<@WithConverter(Lists.Machines.class) Collection<HostAddress>> hosts();
+
+    /**
+     * File with one machine a line and {@code #} before comments. Its machines are added to those of
+     * {@code GENV_ENFORCER_REMOTE_HOSTS}. The service reads it again two seconds after a change. If the new content is invalid or
+     * names no machine, the list stays as it was.
+     */
+    Optional<@WithConverter(Paths.FileOfHosts.class) Path> hostfile();
+
+    /**
+     * File with the host keys of the machines, as {@code ssh-keyscan} writes it. It is required if machines are set. The service
+     * refuses a machine whose key is unknown, revoked or changed. It reads the file again after a change. Patterns of names are
+     * not supported.
+     */
+    Optional<@WithConverter(Paths.ReadableFile.class) Path> knownHosts();
+
+    /** Login user. Unset means the user of the SSH configuration, or else the service's own user. */
+    Optional<@WithConverter(Users.LoginName.class) String> username();
+
+    /** File with the private key of the login user. Unset means the key of the SSH configuration. */
+    Optional<@WithConverter(Paths.ReadableFile.class) Path> identityFile();
+
+    /** File with the passphrase of the private keys. Set it if a key is encrypted. */
+    Optional<@WithConverter(Paths.ReadableFile.class) Path> passphraseFile();
+
+    /**
+     * OpenSSH client configuration. The service uses {@code HostName}, {@code User}, {@code Port}, {@code IdentityFile},
+     * {@code UserKnownHostsFile} and {@code ProxyJump}. Set it for jump hosts, or if machines have different users or keys.
+     */
+    Optional<@WithConverter(Paths.ReadableFile.class) Path> sshConfig();
+
+    /**
+     * Time that connecting may take, and each command. Waiting for nvidia-smi takes at most 30 % of it, and waiting for genv's
+     * lock at most 15 %. Increase it for slow machines or connections.
+     */
+    @WithDefault("10s")
+    @WithConverter(Durations.Timeout.class)
+    Duration timeout();
+
+    /** Whether commands run with {@code sudo -n}. Set {@code false} if the login user is root. */
+    @WithDefault("true")
+    @WithConverter(Choices.TrueOrFalse.class)
+    boolean sudo();
+
+    /**
+     * Program that runs on the machines. {@code shell} is the service's own script. {@code genv} is genv's own protocol: it reports
+     * bare pids only, has no SIGKILL, and does not exclude a second enforcer. Use it only where the script cannot run.
+     */
+    @WithDefault("shell")
+    @WithConverter(AgentConverter.class)
+    Agent agent();
+
+    /** genv's state directory on the machines. Set it if genv there uses {@code GENV_TMPDIR}. */
+    @WithDefault("/var/tmp/genv")
+    @WithConverter(Paths.AbsolutePath.class)
+    Path stateDir();
+
+    /**
+     * {@code true} exits with code 1 after a cycle in which a machine could not be reached, as genv's {@code -e} does. Set it if
+     * a supervisor handles such failures.
+     */
+    @WithDefault("false")
+    @WithConverter(Choices.TrueOrFalse.class)
+    boolean exitOnError();
+
+    /**
+     * {@code true} logs nothing about machines that do not answer, as genv's {@code -q} does. Set it if machines are often off.
+     */
+    @WithDefault("false")
+    @WithConverter(Choices.TrueOrFalse.class)
+    boolean quiet();
+
+    /** What observes and acts on a machine. */
+    enum Agent {
+        /** The service's own script. */
+        SHELL,
+        /** genv's own protocol. */
+        GENV
+    }
+
+    /** Reads an agent. */
+    @SuppressWarnings("serial")
+    final class AgentConverter extends ChoiceConverter<Agent> {
+        public AgentConverter() {
+            super(List.of(Agent.values()));
+        }
+
+        @Override
+        public Agent convert(String value) {
+            return choose(value);
+        }
+    }
+}

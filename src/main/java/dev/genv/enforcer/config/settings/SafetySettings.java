@@ -1,0 +1,89 @@
+package dev.genv.enforcer.config.settings;
+
+import dev.genv.enforcer.config.settings.converters.Choices;
+import dev.genv.enforcer.config.settings.converters.Durations;
+import dev.genv.enforcer.config.settings.converters.Lists;
+import dev.genv.enforcer.config.settings.converters.Numbers;
+import dev.genv.enforcer.config.settings.converters.Users;
+import dev.genv.enforcer.observation.ProtectedExecutable;
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithConverter;
+import io.smallrye.config.WithDefault;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.Optional;
+
+/** What delays, limits or prevents actions. */
+@ConfigMapping(prefix = SafetySettings.PREFIX)
+public interface SafetySettings {
+    /** Of the names of its properties. */
+    String PREFIX = "genv.enforcer";
+
+    /**
+     * Time for which a violation must last before the service acts on it. Set it to give users time to correct a mistake. A
+     * single cycle requires {@code 0s}.
+     */
+    @WithDefault("0s")
+    @WithConverter(Durations.GracePeriod.class)
+    Duration gracePeriod();
+
+    /**
+     * Grace period for a violation that exists only because a user changed genv's state while the process ran. It also applies if
+     * the service cannot know whether that happened, and to all that it finds at its start. {@code 0s} switches it off. Increase it
+     * to give users more time to notice that another user changed their entries. A single cycle does not wait.
+     */
+    @WithDefault("60s")
+    @WithConverter(Durations.GracePeriod.class)
+    Duration stateChangeGrace();
+
+    /**
+     * Time from SIGTERM to SIGKILL for a process that still breaks a rule. {@code never} sends no SIGKILL. Increase it if jobs
+     * need more time to write a checkpoint. A single cycle sends no SIGKILL.
+     */
+    @WithDefault("30s")
+    Optional<@WithConverter(Durations.KillAfter.class) Duration> killAfter();
+
+    /**
+     * Time for which a process that got a SIGTERM must break no rule. After that it is a new case, which gets a SIGTERM first.
+     * Increase it
+     * if processes avoid SIGKILL because they break a rule only now and then.
+     */
+    @WithDefault("60s")
+    @WithConverter(Durations.CompliancePeriod.class)
+    Duration compliancePeriod();
+
+    /**
+     * Number of processes of one machine that the service may terminate in one cycle. The others wait for the next cycle and
+     * are reported. {@code 0} means no limit. A single cycle has no limit unless this is set.
+     */
+    @WithDefault("10")
+    @WithConverter(Numbers.Limit.class)
+    int maxTerminationsPerCycle();
+
+    /**
+     * Programs that the service never terminates, in addition to the MPS server and its control, nvidia-persistenced,
+     * nv-hostengine, Xorg, Xwayland, gnome-shell and KWin. A process is protected if it runs the file at this path on the host
+     * and its real uid is 0. {@code path@user} also protects the processes of that user, {@code path@*} those of all users.
+     * The file must belong to root, and no other user may be able to write to it. Separate the paths by commas or blanks.
+     */
+    @WithDefault("")
+    @WithConverter(Lists.Programs.class)
+    Collection<ProtectedExecutable> protectedExecutables();
+
+    /**
+     * Users whose processes the service never terminates and whose environments it never detaches. It reports their violations.
+     * The real uid of a process decides; for a detachment, the real uids of all live pids of the environment. Separate the users
+     * by commas or blanks.
+     */
+    @WithDefault("")
+    @WithConverter(Users.Names.class)
+    Collection<String> exemptUsers();
+
+    /**
+     * With {@code true} the service only reports, and is not ready, outside the host's PID namespace: there the pids from the
+     * GPU driver belong to other processes. Set {@code false} only for tests.
+     */
+    @WithDefault("true")
+    @WithConverter(Choices.TrueOrFalse.class)
+    boolean requireHostPid();
+}

@@ -1,0 +1,30 @@
+package dev.genv.enforcer.config.settings;
+
+import java.util.ArrayList;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/** What is wrong with the settings. All of it is collected, so that all of it is reported at once. */
+final class SettingErrors {
+    private final Variables variables;
+    private final SortedMap<String, String> lines = new TreeMap<>();
+
+    SettingErrors(Variables variables) {
+        this.variables = variables;
+    }
+
+    /** Adds an error of a variable, whether it is set or not. Only the first error of each variable is reported. */
+    void add(String variable, String reason) {
+        lines.putIfAbsent(variable, new InvalidValue(variable, variables.value(variable), reason).line());
+    }
+
+    boolean isEmpty() {
+        return lines.isEmpty();
+    }
+
+    void throwIfAny() throws InvalidSettingsException {
+        if (!lines.isEmpty()) {
+            throw new InvalidSettingsException(new ArrayList<>(lines.values()));
+        }
+    }
+}

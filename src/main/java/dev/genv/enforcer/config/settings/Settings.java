@@ -1,0 +1,95 @@
+package dev.genv.enforcer.config.settings;
+
+import dev.genv.enforcer.enforcement.Restraint;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.remote.ssh.SshSettings;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Map;
+
+/** All settings, and what the parts of the service take of them. */
+public record Settings(
+        GeneralSettings general,
+        RuleSettings rules,
+        SafetySettings safety,
+        GpuSettings gpu,
+        StateSettings state,
+        HttpSettings http,
+        RemoteSettings remote) {
+
+    /** Whether the service runs one cycle and exits. */
+    public boolean isSingleCycle() {
+        return general.interval().isZero();
+    }
+
+    /** Whether the service enforces on other machines and not on its own node. */
+    public boolean isRemote() {
+        return remote.hosts().isPresent() || remote.hostfile().isPresent();
+    }
+
+    /** Whether genv's own protocol is used, which knows neither users nor SIGKILL. */
+    public boolean isRemoteByGenv() {
+        return isRemote() && remote.agent() == RemoteSettings.Agent.GENV;
+    }
+
+    /** The mode of each rule. */
+    public Map<RuleName, RuleMode> ruleModes() {
+        var modes = new EnumMap<RuleName, RuleMode>(RuleName.class);
+        for (var rule : RuleName.values()) {
+            modes.put(
+                    rule,
+                    switch (rule) {
+                        case NON_ENV_PROCESSES -> rules.nonEnvProcesses();
+                        case INACTIVE_ENV_PROCESSES -> rules.inactiveEnvProcesses();
+                        case ENV_DEVICES -> rules.envDevices();
+                        case ENV_MEMORY -> rules.envMemory();
+                        case MAX_DEVICES_PER_USER -> rules.maxDevicesPerUserMode();
+                        case ENV_OWNER -> rules.envOwner();
+                    });
+        }
+        return modes;
+    }
+
+    /** How many devices a user may hold. */
+    public DeviceLimits deviceLimits() {
+        return new DeviceLimits(rules.maxDevicesPerUser().orElse(null), rules.maxDevicesForUser());
+    }
+
+    /** What delays and limits actions. A single cycle has no later one in which the service could act. */
+    public Restraint safetyLimits() {
+        var kills = !isSingleCycle() && !isRemoteByGenv();
+        return new Restraint(
+                safety.gracePeriod(),
+                isSingleCycle() ? Duration.ZERO : safety.stateChangeGrace(),
+                kills ? safety.killAfter().orElse(null) : null,
+                safety.compliancePeriod(),
+                safety.maxTerminationsPerCycle());
+    }
+
+    /** genv's state directory on this node. */
+    public Path stateDirectory() {
+        return state.stateDir().orElse(state.tmpdir());
+    }
+
+    /** The program that lists the GPUs and the processes on them. */
+    public String gpuProgram() {
+        return switch (gpu.gpuSource()) {
+            case AUTO, NVIDIA_SMI -> gpu.nvidiaSmi();
+        };
+    }
+
+    /** How the service reaches the machines. */
+    public SshSettings ssh() {
+        return new SshSettings(
+                remote.username().orElse(null),
+                remote.identityFile().orElse(null),
+                remote.passphraseFile().orElse(null),
+                remote.sshConfig().orElse(null),
+                remote.knownHosts()
+                        .orElseThrow(() -> new IllegalStateException("the settings were read without known hosts")),
+                remote.timeout());
+    }
+}

@@ -1,0 +1,110 @@
+package dev.genv.enforcer.config.settings;
+
+import io.smallrye.config.ConfigMappings.ConfigClass;
+import io.smallrye.config.ConfigValidationException;
+import io.smallrye.config.PropertiesConfigSource;
+import io.smallrye.config.SmallRyeConfigBuilder;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * Reads the settings by SmallRye Config, from variables alone. The configuration that Quarkus itself makes would also read files of
+ * the working directory, take an empty variable for a value, and not refuse unknown variables.
+ */
+public final class SettingsReader {
+    /** In the order of the documentation. */
+    static final List<ConfigClass> GROUPS = List.of(
+            ConfigClass.configClass(GeneralSettings.class, GeneralSettings.PREFIX),
+            ConfigClass.configClass(RuleSettings.class, RuleSettings.PREFIX),
+            ConfigClass.configClass(SafetySettings.class, SafetySettings.PREFIX),
+            ConfigClass.configClass(GpuSettings.class, GpuSettings.PREFIX),
+            ConfigClass.configClass(StateSettings.class, StateSettings.PREFIX),
+            ConfigClass.configClass(HttpSettings.class, HttpSettings.PREFIX),
+            ConfigClass.configClass(RemoteSettings.class, RemoteSettings.PREFIX));
+
+    private static final String MAX_TERMINATIONS = "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE";
+
+    private final Variables variables;
+    private final SettingErrors errors;
+    private final SortedMap<String, String> propertyOfVariable = new TreeMap<>();
+    private final Map<String, String> values = new HashMap<>();
+
+    private SettingsReader(Variables variables) {
+        this.variables = variables;
+        this.errors = new SettingErrors(variables);
+        for (var group : GROUPS) {
+            for (var property : group.getProperties().keySet()) {
+                propertyOfVariable.put(Variables.nameOf(property), property);
+            }
+        }
+        propertyOfVariable.forEach((variable, property) -> {
+            if (variables.isSet(variable)) {
+                values.put(property, variables.value(variable).strip());
+            }
+        });
+    }
+
+    /**
+     * Reads all settings.
+     *
+     * @throws InvalidSettingsException with every variable that is invalid, and not only the first
+     */
+    public static Settings read(Variables variables) throws InvalidSettingsException {
+        return new SettingsReader(variables).read();
+    }
+
+    private Settings read() throws InvalidSettingsException {
+        var settings = readValid();
+        new Contradictions(variables, errors).check(settings, propertyOfVariable.keySet());
+        new UnknownVariables(propertyOfVariable.keySet()).check(variables, errors);
+        errors.throwIfAny();
+        return settings;
+    }
+
+    /** The settings without the invalid values, which become errors. */
+    private Settings readValid() {
+        try {
+            var settings = map();
+            // What a single cycle leaves for the next one would never be done.
+            if (settings.isSingleCycle() && values.putIfAbsent(propertyOf(MAX_TERMINATIONS), "0") == null) {
+                return map();
+            }
+            return settings;
+        } catch (ConfigValidationException e) {
+            for (var i = 0; i < e.getProblemCount(); i++) {
+                remove(String.valueOf(e.getProblem(i).getMessage()), e);
+            }
+            return readValid();
+        }
+    }
+
+    private void remove(String problem, ConfigValidationException cause) {
+        var invalid = InvalidValue.parse(problem)
+                .orElseThrow(() -> new IllegalStateException("an unknown problem of the settings: " + problem, cause));
+        if (values.remove(propertyOf(invalid.variable())) == null) {
+            throw new IllegalStateException("an invalid default: " + problem, cause);
+        }
+        errors.add(invalid.variable(), invalid.reason());
+    }
+
+    private String propertyOf(String variable) {
+        return propertyOfVariable.getOrDefault(variable, variable);
+    }
+
+    private Settings map() {
+        var builder = new SmallRyeConfigBuilder().withSources(new PropertiesConfigSource(values, "environment", 100));
+        GROUPS.forEach(builder::withMapping);
+        var config = builder.build();
+        return new Settings(
+                config.getConfigMapping(GeneralSettings.class, GeneralSettings.PREFIX),
+                config.getConfigMapping(RuleSettings.class, RuleSettings.PREFIX),
+                config.getConfigMapping(SafetySettings.class, SafetySettings.PREFIX),
+                config.getConfigMapping(GpuSettings.class, GpuSettings.PREFIX),
+                config.getConfigMapping(StateSettings.class, StateSettings.PREFIX),
+                config.getConfigMapping(HttpSettings.class, HttpSettings.PREFIX),
+                config.getConfigMapping(RemoteSettings.class, RemoteSettings.PREFIX));
+    }
+}

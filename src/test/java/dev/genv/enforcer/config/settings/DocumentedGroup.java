@@ -1,0 +1,136 @@
+package dev.genv.enforcer.config.settings;
+
+import static java.util.Objects.requireNonNull;
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toMap;
+
+import com.sun.source.doctree.DocTree;
+import com.sun.source.doctree.LiteralTree;
+import com.sun.source.doctree.TextTree;
+import com.sun.source.tree.ClassTree;
+import com.sun.source.tree.CompilationUnitTree;
+import com.sun.source.tree.MethodTree;
+import com.sun.source.util.DocTrees;
+import com.sun.source.util.JavacTask;
+import com.sun.source.util.TreePath;
+import dev.genv.enforcer.config.settings.converters.SettingConverter;
+import io.smallrye.config.ConfigMappingInterface.LeafProperty;
+import io.smallrye.config.ConfigMappingInterface.PrimitiveProperty;
+import io.smallrye.config.ConfigMappingInterface.Property;
+import io.smallrye.config.ConfigMappings;
+import io.smallrye.config.ConfigMappings.ConfigClass;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import javax.tools.ToolProvider;
+
+/** A group of settings as its source documents it: the Javadoc of its methods, in their order. */
+record DocumentedGroup(String title, String description, List<Row> rows) {
+    private static final Path SOURCES = Path.of("src/main/java");
+
+    /**
+     * A setting.
+     *
+     * @param values which are valid
+     * @param otherwise the default; empty where there is none
+     */
+    record Row(String variable, String values, String otherwise, String meaning) {
+        private String toMarkdown() {
+            return "| `%s` | %s | %s | %s |\n"
+                    .formatted(variable, escape(values), otherwise.isEmpty() ? "–" : "`" + otherwise + "`", meaning);
+        }
+    }
+
+    static DocumentedGroup of(ConfigClass group) throws IOException {
+        var compiler = ToolProvider.getSystemJavaCompiler();
+        try (var files = compiler.getStandardFileManager(null, null, null)) {
+            var source = SOURCES.resolve(group.getType().getName().replace('.', '/') + ".java");
+            var task = (JavacTask) compiler.getTask(null, files, null, null, null, files.getJavaFileObjects(source));
+            var unit = task.parse().iterator().next();
+            return read(group, DocTrees.instance(task), unit);
+        }
+    }
+
+    String toMarkdown() {
+        return "%s\n\n%s\n\n| variable | values | default | meaning |\n| --- | --- | --- | --- |\n%s"
+                .formatted(
+                        title, description, rows.stream().map(Row::toMarkdown).collect(joining()));
+    }
+
+    private static DocumentedGroup read(ConfigClass group, DocTrees trees, CompilationUnitTree unit) {
+        Map<String, Map.Entry<String, Property>> properties = ConfigMappings.getProperties(group).entrySet().stream()
+                .collect(toMap(entry -> entry.getValue().getMethod().getName(), entry -> entry));
+        var type = (ClassTree) unit.getTypeDecls().getFirst();
+        var path = TreePath.getPath(unit, type);
+        var rows = type.getMembers().stream()
+                .filter(MethodTree.class::isInstance)
+                .map(MethodTree.class::cast)
+                .map(method -> row(
+                        requireNonNull(properties.get(method.getName().toString())),
+                        text(trees, new TreePath(path, method))))
+                .toList();
+        return new DocumentedGroup(title(type.getSimpleName().toString()), text(trees, path), rows);
+    }
+
+    private static Row row(Map.Entry<String, Property> entry, String meaning) {
+        var property =
+                entry.getValue().isOptional() ? entry.getValue().asOptional().getNestedProperty() : entry.getValue();
+        return new Row(
+                Variables.nameOf(entry.getKey()),
+                values(property),
+                property.hasDefaultValue() ? property.getDefaultValue() : "",
+                meaning);
+    }
+
+    private static String values(Property property) {
+        return switch (property) {
+            case LeafProperty leaf when leaf.hasConvertWith() -> accepted(leaf.getConvertWith());
+            case PrimitiveProperty primitive when primitive.hasConvertWith() -> accepted(primitive.getConvertWith());
+            case PrimitiveProperty primitive when primitive.getPrimitiveType() == boolean.class -> "true or false";
+            case LeafProperty leaf when leaf.getValueRawType() == String.class -> "text";
+            default -> throw new IllegalStateException(property.getMethod() + " has no converter");
+        };
+    }
+
+    private static String accepted(Class<?> converter) {
+        try {
+            return ((SettingConverter<?>) converter.getConstructor().newInstance()).accepted();
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static String title(String type) {
+        return switch (type.replace("Settings", "")) {
+            case "Rule" -> "Rules";
+            case "Gpu" -> "GPU";
+            case "Http" -> "HTTP";
+            case "Remote" -> "Remote (SSH)";
+            case String other -> other;
+        };
+    }
+
+    private static String text(DocTrees trees, TreePath path) {
+        var comment = trees.getDocCommentTree(path);
+        if (comment == null) {
+            throw new IllegalStateException(path.getLeaf() + " has no comment");
+        }
+        return comment.getFullBody().stream()
+                .map(DocumentedGroup::markdown)
+                .collect(joining())
+                .replaceAll("\\s+", " ");
+    }
+
+    private static String markdown(DocTree part) {
+        return switch (part) {
+            case TextTree text -> escape(text.getBody());
+            case LiteralTree literal -> "`" + literal.getBody().getBody() + "`";
+            default -> throw new IllegalStateException("a comment of a setting is text and {@code …} alone: " + part);
+        };
+    }
+
+    private static String escape(String text) {
+        return text.replaceAll("[|*_\\[\\]<>]", "\\\\$0");
+    }
+}
