@@ -30,21 +30,21 @@ public final class HostMetrics {
     private final Timer lockWait;
 
     public HostMetrics(MeterRegistry registry) {
-        up = gauge(registry, "up", "Whether the host answered in the last cycle");
-        complete = gauge(registry, "complete", "Whether all of the host could be seen in the last cycle");
+        up = gauge(registry, "up", "1 if the host answered in the last cycle, else 0");
+        complete = gauge(registry, "complete", "1 if the last cycle observed everything on the host, else 0");
         look = MultiGauge.builder("genv.enforcer.host.look")
-                .description("How long the last look at the host took, or was waited for")
+                .description("Duration of the last observation of the host, or of the wait for it")
                 .baseUnit("seconds")
                 .register(registry);
-        processes = gauge(registry, "gpu.processes", "Processes on the host's devices, as the last look saw them");
-        devices = gauge(registry, "devices", "Devices that the host's GPU tool lists");
-        environments = gauge(registry, "environments", "Environments that are active on the host");
+        processes = gauge(registry, "gpu.processes", "Processes on the host's devices in the last observation");
+        devices = gauge(registry, "devices", "Devices that nvidia-smi lists on the host");
+        environments = gauge(registry, "environments", "Active environments on the host");
         missingRights = MultiGauge.builder("genv.enforcer.missing.right")
-                .description("On how many hosts a right is missing that the service needs")
+                .description("Hosts on which the service lacks this privilege")
                 .register(registry);
-        problems = gauge(registry, "problems", "Problems that the last look at the host told of, by their code");
+        problems = gauge(registry, "problems", "Problems in the last observation of the host, by code");
         lockWait = Timer.builder("genv.enforcer.lock.wait")
-                .description("How long looks waited for genv's lock")
+                .description("Time that observations waited for genv's lock")
                 .register(registry);
     }
 
