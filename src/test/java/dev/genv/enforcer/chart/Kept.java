@@ -6,22 +6,22 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Text that is kept in the repository and must be what the chart makes; {@code -Dchart.rewrite=true} writes it anew. */
-final class Kept {
+/** Text in the repository that tests generate and compare; {@code -Dchart.rewrite=true} writes it. */
+public final class Kept {
     private static final String REWRITE = "chart.rewrite";
 
     private Kept() {}
 
-    /** The file is the text. */
-    static void whole(Path file, String text) throws IOException {
+    /** The whole file is the text. */
+    public static void whole(Path file, String text) throws IOException {
         if (Boolean.getBoolean(REWRITE)) {
             Files.writeString(file, text);
         }
         assertThat(Files.readString(file)).as(stale(file)).isEqualTo(text);
     }
 
-    /** What stands in the file between two markers is the text. */
-    static void part(Path file, String name, String text) throws IOException {
+    /** The part of the file between two markers is the text. */
+    public static void part(Path file, String name, String text) throws IOException {
         var begin = "<!-- %s -->\n".formatted(name);
         var end = "<!-- /%s -->".formatted(name);
         var whole = Files.readString(file);
@@ -31,7 +31,6 @@ final class Kept {
     }
 
     private static String stale(Path file) {
-        return "%s is stale: run ./mvnw test -Dtest='Chart*' -D%s=true and look at what has changed"
-                .formatted(file, REWRITE);
+        return "%s is stale: run this test with -D%s=true and review the change".formatted(file, REWRITE);
     }
 }

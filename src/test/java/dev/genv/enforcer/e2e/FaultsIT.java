@@ -63,7 +63,7 @@ class FaultsIT {
     void theReadmeTellsWhatCameOfThem() throws Exception {
         Requirements.root();
         Requirements.require(noFuse.isEmpty(), "FUSE mounts", noFuse.orElse(""));
-        var table = new Table("faults", "what goes wrong", "a process that breaks a rule", "told", "health");
+        var table = new Table("faults.md", "faults", "fault", "a process that breaks a rule", "reported", "health");
         table.tells(faults.outcomes(), FaultsIT::cells, 40);
     }
 
