@@ -41,7 +41,7 @@ class DocumentsTest {
                     "make-believe|mallory|testimony|deeds?|behold|books|veto|brakes?",
                     "tells?|told|telling|hears?|heard",
                     "(a|an|the|every|each|one|last|first|second|next|complete) looks?",
-                    "spares?|spared|(is|are|was|were|be|been|being) ended",
+                    "spared|(is|are|was|were|be|been|being) ended",
                     "he|him|his|she|hers?|somebody|someone|everybody|whoever|whomever",
                     "missing_rights?|last_look|look_ms|brake_reached|host_unknown|user_unknown|user_unknown_here",
                     "genv_enforcer_detached_grace|genv_enforcer_host_look_seconds|genv_enforcer_missing_right")
