@@ -213,4 +213,13 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
     description: >-
       The kernel holds the process, mostly in the driver, and the process keeps its devices. /violations?status=active names it
       (outcome unkillable). In most cases only a reset of the GPU or a restart of the machine helps.
+- alert: GenvEnforcerLogLinesDropped
+  expr: {{ printf `increase(genv_enforcer_log_lines_dropped_total{%s}[%s]) > 0` $is $window | toJson }}
+  labels:
+    severity: warning
+  annotations:
+    summary: genv-enforcer on {{ $where }} drops lines of its log
+    description: >-
+      No process reads its output fast enough, so the log lacks actions and problems. Check whether the container runtime reads
+      the log of the pod, and whether its disk is full.
 {{- end -}}

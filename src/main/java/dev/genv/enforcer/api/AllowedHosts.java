@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api;
 
+import java.net.InetAddress;
 import java.util.Collection;
 import java.util.Locale;
 import java.util.Set;
@@ -13,7 +14,9 @@ import java.util.stream.Collectors;
 public final class AllowedHosts {
     private static final Pattern AUTHORITY =
             Pattern.compile("(?<name>\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+?)\\.?(?::[0-9]{0,5})?");
-    private static final Pattern ADDRESS = Pattern.compile("\\[.*]|[0-9]{1,3}(\\.[0-9]{1,3}){3}");
+    /** The form of an address. In others, such as 127.1, a client would look the host up. */
+    private static final Pattern ADDRESS = Pattern.compile("\\[.*]|(0|[1-9][0-9]{0,2})(\\.(0|[1-9][0-9]{0,2})){3}");
+
     private static final Pattern ORIGIN = Pattern.compile("https?://(?<authority>[^/]*)");
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?");
@@ -41,10 +44,10 @@ public final class AllowedHosts {
         return name;
     }
 
-    /** Whether a header {@code Host} of this value may be answered. */
+    /** Whether a request to this host, with or without a port, may be answered. */
     boolean allowsHost(String host) {
         var name = name(host);
-        return name.equals("localhost") || ADDRESS.matcher(name).matches() || names.contains(name);
+        return name.equals("localhost") || isAddress(name) || names.contains(name);
     }
 
     /** Whether a page of this {@code Origin} may ask: one of this host and port itself, or one of a configured host. */
@@ -61,6 +64,14 @@ public final class AllowedHosts {
     private static String name(String authority) {
         var match = AUTHORITY.matcher(authority);
         return match.matches() ? lowerCase(match.group("name")) : "";
+    }
+
+    private static boolean isAddress(String name) {
+        try {
+            return ADDRESS.matcher(name).matches() && InetAddress.ofLiteral(name) != null;
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
     }
 
     private static String lowerCase(String name) {

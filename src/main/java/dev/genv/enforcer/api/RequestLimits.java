@@ -39,6 +39,8 @@ public class RequestLimits {
         management.router().route().order(-AFTER_THE_TOKEN).handler(RequestLimits::checkPath);
         management.router().route().order(-AFTER_THE_TOKEN).handler(this::check);
         stand(management.router());
+        // The router would answer in HTML.
+        management.router().errorHandler(404, request -> Refusal.send(request, 404, "there is no such path"));
     }
 
     /** What is the client's fault is told to the client. */

@@ -22,36 +22,39 @@ final class DescriptorLimit {
 
     /** How many connections each port may keep, so that cycles never lack descriptors. */
     static int connectionsPerPort() {
-        try {
-            return connectionsPerPort(Files.readString(Path.of("/proc/self/limits")));
-        } catch (IOException e) {
-            return ServerConnections.MOST;
-        }
+        return connectionsPerPort(limits());
     }
 
     static int connectionsPerPort(String limits) {
-        var limit = SOFT_LIMIT.matcher(limits);
-        return limit.find()
-                ? Math.clamp(
-                        (Long.parseLong(limit.group(1)) - NEEDED) / PORTS, FEWEST_CONNECTIONS, ServerConnections.MOST)
-                : ServerConnections.MOST;
+        return Math.clamp((softLimit(limits) - NEEDED) / PORTS, FEWEST_CONNECTIONS, ServerConnections.MOST);
     }
 
     /** Says that there are too few. Where nothing is known of it, there is nothing to say. */
     static Optional<String> problem() {
-        try {
-            return problem(Files.readString(Path.of("/proc/self/limits")));
-        } catch (IOException e) {
-            return Optional.empty();
-        }
+        return problem(limits());
     }
 
     static Optional<String> problem(String limits) {
-        var limit = SOFT_LIMIT.matcher(limits);
-        return limit.find() && Long.parseLong(limit.group(1)) < NEEDED
+        var limit = softLimit(limits);
+        return limit < NEEDED
                 ? Optional.of(
-                        "genv-enforcer cannot start: it may open %s files and needs %d; raise the limit (ulimit -n)"
-                                .formatted(limit.group(1), NEEDED))
+                        "genv-enforcer cannot start: it may open %d files and needs %d; raise the limit (ulimit -n)"
+                                .formatted(limit, NEEDED))
                 : Optional.empty();
+    }
+
+    /** The largest number where the limit is unlimited or not known. */
+    private static long softLimit(String limits) {
+        var limit = SOFT_LIMIT.matcher(limits);
+        return limit.find() ? Long.parseLong(limit.group(1)) : Long.MAX_VALUE;
+    }
+
+    /** Empty where they cannot be read. */
+    private static String limits() {
+        try {
+            return Files.readString(Path.of("/proc/self/limits"));
+        } catch (IOException e) {
+            return "";
+        }
     }
 }

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.HostProblem;
 import dev.genv.enforcer.policy.Plan;
@@ -79,10 +80,11 @@ final class ActionExecutor {
     /**
      * Does what is to be done.
      *
+     * @param age of the observation that the plan is made for
      * @param again makes the plan again, with other processes that count as gone
      * @return a record of each action; none for a process that was asked before, for it is asked once
      */
-    Execution execute(Plan plan, List<HostReport> hosts, Function<Set<HostProcess>, Plan> again)
+    Execution execute(Plan plan, List<HostReport> hosts, ObservationAge age, Function<Set<HostProcess>, Plan> again)
             throws InterruptedException {
         var records = new ArrayList<ActionRecord>();
         strangers.record(hosts, plan);
@@ -98,9 +100,9 @@ final class ActionExecutor {
         plan.actions().stream().filter(planned -> !wasAsked(planned.action())).forEach(due::add);
         var results = reasonsToSkip(due, hosts);
         var heldBack = brake.heldBack(
-                due.stream().filter(planned -> !results.containsKey(planned)).toList());
+                due.stream().filter(planned -> !results.containsKey(planned)).toList(), subordinateUids(hosts));
         heldBack.forEach(planned -> results.put(planned, brake.reason()));
-        perform(due, results);
+        perform(due, age, results);
         brake.note(results);
         due.forEach(planned -> records.add(record(planned, results.getOrDefault(planned, Result.failed("not done")))));
         return new Execution(records, brake.problems(heldBack));
@@ -121,8 +123,15 @@ final class ActionExecutor {
         return results;
     }
 
+    private static Map<String, SubordinateUids> subordinateUids(List<HostReport> hosts) {
+        var ofHosts = new HashMap<String, SubordinateUids>();
+        hosts.forEach(host -> ofHosts.put(host.host(), host.snapshot().subordinateUids()));
+        return ofHosts;
+    }
+
     /** Does what has no result yet. */
-    private void perform(List<PlannedAction> due, Map<PlannedAction, Result> results) throws InterruptedException {
+    private void perform(List<PlannedAction> due, ObservationAge age, Map<PlannedAction, Result> results)
+            throws InterruptedException {
         var byHost = new LinkedHashMap<String, List<PlannedAction>>();
         for (var planned : due) {
             if (!results.containsKey(planned)) {
@@ -130,16 +139,17 @@ final class ActionExecutor {
                         .add(planned);
             }
         }
-        perform(byHost, results);
+        perform(byHost, age, results);
     }
 
     /** Every host does its part at the same time as the others. */
-    private void perform(Map<String, List<PlannedAction>> byHost, Map<PlannedAction, Result> results)
+    private void perform(
+            Map<String, List<PlannedAction>> byHost, ObservationAge age, Map<PlannedAction, Result> results)
             throws InterruptedException {
         var start = ticker.mark();
         var parts = new ArrayList<HostPart>();
         for (var each : byHost.entrySet()) {
-            parts.add(new HostPart(each.getValue(), this::done));
+            parts.add(new HostPart(each.getValue(), age, this::done));
         }
         for (var part : parts) {
             part.begin(workers.of(part.host()));

@@ -18,8 +18,8 @@ final class AttachmentHistory {
         /** Since when it is not attached any more; null while it is. */
         private @Nullable Instant missingSince;
 
-        /** When it appeared, by the ticker's mark; null if the first observation found it. */
-        private @Nullable Long appearedAt;
+        /** When it appeared; null if the first observation found it. */
+        private ObservedTime.@Nullable Moment appearedAt;
 
         /** Whether it was seen since the environment itself appeared. */
         private boolean known;
@@ -32,15 +32,15 @@ final class AttachmentHistory {
     /**
      * Takes in whether a device is attached.
      *
-     * @param first whether attachments could not be read before: how old this one is, is not known
+     * @param now null if attachments could not be read before: how old this one is, is not known
      */
-    void record(int device, boolean isAttached, boolean first) {
+    void record(int device, boolean isAttached, ObservedTime.@Nullable Moment now) {
         if (isAttached) {
             var held = devices.computeIfAbsent(device, _ -> new Held());
             held.missingSince = null;
             if (!held.known) {
                 held.known = true;
-                held.appearedAt = first ? null : ticker.mark();
+                held.appearedAt = now;
             }
         } else {
             var held = devices.get(device);
@@ -60,17 +60,21 @@ final class AttachmentHistory {
         devices.remove(device);
     }
 
-    /** When it appeared, by the ticker's mark; null if the first observation found it. */
-    @Nullable
-    Long appearedAt(int device) {
+    /** When it appeared; null if the first observation found it. */
+    ObservedTime.@Nullable Moment appearedAt(int device) {
         var held = devices.get(device);
         return held == null ? null : held.appearedAt;
+    }
+
+    /** Those of these devices that never were attached, as far as the service observed. */
+    List<Integer> neverHeld(List<Integer> used) {
+        return used.stream().filter(device -> !devices.containsKey(device)).toList();
     }
 
     /** That these devices were attached; null where one of them never was: using that is wrong in any case. */
     @Nullable
     Change removal(List<Integer> used) {
-        if (used.isEmpty() || !devices.keySet().containsAll(used)) {
+        if (used.isEmpty() || !neverHeld(used).isEmpty()) {
             return null;
         }
         var since = used.stream()

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.HostProblem;
 import dev.genv.enforcer.policy.PlannedAction;
@@ -20,10 +21,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets only so many processes of a host be asked to end in one cycle. The real uids of a host take turns, so that the
- * processes of one user do not delay those of another; all processes of unknown uids are one group. Within a uid, the
- * process that waits longest comes first, so that a user cannot hide it behind new ones; a process that could not be
- * signalled before comes last.
+ * Lets only so many processes of a host be asked to end in one cycle. The users of a host take turns, so that the processes
+ * of one user do not delay those of another. A user's subordinate uids count as the user's own; all processes of unknown
+ * uids are one group. Within a user, the process that waits longest comes first, so that a user cannot hide it behind new
+ * ones; a process that could not be signalled before comes last.
  */
 final class Brake {
     private static final Duration REMEMBERED = Duration.ofHours(1);
@@ -35,21 +36,26 @@ final class Brake {
     /** When a process of each user was last asked. */
     private final Map<User, Long> served = new HashMap<>();
 
-    /** A real uid of a host; null for all processes of unknown uids. */
-    private record User(String host, @Nullable Long uid) {
-        static User of(Action.Terminate action) {
-            return new User(action.host(), action.process().uid());
-        }
-    }
+    /** A user of a host; the uid is null for all processes of unknown uids. */
+    private record User(String host, @Nullable Long uid) {}
 
     /**
      * What is remembered of one that is to be ended.
      *
+     * @param user whose it was when it last was
      * @param first when it first was
      * @param last when it last was
      * @param failures how often it could not be asked
      */
-    private record Wait(long first, long last, int failures) {}
+    private record Wait(User user, long first, long last, int failures) {
+        Wait again(User user, long now) {
+            return new Wait(user, first, now, failures);
+        }
+
+        Wait failed() {
+            return new Wait(user, first, last, failures + 1);
+        }
+    }
 
     /** A brake for so many a host and cycle; 0 for any number. */
     Brake(int most, Ticker ticker) {
@@ -57,18 +63,23 @@ final class Brake {
         this.ticker = ticker;
     }
 
-    /** Those that must wait for the next cycle. Whoever is killed was counted when he was asked. */
-    Set<PlannedAction> heldBack(List<PlannedAction> due) {
+    /**
+     * Those that must wait for the next cycle. Whoever is killed was counted when he was asked.
+     *
+     * @param subordinateUids those of each host, by its name; without an entry where they are not known
+     */
+    Set<PlannedAction> heldBack(List<PlannedAction> due, Map<String, SubordinateUids> subordinateUids) {
         var now = ticker.mark();
         var byHost = new LinkedHashMap<String, Map<User, List<Candidate>>>();
         for (var planned : due) {
             if (planned.action() instanceof Action.Terminate terminate && terminate.signal() == Signal.TERM) {
+                var host = terminate.host();
+                var uids = subordinateUids.getOrDefault(host, SubordinateUids.NONE);
+                var user = new User(host, uids.ownerOf(terminate.process().uid()));
                 var wait = waiting.merge(
-                        terminate.target(),
-                        new Wait(now, now, 0),
-                        (known, _) -> new Wait(known.first, now, known.failures));
-                byHost.computeIfAbsent(terminate.host(), _ -> new LinkedHashMap<>())
-                        .computeIfAbsent(User.of(terminate), _ -> new ArrayList<>())
+                        terminate.target(), new Wait(user, now, now, 0), (known, _) -> known.again(user, now));
+                byHost.computeIfAbsent(host, _ -> new LinkedHashMap<>())
+                        .computeIfAbsent(user, _ -> new ArrayList<>())
                         .add(new Candidate(planned, wait));
             }
         }
@@ -120,14 +131,12 @@ final class Brake {
         results.forEach((planned, result) -> {
             if (planned.action() instanceof Action.Terminate terminate
                     && !result.outcome().isSkipped()) {
-                if (terminate.signal() == Signal.TERM) {
-                    served.put(User.of(terminate), ticker.mark());
-                }
-                waiting.computeIfPresent(
-                        terminate.target(),
-                        (_, wait) -> result.outcome().isFailure()
-                                ? new Wait(wait.first, wait.last, wait.failures + 1)
-                                : null);
+                waiting.computeIfPresent(terminate.target(), (_, wait) -> {
+                    if (terminate.signal() == Signal.TERM) {
+                        served.put(wait.user, ticker.mark());
+                    }
+                    return result.outcome().isFailure() ? wait.failed() : null;
+                });
             }
         });
     }

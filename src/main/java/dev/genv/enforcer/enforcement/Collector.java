@@ -31,10 +31,10 @@ final class Collector {
         this.ticker = ticker;
     }
 
-    /** Looks at them, and after these processes that were asked to end. */
-    List<HostReport> collect(List<HostWorker> workers, Set<HostProcess> asked) throws InterruptedException {
+    /** Observes them, and verifies whether these processes have ended. */
+    List<HostReport> collect(List<HostWorker> workers, Set<HostProcess> verified) throws InterruptedException {
         var start = ticker.mark();
-        var byHost = asked.stream()
+        var byHost = verified.stream()
                 .collect(Collectors.groupingBy(
                         HostProcess::host, Collectors.mapping(HostProcess::id, Collectors.toUnmodifiableSet())));
         var looks = new ArrayList<Look>();
@@ -67,13 +67,13 @@ final class Collector {
                 .toList();
     }
 
-    private Look begin(HostWorker worker, Set<ProcessId> asked) {
+    private Look begin(HostWorker worker, Set<ProcessId> verified) {
         var doubtful = worker.failure(HostWorker.Kind.LOOK) != null;
         worker.abandonIfOlderThan(timeout.multipliedBy(2));
         try {
             var pending = worker.start(HostWorker.Kind.LOOK, () -> {
                 var mark = ticker.mark();
-                var answer = worker.host().look(asked);
+                var answer = worker.host().look(verified);
                 return new Answer(answer, ticker.now(), ticker.since(mark));
             });
             return new Look(worker.host().name(), doubtful, pending, null);
@@ -114,7 +114,8 @@ final class Collector {
                 look.missingRights(),
                 look.watchesOnly(),
                 look.machine(),
-                look.lockWait());
+                look.lockWait(),
+                look.stateChangedAt());
     }
 
     private record Answer(Host.Look look, Instant at, Duration duration) {}

@@ -4,8 +4,9 @@ import java.time.Duration;
 
 /**
  * The clock of everything that counts towards an action: grace periods, the time until SIGKILL, the age of what is remembered.
- * It counts at most a fixed time for each cycle. So no period ends while the service stands still, whether it was stopped,
- * its machine was suspended, or an observation took minutes: no user could see or correct anything meanwhile.
+ * It counts at most a fixed time from the end of one complete cycle to the end of the next. So no period ends while the service
+ * stands still, whether it was stopped, its machine was suspended, an observation took minutes, or cycles broke off: no user
+ * could see or correct anything meanwhile.
  */
 final class CycleClock {
     private static final int INTERVALS = 2;
@@ -13,7 +14,7 @@ final class CycleClock {
     private final Ticker real;
     private final long mostPerCycle;
     private long counted;
-    private long cycleBegan;
+    private long cycleEnded;
 
     /**
      * Starts it.
@@ -23,13 +24,13 @@ final class CycleClock {
     CycleClock(Ticker real, Duration interval) {
         this.real = real;
         mostPerCycle = interval.multipliedBy(INTERVALS).toNanos();
-        cycleBegan = real.mark();
+        cycleEnded = real.mark();
     }
 
-    /** A cycle begins: what the one before did not use up is lost. */
-    synchronized void beginCycle() {
+    /** A cycle observed the hosts and recorded what it observed. What it did not use up is lost. */
+    synchronized void endCycle() {
         counted = nanos();
-        cycleBegan = real.mark();
+        cycleEnded = real.mark();
     }
 
     /** The same clock as a ticker; its time of day is the real one. */
@@ -38,6 +39,6 @@ final class CycleClock {
     }
 
     private synchronized long nanos() {
-        return counted + Math.min(real.mark() - cycleBegan, mostPerCycle);
+        return counted + Math.min(real.mark() - cycleEnded, mostPerCycle);
     }
 }

@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The pids that environments listed and list no longer. A process without an id is safe as long as an environment lists its
  * pid: to strike it out is to edit that environment's entry. Which user did that is not known: the owner of the file is
- * only the user who replaced it last. So the memory is shared among the real uids of the processes, which the kernel knows:
- * the uid with the most of them loses its oldest first. The pid of a process that is on a GPU is always kept.
+ * only the user who replaced it last. So the memory is shared among the users of the processes, whom the kernel knows: the
+ * user with the most of them loses the oldest first. The pid of a process that is on a GPU is always kept.
  */
 final class DelistedPids {
     private static final int MOST = 10_000;
@@ -33,7 +33,7 @@ final class DelistedPids {
     /**
      * One of them.
      *
-     * @param uid the real uid of the process
+     * @param uid the user of the process: its real uid, or the owner of that subordinate uid
      * @param listedAt the ticks of the last observation in which it was listed
      */
     private record Delisted(Long uid, long listedAt, Instant at, long since) {}
@@ -47,8 +47,9 @@ final class DelistedPids {
         var present = new HashMap<Integer, Long>();
         for (var environment : snapshot.environments()) {
             for (var pid : environment.pids()) {
-                present.put(
-                        pid, Objects.requireNonNullElse(snapshot.uidsOfPids().get(pid), UID_UNKNOWN));
+                var user =
+                        snapshot.subordinateUids().ownerOf(snapshot.uidsOfPids().get(pid));
+                present.put(pid, Objects.requireNonNullElse(user, UID_UNKNOWN));
             }
         }
         listed.forEach((pid, uid) -> {

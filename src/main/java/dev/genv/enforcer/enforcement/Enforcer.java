@@ -1,17 +1,21 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleMode;
 import dev.genv.enforcer.policy.RuleName;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -113,17 +117,19 @@ public final class Enforcer {
     }
 
     private CycleReport cycle(Instant startedAt, long start) throws InterruptedException {
-        clock.beginCycle();
-        var hosts = collector.collect(workers.update(), executor.asked());
+        var age = new ObservationAge(ticker, setup.interval(), setup.lookTimeout());
+        var hosts = collector.collect(workers.update(), processesToVerify());
+        age.observed();
         var seenAt = ticker.now();
         var appearances = grace.see(hosts);
         var fleet = new Fleet(hosts.stream().map(HostReport::snapshot).toList(), setup.remote(), appearances);
         var plan = setup.policy().check(fleet, executor.justAsked());
         var changes = grace.begin(plan);
-        var done = executor.execute(plan, hosts, gone -> setup.policy().check(fleet, gone));
+        var done = executor.execute(plan, hosts, age, gone -> setup.policy().check(fleet, gone));
         var reports = Judgement.of(done.problems(), plan.problems()).addedTo(hosts);
         problems.tell(reports);
-        var update = remember(fleet, plan, new Journal.News(done.records(), changes, seenAt));
+        clock.endCycle();
+        var update = remember(fleet, plan, new Journal.News(done.records(), changes, ended(hosts), seenAt));
         return new CycleReport(
                 startedAt,
                 ticker.since(start),
@@ -174,6 +180,18 @@ public final class Enforcer {
         grace.forgetAllBut(journal.active());
         ActionLog.tell(fleet, update);
         return update;
+    }
+
+    private Set<HostProcess> processesToVerify() {
+        var processes = new HashSet<>(executor.asked());
+        processes.addAll(journal.processesToVerify());
+        return processes;
+    }
+
+    private static Set<HostProcess> ended(List<HostReport> hosts) {
+        return hosts.stream()
+                .flatMap(host -> host.ended().stream().map(process -> new HostProcess(host.host(), process)))
+                .collect(Collectors.toUnmodifiableSet());
     }
 
     private RuleMode effectiveMode(RuleName rule) {

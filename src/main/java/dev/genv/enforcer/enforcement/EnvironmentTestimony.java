@@ -61,9 +61,14 @@ final class EnvironmentTestimony {
      * @param before the ticks of the look before; null in the first one
      * @param ticks those of this one
      * @param attachmentsAreNew whether the attachments could not be read before
+     * @param moment when it was made
      */
     record Observation(
-            Map<Integer, Set<String>> holders, @Nullable Long before, long ticks, boolean attachmentsAreNew) {}
+            Map<Integer, Set<String>> holders,
+            @Nullable Long before,
+            long ticks,
+            boolean attachmentsAreNew,
+            ObservedTime.Moment moment) {}
 
     EnvironmentTestimony(String eid, Ticker ticker) {
         this.ticker = ticker;
@@ -97,9 +102,9 @@ final class EnvironmentTestimony {
         shellStart = environment.ownership().shellStart();
         died = null;
         diedAt = null;
-        now.holders.forEach(
-                (device, eids) -> attachments.record(device, eids.contains(environment.eid()), now.attachmentsAreNew));
-        owner.record(environment, now.before == null);
+        var appearance = now.attachmentsAreNew ? null : now.moment;
+        now.holders.forEach((device, eids) -> attachments.record(device, eids.contains(environment.eid()), appearance));
+        owner.record(environment, now.before == null, now.moment);
         capacity.record(environment);
     }
 

@@ -27,9 +27,13 @@ final class Grace {
     private static final int MOST_REMEMBERED = 10_000;
 
     private final Restraint restraint;
+    private final Ticker ticker;
     private final Testimony testimony;
     private final VisibleTime<Subject> lasting;
     private final VisibleTime<Resting> shown;
+
+    /** What may rest on a change that was not observed. */
+    private final Map<Resting, Change> possible = new HashMap<>();
 
     /** What breaks rules: whoever breaks now this one and now that one has still broken rules all the time. */
     private record Subject(@Nullable String host, String name) {
@@ -48,6 +52,7 @@ final class Grace {
      */
     Grace(Restraint restraint, Duration interval, Ticker ticker) {
         this.restraint = restraint;
+        this.ticker = ticker;
         testimony = new Testimony(ticker, newFor(restraint.detachedGrace(), interval));
         lasting = new VisibleTime<>(ticker);
         shown = new VisibleTime<>(ticker);
@@ -56,7 +61,7 @@ final class Grace {
     /** Takes in what a cycle sees; what is known of the attachments besides comes back. */
     Appearances see(List<HostReport> hosts) {
         testimony.hear(hosts);
-        return testimony.appearances();
+        return testimony.appearances(restraint.detachedGrace().isZero());
     }
 
     /**
@@ -72,15 +77,20 @@ final class Grace {
         var resting = new HashSet<Resting>();
         for (var planned : plan.actions()) {
             for (var cause : planned.causes()) {
-                var change = testimony.behind(cause, planned.action());
+                var its = resting(cause, planned.action());
+                if (testimony.mayHideAChange(cause, planned.action())) {
+                    possible.computeIfAbsent(its, _ -> unobserved());
+                }
+                var change = changeBehind(cause, planned.action());
                 if (change != null) {
                     changes.put(cause.key(), change);
-                    resting.add(resting(cause, planned.action()));
+                    resting.add(its);
                 }
             }
         }
         shown.record(resting);
         shown.forget(FORGOTTEN, MOST_REMEMBERED);
+        possible.keySet().removeIf(its -> !shown.isRemembered(its));
         return changes;
     }
 
@@ -121,7 +131,7 @@ final class Grace {
         if (lasting.of(Subject.of(cause.key())).compareTo(restraint.gracePeriod()) < 0) {
             return Optional.of("it has not yet lasted %s".formatted(text(restraint.gracePeriod())));
         }
-        var change = testimony.behind(cause, action);
+        var change = changeBehind(cause, action);
         if (change != null && isShort(shown.of(resting(cause, action)))) {
             return Optional.of("somebody changed the state, and that must be seen for %s: before, %s; now, %s"
                     .formatted(text(restraint.detachedGrace()), change.before(), change.after()));
@@ -131,6 +141,18 @@ final class Grace {
                 .filter(this::isShort)
                 .map(_ -> "the service has observed the state for less than %s: it cannot know what was changed before"
                         .formatted(text(restraint.detachedGrace())));
+    }
+
+    private @Nullable Change changeBehind(Violation cause, Action action) {
+        var observed = testimony.behind(cause, action);
+        return observed == null ? possible.get(resting(cause, action)) : observed;
+    }
+
+    private Change unobserved() {
+        return new Change(
+                "not known, because the state was changed between the start of a process and its first observation",
+                "the rule is broken",
+                ticker.now());
     }
 
     /** An hour, and more where the grace would outlast that: an attachment that is not new any more has none left. */

@@ -18,11 +18,11 @@ public interface Host {
     /**
      * Looks at the machine. What cannot be seen is part of the answer, not an exception.
      *
-     * @param asked the processes that were asked to end: the answer tells which of them have
+     * @param verified the processes of which the answer reports whether they have ended
      * @throws UnreachableException where there was no answer that could be believed
      * @throws InterruptedException when nobody waits for the answer any longer
      */
-    Look look(Set<ProcessId> asked) throws UnreachableException, InterruptedException;
+    Look look(Set<ProcessId> verified) throws UnreachableException, InterruptedException;
 
     /**
      * Does these things, each only if it is still right.
@@ -40,12 +40,13 @@ public interface Host {
      * @param gpuSource what told us about the GPUs, such as {@code nvidia-smi}
      * @param driver the version of the GPU driver; null where it is not known
      * @param ticks when the state was read, in clock ticks since boot, as a process's start time is
-     * @param ended those of the asked processes that are certainly there no longer
+     * @param ended those of the verified processes that are certainly there no longer
      * @param missingRights what this host lacks to be enforced on, such as {@code SYS_PTRACE}; each is also a problem that
      *     tells how to grant it
      * @param watchesOnly why nothing may be done on this host; null where it may
      * @param machine what tells this machine from every other one, whatever it is called; null where that is not known
      * @param lockWait how long the look waited for genv's lock; null where it did not, or that is not known
+     * @param stateChangedAt when the state was last changed, in clock ticks since boot; null where that is not known
      */
     record Look(
             Snapshot snapshot,
@@ -56,5 +57,6 @@ public interface Host {
             List<String> missingRights,
             @Nullable String watchesOnly,
             @Nullable String machine,
-            @Nullable Duration lockWait) {}
+            @Nullable Duration lockWait,
+            @Nullable Long stateChangedAt) {}
 }

@@ -14,7 +14,12 @@ import org.jspecify.annotations.Nullable;
 
 /** The part of one host in what is to be done. What it did before it was given up is known all the same. */
 final class HostPart {
+    private static final Result TOO_OLD = new Result(
+            Outcome.SKIPPED_GRACE,
+            "the service stood still since the observation, or its clock was set: the next cycle decides anew");
+
     private final List<PlannedAction> planned;
+    private final ObservationAge age;
     private final BiConsumer<PlannedAction, Result> listener;
     private final Map<Action, PlannedAction> byAction;
     private final Map<PlannedAction, Result> results = new ConcurrentHashMap<>();
@@ -25,10 +30,12 @@ final class HostPart {
     /**
      * Prepares it.
      *
+     * @param age of the observation that the actions are planned for
      * @param listener told of each result as soon as it is there, by another thread
      */
-    HostPart(List<PlannedAction> planned, BiConsumer<PlannedAction, Result> listener) {
+    HostPart(List<PlannedAction> planned, ObservationAge age, BiConsumer<PlannedAction, Result> listener) {
         this.planned = planned;
+        this.age = age;
         this.listener = listener;
         this.byAction =
                 planned.stream().collect(Collectors.toMap(PlannedAction::action, Function.identity(), (one, _) -> one));
@@ -45,8 +52,12 @@ final class HostPart {
             }
             doubtful = worker.failure(HostWorker.Kind.ACT) != null;
             pending = worker.start(HostWorker.Kind.ACT, () -> {
-                worker.host()
-                        .perform(planned.stream().map(PlannedAction::action).toList(), this::done);
+                var actions = planned.stream().map(PlannedAction::action).toList();
+                if (age.isTooOld()) {
+                    actions.forEach(action -> done(action, TOO_OLD));
+                } else {
+                    worker.host().perform(actions, this::done);
+                }
                 return true;
             });
         } catch (HostException e) {

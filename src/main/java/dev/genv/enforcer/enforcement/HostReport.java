@@ -17,11 +17,12 @@ import org.jspecify.annotations.Nullable;
  * @param gpuSource what told us about its GPUs; null where it did not answer
  * @param problems what was found in looking and in judging
  * @param ticks when the state was read, in clock ticks since boot; 0 where it was not
- * @param ended the processes that were asked to end and did
+ * @param ended the verified processes that have ended
  * @param missingRights what the service lacks on it, such as {@code SYS_PTRACE}
  * @param watchesOnly why nothing may be done on it; null where it may
  * @param machine what tells the machine from every other one; null where that is not known
  * @param lockWait how long the look waited for genv's lock; null where it did not, or that is not known
+ * @param stateChangedAt when the state was last changed, in clock ticks since boot; null where that is not known
  */
 public record HostReport(
         Snapshot snapshot,
@@ -36,7 +37,8 @@ public record HostReport(
         List<String> missingRights,
         @Nullable String watchesOnly,
         @Nullable String machine,
-        @Nullable Duration lockWait) {
+        @Nullable Duration lockWait,
+        @Nullable Long stateChangedAt) {
 
     /** Of a host that gave no answer. */
     static HostReport unreachable(Snapshot unseen, @Nullable Instant lastLook, Duration duration) {
@@ -51,6 +53,7 @@ public record HostReport(
                 0,
                 Set.of(),
                 List.of(),
+                null,
                 null,
                 null,
                 null);
@@ -87,6 +90,7 @@ public record HostReport(
                 missingRights,
                 watchesOnly,
                 machine,
-                lockWait);
+                lockWait,
+                stateChangedAt);
     }
 }

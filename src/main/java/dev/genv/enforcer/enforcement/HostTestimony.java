@@ -110,7 +110,8 @@ final class HostTestimony {
         });
         listed.addAll(snapshot.listedDevices());
         var holders = holders(snapshot);
-        var observation = new EnvironmentTestimony.Observation(holders, before, ticks, !attachmentsObserved.hasBegun());
+        var observation = new EnvironmentTestimony.Observation(
+                holders, before, ticks, !attachmentsObserved.hasBegun(), attachmentsObserved.now());
         living.forEach((eid, environment) -> environments
                 .computeIfAbsent(eid, _ -> new EnvironmentTestimony(environment.eid(), ticker))
                 .hear(environment, observation));
@@ -158,8 +159,8 @@ final class HostTestimony {
     }
 
     /** For how long the attachments have been observed. */
-    Duration attachmentsObserved() {
-        return attachmentsObserved.length();
+    ObservedTime attachmentsObserved() {
+        return attachmentsObserved;
     }
 
     /** For how long the service has observed what a violation may rest on; nothing where no unseen change can be behind it. */

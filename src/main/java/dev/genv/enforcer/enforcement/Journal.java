@@ -1,8 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
@@ -25,7 +24,7 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Remembers violations. The active ones are never forgotten; of the resolved ones only the latest are kept. */
+/** Remembers violations. An active one is kept as long as cycles find it; the others are bounded. */
 public final class Journal {
     /** A detachment that fails in a new way every cycle must not fill the memory. */
     static final int MOST_ACTIONS = 100;
@@ -35,6 +34,7 @@ public final class Journal {
             .reversed();
 
     private final Map<Violation.Key, JournalEntry> active = new LinkedHashMap<>();
+    private final AbsentViolations absent = new AbsentViolations(ResolvedViolations.MOST_BYTES);
     private final ResolvedViolations resolved;
     private long appearances;
     private Instant latest = Instant.MIN;
@@ -51,9 +51,11 @@ public final class Journal {
      *
      * @param actions what was done, and what came of earlier actions
      * @param changes what somebody changed in the state, without which there would be no such violation
+     * @param ended the processes of which a host reports that they have ended
      * @param at when the cycle looked
      */
-    public record News(List<ActionRecord> actions, Map<Violation.Key, Change> changes, Instant at) {}
+    public record News(
+            List<ActionRecord> actions, Map<Violation.Key, Change> changes, Set<HostProcess> ended, Instant at) {}
 
     /**
      * Takes in what a cycle saw and did.
@@ -77,11 +79,18 @@ public final class Journal {
             }
             seen.put(violation.key(), entry);
         }
-        var over = active.entrySet().stream()
-                .filter(entry -> !seen.containsKey(entry.getKey()))
-                .filter(entry -> wouldBeFound(entry.getValue().violation(), fleet))
-                .map(Map.Entry::getKey)
-                .toList();
+        var over = new ArrayList<Violation.Key>();
+        var notFound = new LinkedHashMap<Violation.Key, JournalEntry>();
+        active.forEach((key, entry) -> {
+            if (!seen.containsKey(key)) {
+                if (AbsentViolations.isOver(entry.violation(), news.ended(), fleet)) {
+                    over.add(key);
+                } else {
+                    notFound.put(key, entry);
+                }
+            }
+        });
+        over.addAll(absent.record(notFound));
         active.putAll(seen);
         // Before anything is over: a process that has ended is told with the violation that ends with it.
         var told = note(news.actions(), modes);
@@ -91,6 +100,11 @@ public final class Journal {
                 .toList();
         ended.forEach(resolved::add);
         return new Update(appeared, told, ended);
+    }
+
+    /** The processes of which the hosts must report in the next cycle whether they have ended. */
+    public synchronized Set<HostProcess> processesToVerify() {
+        return absent.processesToVerify();
     }
 
     /** The keys of the violations that go on. */
@@ -109,29 +123,6 @@ public final class Journal {
 
     private Stream<JournalEntry> entries() {
         return Stream.concat(active.values().stream(), resolved.stream());
-    }
-
-    /**
-     * Whether enough was seen to find it again. No more is asked for than that: else whoever spoils one file for ever could
-     * fill the memory with what stands in another, and one machine that is gone for good would keep everything that
-     * happens on the others. A machine that is no longer in the fleet has no part in anything.
-     */
-    private static boolean wouldBeFound(Violation violation, Fleet fleet) {
-        return fleet.snapshots().stream()
-                .filter(snapshot -> violation.hosts().contains(snapshot.host()))
-                .allMatch(snapshot -> Collections.disjoint(snapshot.missing(), violation.shownBy())
-                        && !isDoubtful(violation, snapshot));
-    }
-
-    /** Whether a process of it still runs of which nobody could see at this moment where it belongs. */
-    private static boolean isDoubtful(Violation violation, Snapshot snapshot) {
-        if (violation.rule() == RuleName.MAX_DEVICES_PER_USER) {
-            return false; // what is attached tells it, whoever runs there
-        }
-        var processes = violation.processes().stream().map(GpuProcess::id).collect(Collectors.toUnmodifiableSet());
-        return snapshot.processes().stream()
-                .filter(now -> processes.contains(now.id()))
-                .anyMatch(now -> now.membership() instanceof Membership.Unknown unknown && !unknown.listed());
     }
 
     /** Those that had a part in it and may still have: nobody could look. */

@@ -10,6 +10,14 @@ final class ObservedTime {
     private @Nullable Long lastMark;
     private Duration length = Duration.ZERO;
 
+    /**
+     * A moment.
+     *
+     * @param at by the ticker's mark, to be compared with those of other hosts
+     * @param observed for how long the part had been observed by then
+     */
+    record Moment(long at, Duration observed) {}
+
     ObservedTime(Ticker ticker) {
         this.ticker = ticker;
     }
@@ -32,6 +40,15 @@ final class ObservedTime {
 
     Duration length() {
         return length;
+    }
+
+    Moment now() {
+        return new Moment(ticker.mark(), length);
+    }
+
+    /** For how long it has been observed since that moment. */
+    Duration since(Moment moment) {
+        return length.minus(moment.observed);
     }
 
     boolean hasBegun() {

@@ -27,9 +27,9 @@ final class OwnerHistory {
     /**
      * The user in whose quota it counts.
      *
-     * @param since from when on, by the ticker's mark; null if it did in the first observation
+     * @param since from when on; null if it did in the first observation
      */
-    private record Counted(String user, @Nullable Long since) {}
+    private record Counted(String user, ObservedTime.@Nullable Moment since) {}
 
     OwnerHistory(Ticker ticker) {
         this.ticker = ticker;
@@ -40,7 +40,7 @@ final class OwnerHistory {
      *
      * @param first whether the state could not be read before: since when that is so, is not known
      */
-    void record(Environment environment, boolean first) {
+    void record(Environment environment, boolean first, ObservedTime.Moment now) {
         latest = Owner.of(environment);
         if (this.first == null || this.first.key.equals(latest.key)) {
             this.first = latest;
@@ -48,22 +48,22 @@ final class OwnerHistory {
         } else if (changedSince == null) {
             changedSince = ticker.now();
         }
-        recordQuota(environment, first);
+        recordQuota(environment, first ? null : now, now);
     }
 
     /** A dispute that comes and goes changes nothing; one that ends for the first time makes it count as from then on. */
-    private void recordQuota(Environment environment, boolean first) {
+    private void recordQuota(Environment environment, ObservedTime.@Nullable Moment first, ObservedTime.Moment now) {
         if (environment.ownership().isDisputed() || environment.user().isEmpty()) {
             return;
         }
         var user = BoundedText.of(environment.user().orElseThrow());
         if (firstCounted == null) {
-            firstCounted = new Counted(user, first ? null : (Long) ticker.mark());
+            firstCounted = new Counted(user, first);
         }
         if (firstCounted.user.equals(user)) {
             counted = firstCounted;
         } else if (counted == null || !counted.user.equals(user)) {
-            counted = new Counted(user, ticker.mark());
+            counted = new Counted(user, now);
         }
     }
 
@@ -81,9 +81,8 @@ final class OwnerHistory {
         return counted == null ? null : counted.user;
     }
 
-    /** Since when, by the ticker's mark; null if it did in the first observation. */
-    @Nullable
-    Long userSince() {
+    /** Since when; null if it did in the first observation. */
+    ObservedTime.@Nullable Moment userSince() {
         return counted == null ? null : counted.since;
     }
 

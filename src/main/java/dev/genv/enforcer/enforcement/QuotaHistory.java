@@ -23,7 +23,7 @@ final class QuotaHistory {
     /**
      * An empty one.
      *
-     * @param newFor for how long an attachment is new after it appeared
+     * @param newFor for how long an attachment is new after it appeared; time in which nobody could see it does not count
      */
     QuotaHistory(Ticker ticker, Duration newFor) {
         this.ticker = ticker;
@@ -32,25 +32,25 @@ final class QuotaHistory {
 
     /** Takes in what counts on one host now. */
     void add(Snapshot snapshot, HostTestimony host) {
-        var length = host.attachmentsObserved();
+        var observedTime = host.attachmentsObserved();
         for (var device : snapshot.devices()) {
             for (var attachment : device.attachments()) {
                 var environment = host.environment(attachment.eid());
                 var user = environment == null ? null : environment.owner().user();
                 if (environment != null && user != null && environment.deadSince() == null) {
-                    observed.merge(user, length, (one, other) -> one.compareTo(other) < 0 ? one : other);
-                    var at = appearedAt(environment, device.index());
-                    if (at != null) {
+                    observed.merge(user, observedTime.length(), (one, other) -> one.compareTo(other) < 0 ? one : other);
+                    var appeared = appearedAt(environment, device.index());
+                    if (appeared != null) {
                         var key = new Appearances.Key(snapshot.host(), attachment.eid(), device.index());
-                        add(key, user, at);
+                        add(key, user, appeared.at(), observedTime.since(appeared));
                     }
                 }
             }
         }
     }
 
-    Appearances appearances() {
-        return new Appearances(appearances);
+    Map<Appearances.Key, Appearances.Appearance> appearances() {
+        return appearances;
     }
 
     /** The last change that made more count for a user; null where none is new. */
@@ -65,8 +65,8 @@ final class QuotaHistory {
         return Optional.ofNullable(user).map(BoundedText::of).map(observed::get);
     }
 
-    private void add(Appearances.Key key, String user, long at) {
-        var recent = ticker.since(at).compareTo(newFor) <= 0;
+    private void add(Appearances.Key key, String user, long at, Duration age) {
+        var recent = age.compareTo(newFor) <= 0;
         appearances.put(key, new Appearances.Appearance(at, recent));
         if (recent) {
             var what = "environment %s with device %d on host %s"
@@ -79,10 +79,10 @@ final class QuotaHistory {
         }
     }
 
-    /** When it came to count for its user, by the ticker's mark; null if it did in the first observation. */
-    private static @Nullable Long appearedAt(EnvironmentTestimony environment, int device) {
+    /** When it came to count for its user; null if it did in the first observation. */
+    private static ObservedTime.@Nullable Moment appearedAt(EnvironmentTestimony environment, int device) {
         var attached = environment.attachments().appearedAt(device);
         var owned = environment.owner().userSince();
-        return attached == null || (owned != null && owned > attached) ? owned : attached;
+        return attached == null || (owned != null && owned.at() > attached.at()) ? owned : attached;
     }
 }

@@ -58,7 +58,8 @@ final class ResolvedViolations {
         return newestFirst.stream();
     }
 
-    private static long size(JournalEntry entry) {
+    /** The estimated heap that an entry takes. */
+    static long size(JournalEntry entry) {
         var violation = entry.violation();
         var change = entry.change();
         return ENTRY

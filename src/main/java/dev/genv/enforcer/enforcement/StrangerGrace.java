@@ -3,6 +3,7 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.RuleName;
@@ -61,7 +62,7 @@ final class StrangerGrace {
             var environments = host.snapshot().environmentsById();
             host.snapshot().processesByEnvironment().forEach((eid, processes) -> {
                 if (eid.length() <= LONGEST_ID) {
-                    processes.forEach(process -> observe(host.host(), eid, environments.get(eid), process, now));
+                    processes.forEach(process -> observe(host.snapshot(), environments.get(eid), process, eid, now));
                 }
             });
         }
@@ -87,13 +88,15 @@ final class StrangerGrace {
     }
 
     /** Also where the environment is disputed or absent: what is known of a process is kept as long as it is there. */
-    private void observe(String host, String eid, @Nullable Environment environment, GpuProcess process, long now) {
-        var stay = new Stay(new HostProcess(host, process.id()), eid);
+    private void observe(
+            Snapshot snapshot, @Nullable Environment environment, GpuProcess process, String eid, long now) {
+        var stay = new Stay(new HostProcess(snapshot.host(), process.id()), eid);
         var known = histories.get(stay);
         if (process.uid() == null || (known == null && environment == null)) {
             return;
         }
-        var belongs = environment != null && !environment.isStranger(process.uid());
+        var user = snapshot.subordinateUids().ownerOf(process.uid());
+        var belongs = environment != null && !environment.isStranger(user);
         histories.put(
                 stay,
                 known == null

@@ -20,6 +20,7 @@ final class Testimony {
     private final Ticker ticker;
     private final Duration newFor;
     private final Map<String, HostTestimony> hosts = new HashMap<>();
+    private final UnobservedChanges unobserved;
     private QuotaHistory quotas;
 
     /**
@@ -30,11 +31,13 @@ final class Testimony {
     Testimony(Ticker ticker, Duration newFor) {
         this.ticker = ticker;
         this.newFor = newFor;
+        unobserved = new UnobservedChanges(ticker);
         quotas = new QuotaHistory(ticker, newFor);
     }
 
     /** Takes in what the state says now. What cannot be read says nothing, and nothing is forgotten for it. */
     synchronized void hear(List<HostReport> reports) {
+        unobserved.record(reports);
         quotas = new QuotaHistory(ticker, newFor);
         for (var report : reports) {
             var host = of(report.host());
@@ -49,9 +52,9 @@ final class Testimony {
         hosts.values().removeIf(HostTestimony::isLongGone);
     }
 
-    /** Which attachments it saw appear, of those that there are now. */
-    synchronized Appearances appearances() {
-        return quotas.appearances();
+    /** Which attachments it saw appear, of those that there are now; and whether recorded times tell the age of the others. */
+    synchronized Appearances appearances(boolean trustsRecordedTimes) {
+        return new Appearances(quotas.appearances(), trustsRecordedTimes);
     }
 
     /** An attachment is gone because we took it out; also told by a worker that nobody waits for any longer. */
@@ -85,6 +88,25 @@ final class Testimony {
                 first(
                         environment.arrival(process),
                         first(environment.owner().change(), quotas.latestChange(cause.user())));
+        };
+    }
+
+    /** Whether the state may have been changed under a process of the violation before the service observed both. */
+    synchronized boolean mayHideAChange(Violation cause, Action action) {
+        var environment = of(action.host()).environment(action.environmentId());
+        return switch (cause.rule()) {
+            // An attachment that was not observed before is new to the quota in any case, and a stranger waits in any
+            // case.
+            case MAX_DEVICES_PER_USER, ENV_OWNER -> false;
+            case NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_MEMORY ->
+                unobserved.mayAffect(action.host(), cause.processes(), cause.devices());
+            case ENV_DEVICES ->
+                unobserved.mayAffect(
+                        action.host(),
+                        cause.processes(),
+                        environment == null
+                                ? cause.devices()
+                                : environment.attachments().neverHeld(cause.devices()));
         };
     }
 

@@ -39,6 +39,10 @@ final class VisibleTime<K> {
         found.forEach(key -> seen.putIfAbsent(key, new Seen(Duration.ZERO, now, true)));
     }
 
+    boolean isRemembered(K key) {
+        return seen.containsKey(key);
+    }
+
     /** Zero for one that was never found. */
     Duration of(@Nullable K key) {
         var known = seen.get(key);

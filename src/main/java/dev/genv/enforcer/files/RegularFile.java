@@ -1,7 +1,11 @@
 package dev.genv.enforcer.files;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
@@ -46,11 +50,16 @@ public final class RegularFile implements AutoCloseable {
         if (!Files.readAttributes(path, BasicFileAttributes.class).isRegularFile()) {
             throw notRegular(path); // to open a device may have an effect of its own
         }
-        var descriptor = NativeFile.open(path);
+        int descriptor;
+        try {
+            descriptor = FileCalls.open(path);
+        } catch (Errno e) {
+            throw failure(path, e);
+        }
         try {
             return new RegularFile(path, descriptor);
         } catch (IOException e) {
-            NativeFile.close(path, descriptor);
+            FileCalls.close(descriptor);
             throw e;
         }
     }
@@ -65,16 +74,25 @@ public final class RegularFile implements AutoCloseable {
      * @throws IOException where it has more than so many bytes
      */
     public byte[] read(int largest) throws IOException {
-        var bytes = NativeFile.read(path, descriptor, largest + 1);
-        if (bytes.length > largest) {
-            throw new IOException(path + " is longer than " + largest + " bytes");
+        var content = new ByteArrayOutputStream();
+        try {
+            for (var isMore = true; isMore; ) {
+                var bytes = FileCalls.read(descriptor, FileCalls.BUFFER);
+                content.writeBytes(bytes);
+                if (content.size() > largest) {
+                    throw new IOException(path + " is longer than " + largest + " bytes");
+                }
+                isMore = bytes.length == FileCalls.BUFFER;
+            }
+        } catch (Errno e) {
+            throw failure(path, e);
         }
-        return bytes;
+        return content.toByteArray();
     }
 
     @Override
     public void close() throws IOException {
-        NativeFile.close(path, descriptor);
+        FileCalls.close(descriptor);
     }
 
     private static Status status(Path open) throws IOException {
@@ -95,6 +113,15 @@ public final class RegularFile implements AutoCloseable {
 
     private static <T> T attribute(Map<String, Object> attributes, String name, Class<T> type) {
         return type.cast(Objects.requireNonNull(attributes.get(name)));
+    }
+
+    private static IOException failure(Path path, Errno cause) {
+        if (cause.is(Errno.ENOENT)) {
+            return new NoSuchFileException(path.toString());
+        }
+        return cause.is(Errno.EACCES)
+                ? new AccessDeniedException(path.toString())
+                : new FileSystemException(path.toString(), null, cause.getMessage());
     }
 
     private static IOException notRegular(Path path) {

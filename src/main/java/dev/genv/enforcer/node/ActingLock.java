@@ -1,5 +1,8 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -110,10 +113,10 @@ final class ActingLock implements AutoCloseable {
                 continue;
             }
             try {
-                if (Libc.tryFlock(file.number())) {
+                if (FileCalls.tryFlock(file.number())) {
                     held = isAt(directory, file) ? file : null;
                 } else if (isAt(directory, file)) {
-                    return watching(Libc.status(file.number()));
+                    return watching(FileCalls.status(file.number()));
                 }
             } finally {
                 if (held != file) {
@@ -148,17 +151,17 @@ final class ActingLock implements AutoCloseable {
 
     /** Not one that others may open: they could lock it. Not one that is somewhere else, too. */
     private static boolean isOurs(Descriptor file, byte[] content) throws IOException {
-        var status = Libc.status(file.number());
+        var status = FileCalls.status(file.number());
         return status.isRegular()
                 && status.uid() == Libc.effectiveUid()
                 && (status.permissions() & OTHERS) == 0
                 && status.links() == 1
-                && Arrays.equals(Libc.read(file.number(), LONGEST), content);
+                && Arrays.equals(FileCalls.read(file.number(), LONGEST), content);
     }
 
     private static boolean isAt(StateDirectory directory, Descriptor file) throws IOException {
         var there = directory.status(NAME);
-        return there != null && there.isSameFile(Libc.status(file.number()));
+        return there != null && there.isSameFile(FileCalls.status(file.number()));
     }
 
     private Standing watching(FileStatus file) {

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.files.FileCalls;
 import java.io.IOException;
 
 /** An open file descriptor, closed once. */
@@ -19,7 +20,7 @@ final class Descriptor implements AutoCloseable {
     public void close() throws IOException {
         if (open) {
             open = false;
-            Libc.close(number);
+            FileCalls.close(number);
         }
     }
 }

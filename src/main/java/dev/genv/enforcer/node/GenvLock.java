@@ -1,5 +1,8 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.files.FileStatus;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -51,7 +54,7 @@ final class GenvLock implements AutoCloseable {
 
     /** Whether it still keeps others out: not where its file was removed or replaced. */
     boolean isInPlace() throws IOException {
-        return isStillThere(directory, Libc.status(file.number()));
+        return isStillThere(directory, FileCalls.status(file.number()));
     }
 
     /** Closing the descriptor gives the lock back. */
@@ -63,11 +66,11 @@ final class GenvLock implements AutoCloseable {
     /** False where the file was replaced: whoever replaced it is not kept out by the one that we hold or wait for. */
     private static boolean waitFor(int directory, Descriptor file, long deadline, Duration timeout)
             throws IOException, InterruptedException {
-        var status = Libc.status(file.number());
+        var status = FileCalls.status(file.number());
         if (!status.isRegular()) {
             throw LockException.unusable("is not a regular file", null);
         }
-        while (!Libc.tryFlock(file.number())) {
+        while (!FileCalls.tryFlock(file.number())) {
             if (System.nanoTime() - deadline >= 0) {
                 throw LockException.timeout(timeout, status);
             }
@@ -81,7 +84,7 @@ final class GenvLock implements AutoCloseable {
 
     private static boolean isStillThere(int directory, FileStatus file) throws IOException {
         try {
-            return Libc.status(directory, NAME).isSameFile(file);
+            return FileCalls.status(directory, NAME).isSameFile(file);
         } catch (Errno e) {
             if (e.is(Errno.ENOENT)) {
                 return false;
@@ -93,7 +96,7 @@ final class GenvLock implements AutoCloseable {
     private static @Nullable Descriptor open(int directory, boolean create) throws IOException {
         for (var attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
             try {
-                return new Descriptor(Libc.openat(directory, NAME, Libc.O_RDONLY, 0));
+                return new Descriptor(FileCalls.openat(directory, NAME, FileCalls.O_RDONLY, 0));
             } catch (Errno e) {
                 if (!e.is(Errno.ENOENT)) {
                     throw LockException.unusable("cannot be opened: " + e.getMessage(), e);
@@ -103,8 +106,9 @@ final class GenvLock implements AutoCloseable {
                 }
             }
             try {
-                var file = new Descriptor(Libc.openat(directory, NAME, Libc.O_CREAT | Libc.O_EXCL, MODE));
-                Libc.fchmod(file.number(), MODE); // whatever the umask is
+                var file =
+                        new Descriptor(FileCalls.openat(directory, NAME, FileCalls.O_CREAT | FileCalls.O_EXCL, MODE));
+                FileCalls.fchmod(file.number(), MODE); // whatever the umask is
                 return file;
             } catch (Errno e) {
                 if (!e.is(Errno.EEXIST)) {

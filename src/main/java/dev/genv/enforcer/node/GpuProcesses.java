@@ -29,7 +29,7 @@ final class GpuProcesses {
 
     Found list(List<Problem> problems, Set<Part> missing) throws InterruptedException {
         try {
-            var before = Libc.ticksSinceBoot();
+            var before = KernelClock.ticks();
             var listing = gpus.list();
             listing.report(problems, missing);
             var processes = new ArrayList<GpuProcess>();

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
 import java.nio.file.Path;

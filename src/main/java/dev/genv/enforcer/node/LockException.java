@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.files.FileStatus;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

@@ -1,5 +1,8 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.files.FileStatus;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -77,7 +80,7 @@ record MachineFiles(Path root) {
     FileStatus hostStatus(Path path) throws IOException {
         try {
             var there = root.resolve("1/root").resolve(Path.of("/").relativize(path));
-            return Libc.status(Libc.AT_FDCWD, there.toString());
+            return FileCalls.status(FileCalls.AT_FDCWD, there.toString());
         } catch (Errno e) {
             if (e.is(Errno.ENOENT) || e.is(Errno.ENOTDIR)) {
                 return null;

@@ -107,7 +107,7 @@ public final class NodeHost implements Host, Closeable {
     }
 
     @Override
-    public Look look(Set<ProcessId> asked) throws InterruptedException {
+    public Look look(Set<ProcessId> verified) throws InterruptedException {
         proc.startLook();
         var problems = new ArrayList<Problem>();
         var missing = EnumSet.noneOf(Part.class);
@@ -136,7 +136,7 @@ public final class NodeHost implements Host, Closeable {
                 guard.subordinateUids(spared.accounts(), problems),
                 missing,
                 problems);
-        var ended = asked.stream().filter(probe::hasEnded).collect(Collectors.toUnmodifiableSet());
+        var ended = verified.stream().filter(probe::hasEnded).collect(Collectors.toUnmodifiableSet());
         return new Look(
                 snapshot,
                 "nvidia-smi",
@@ -146,7 +146,8 @@ public final class NodeHost implements Host, Closeable {
                 place.lacking().stream().map(MissingRight::name).toList(),
                 standing.other() == null ? watchesOnly() : standing.other(),
                 null,
-                read.lockWait());
+                read.lockWait(),
+                read.changedAt());
     }
 
     /** Lets another enforcer act here. */
@@ -157,7 +158,7 @@ public final class NodeHost implements Host, Closeable {
 
     private static long ticks() {
         try {
-            return Libc.ticksSinceBoot();
+            return KernelClock.ticks();
         } catch (IOException e) {
             throw new IllegalStateException("every kernel tells it", e);
         }

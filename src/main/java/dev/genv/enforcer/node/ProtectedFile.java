@@ -1,5 +1,8 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.files.FileStatus;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -33,7 +36,7 @@ record ProtectedFile(
             throw new NoSuchFileException(path.toString());
         }
         var place = host.follow(path, new TrustedOwners(Set.of(ROOT)));
-        var status = Libc.status(place);
+        var status = FileCalls.status(place);
         if (!status.isRegular()) {
             throw new UntrustedException("it is not a file");
         }
@@ -58,7 +61,7 @@ record ProtectedFile(
             return false;
         }
         try {
-            return status.isSameFile(Libc.status(program.link()));
+            return status.isSameFile(FileCalls.status(program.link()));
         } catch (Errno e) {
             if (target == null) {
                 throw e;

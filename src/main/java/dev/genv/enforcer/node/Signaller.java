@@ -2,6 +2,7 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.enforcement.Outcome;
 import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.observation.Evasion;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Signal;

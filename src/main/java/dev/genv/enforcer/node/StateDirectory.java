@@ -1,5 +1,8 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.files.FileStatus;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
@@ -32,8 +35,8 @@ final class StateDirectory implements AutoCloseable {
     /** Opens it; null where there is none, as on a machine where nobody has used genv yet. */
     static @Nullable StateDirectory open(Path path) throws IOException {
         try {
-            var flags = Libc.O_RDONLY | Libc.O_DIRECTORY;
-            return new StateDirectory(new Descriptor(Libc.openat(Libc.AT_FDCWD, path.toString(), flags, 0)));
+            var flags = FileCalls.O_RDONLY | FileCalls.O_DIRECTORY;
+            return new StateDirectory(new Descriptor(FileCalls.openat(FileCalls.AT_FDCWD, path.toString(), flags, 0)));
         } catch (Errno e) {
             if (e.is(Errno.ENOENT)) {
                 return null;
@@ -44,12 +47,12 @@ final class StateDirectory implements AutoCloseable {
 
     /** Lets everybody in, as genv itself would have made the directory. */
     void openToEverybody() throws IOException {
-        Libc.fchmod(directory.number(), EVERYBODYS_DIRECTORY);
+        FileCalls.fchmod(directory.number(), EVERYBODYS_DIRECTORY);
     }
 
     /** Whether it is root's, and closed to others. */
     boolean isClosedToOthers() throws IOException {
-        var status = Libc.status(directory.number());
+        var status = FileCalls.status(directory.number());
         return status.uid() == 0 && (status.permissions() & EVERYBODYS_DIRECTORY) != EVERYBODYS_DIRECTORY;
     }
 
@@ -59,8 +62,8 @@ final class StateDirectory implements AutoCloseable {
      * @return null where there is none
      */
     byte @Nullable [] read(String name) throws IOException {
-        try (var file = new Descriptor(Libc.openat(directory.number(), name, Libc.O_RDONLY, 0))) {
-            var status = Libc.status(file.number());
+        try (var file = new Descriptor(FileCalls.openat(directory.number(), name, FileCalls.O_RDONLY, 0))) {
+            var status = FileCalls.status(file.number());
             if (!status.isRegular()) {
                 throw new IOException("is not a regular file");
             }
@@ -73,8 +76,8 @@ final class StateDirectory implements AutoCloseable {
             if (status.size() > LARGEST_FILE) {
                 throw new IOException("is larger than " + LARGEST_FILE + " bytes");
             }
-            var bytes = Libc.read(file.number(), (int) status.size());
-            if (bytes.length != status.size() || Libc.read(file.number(), 1).length > 0) {
+            var bytes = FileCalls.read(file.number(), (int) status.size());
+            if (bytes.length != status.size() || FileCalls.read(file.number(), 1).length > 0) {
                 throw new IOException("changed while it was read");
             }
             return bytes;
@@ -105,12 +108,12 @@ final class StateDirectory implements AutoCloseable {
                 remove(temporary);
                 return false;
             }
-            Libc.renameat(directory.number(), temporary, name);
+            FileCalls.renameat(directory.number(), temporary, name);
         } catch (IOException e) {
             removeQuietly(temporary, e);
             throw e;
         }
-        Libc.fsync(directory.number());
+        FileCalls.fsync(directory.number());
         return true;
     }
 
@@ -120,21 +123,21 @@ final class StateDirectory implements AutoCloseable {
      * @throws Errno also where there is one
      */
     void make(String name, int mode, byte[] content) throws IOException {
-        var flags = Libc.O_WRONLY | Libc.O_CREAT | Libc.O_EXCL;
-        try (var file = new Descriptor(Libc.openat(directory.number(), name, flags, mode))) {
-            Libc.fchmod(file.number(), mode); // whatever the umask is
-            Libc.write(file.number(), content);
-            Libc.fsync(file.number());
+        var flags = FileCalls.O_WRONLY | FileCalls.O_CREAT | FileCalls.O_EXCL;
+        try (var file = new Descriptor(FileCalls.openat(directory.number(), name, flags, mode))) {
+            FileCalls.fchmod(file.number(), mode); // whatever the umask is
+            FileCalls.write(file.number(), content);
+            FileCalls.fsync(file.number());
         }
     }
 
     /** Opens whatever stands there for reading, but no link. */
     Descriptor open(String name) throws IOException {
-        return new Descriptor(Libc.openat(directory.number(), name, Libc.O_RDONLY, 0));
+        return new Descriptor(FileCalls.openat(directory.number(), name, FileCalls.O_RDONLY, 0));
     }
 
     void remove(String name) throws IOException {
-        Libc.unlinkat(directory.number(), name);
+        FileCalls.unlinkat(directory.number(), name);
     }
 
     /** What is in it; of a great many, some. */
@@ -152,7 +155,7 @@ final class StateDirectory implements AutoCloseable {
 
     /** What the kernel says of the directory itself. */
     FileStatus status() throws IOException {
-        return Libc.status(directory.number());
+        return FileCalls.status(directory.number());
     }
 
     /**
@@ -175,11 +178,21 @@ final class StateDirectory implements AutoCloseable {
         return status(name) != null;
     }
 
+    /** When it or one of the state files in it was last changed, as the kernel says, in nanoseconds since the epoch. */
+    long lastChange() throws IOException {
+        var last = status().changed();
+        for (var name : List.of(RawState.ENVS, RawState.DEVICES)) {
+            var file = status(name);
+            last = file == null ? last : Math.max(last, file.changed());
+        }
+        return last;
+    }
+
     /** What stands there, without following a link; null where there is nothing. */
     @Nullable
     FileStatus status(String name) throws IOException {
         try {
-            return Libc.status(directory.number(), name);
+            return FileCalls.status(directory.number(), name);
         } catch (Errno e) {
             if (e.is(Errno.ENOENT)) {
                 return null;
@@ -195,7 +208,7 @@ final class StateDirectory implements AutoCloseable {
 
     private void removeQuietly(String name, IOException cause) {
         try {
-            Libc.unlinkat(directory.number(), name);
+            FileCalls.unlinkat(directory.number(), name);
         } catch (Errno e) {
             cause.addSuppressed(e);
         }

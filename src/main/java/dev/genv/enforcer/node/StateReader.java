@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.observation.State;
 import java.io.IOException;
@@ -55,8 +56,13 @@ final class StateReader {
     private Reading reading() throws IOException, InterruptedException {
         try (var directory = StateDirectory.open(path)) {
             var status = directory == null ? null : directory.status();
-            return new Reading(
-                    status, directory == null || status == null ? () -> State.ABSENT : read(directory, status));
+            if (directory == null || status == null) {
+                return new Reading(null, () -> State.ABSENT);
+            }
+            var state = read(directory, status);
+            // After the files: what changes between the two is then newer than what was read, never older.
+            var changedAt = KernelClock.ticksAtFileTime(directory.lastChange());
+            return new Reading(status, () -> state.get().changed(changedAt));
         }
     }
 

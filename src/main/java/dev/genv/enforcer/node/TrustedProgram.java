@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.observation.ToolException;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -15,29 +15,37 @@ import org.jspecify.annotations.Nullable;
  *
  * @param problems what was wrong besides the files themselves
  * @param lockWait how long genv's lock was waited for; null where nobody did, or nobody told
+ * @param changedAt when the files or their directory were last changed, in clock ticks since boot; a little later rather than
+ *     earlier. The kernel says so, and no user can set it back. Null where it is not known
  */
 public record State(
         File<EnvsFile> envs,
         File<DevicesFile> devices,
         List<Problem> problems,
-        @Nullable Duration lockWait) {
+        @Nullable Duration lockWait,
+        @Nullable Long changedAt) {
     /** A machine on which nobody has used genv yet. */
     public static final State ABSENT = new State(new File.Absent<>(), new File.Absent<>());
 
     public State(File<EnvsFile> envs, File<DevicesFile> devices) {
-        this(envs, devices, List.of(), null);
+        this(envs, devices, List.of(), null, null);
     }
 
     /** The same with a problem more. */
     public State with(Problem problem) {
         var all = new ArrayList<>(problems);
         all.add(problem);
-        return new State(envs, devices, List.copyOf(all), lockWait);
+        return new State(envs, devices, List.copyOf(all), lockWait, changedAt);
     }
 
     /** The same after so long a wait. */
     public State waited(@Nullable Duration wait) {
-        return new State(envs, devices, problems, wait);
+        return new State(envs, devices, problems, wait, changedAt);
+    }
+
+    /** The same, last changed at that many clock ticks since boot. */
+    public State changed(@Nullable Long at) {
+        return new State(envs, devices, problems, lockWait, at);
     }
 
     public boolean isReadable() {

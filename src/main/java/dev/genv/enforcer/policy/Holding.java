@@ -40,7 +40,7 @@ record Holding(
         IDLE,
         /** A process that names one of the user's environments, or that one of them lists. */
         BUSY,
-        /** A process that has the user's own uid and names an environment that holds the device. */
+        /** A process that has a uid of the user and names an environment that holds the device. */
         PROVEN
     }
 
@@ -53,6 +53,11 @@ record Holding(
         /** It is new, but the kernel proves that it is no forgery. */
         NEW_AND_PROVEN,
         PROVEN
+    }
+
+    /** Whether only the state, which every user can write, tells how old it is and that the user is at work there. */
+    boolean isUnproven() {
+        return use == Use.BUSY && appearance == null;
     }
 
     private Harm harm() {

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -78,7 +79,9 @@ final class Holdings {
     private boolean isUsedByItsOwner(Holding.Share share, int device) {
         return processes.getOrDefault(share.environment().eid(), List.of()).stream()
                 .anyMatch(process -> process.uid() != null
-                        && process.uid().equals(share.environment().uid())
+                        && Objects.equals(
+                                snapshot.subordinateUids().ownerOf(process.uid()),
+                                share.environment().uid())
                         && process.uses(device)
                         && !ending.covers(snapshot.host(), process));
     }

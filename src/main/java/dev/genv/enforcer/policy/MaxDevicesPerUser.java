@@ -44,16 +44,17 @@ final class MaxDevicesPerUser implements Rule {
         held.forEach((user, devices) -> limits.of(user).ifPresent(limit -> {
             if (devices.size() > limit) {
                 var where = fleet.remote() ? " on %d hosts".formatted(hosts.getOrDefault(user, 0)) : "";
-                findings.add(finding(user, devices, devices.size() - limit, where));
+                var surplus = Surplus.of(devices, devices.size() - limit, fleet.appearances());
+                findings.add(finding(user, devices, surplus, where));
+                problems.addAll(surplus.problems(user));
             }
         }));
         return new Verdict(findings, problems);
     }
 
-    private Finding finding(String user, List<Holding> held, int over, String onHosts) {
-        var surplus = held.stream().sorted(Holding.LEAST_HARM).limit(over).toList();
+    private Finding finding(String user, List<Holding> held, Surplus surplus, String onHosts) {
         var actions = new ArrayList<Action>();
-        for (var holding : surplus) {
+        for (var holding : surplus.chosen()) {
             for (var share : holding.shares()) {
                 actions.add(
                         new Action.Detach(holding.host(), share.environment(), holding.device(), share.attachment()));
@@ -63,7 +64,7 @@ final class MaxDevicesPerUser implements Rule {
             }
         }
         var message = "User %s is using %d devices%s which is %d more than the maximum allowed"
-                .formatted(Words.safe(user), held.size(), onHosts, over);
+                .formatted(Words.safe(user), held.size(), onHosts, surplus.size());
         var where = held.stream().map(Holding::host).collect(Collectors.toUnmodifiableSet());
         var violation = new Violation(
                 name(),
@@ -73,8 +74,12 @@ final class MaxDevicesPerUser implements Rule {
                 message,
                 user,
                 null,
-                surplus.stream().map(Holding::device).distinct().sorted().toList(),
-                surplus.stream()
+                surplus.chosen().stream()
+                        .map(Holding::device)
+                        .distinct()
+                        .sorted()
+                        .toList(),
+                surplus.chosen().stream()
                         .flatMap(holding -> holding.processes().stream())
                         .distinct()
                         .toList());

@@ -12,7 +12,7 @@ import java.util.function.BiConsumer;
 /** What is said on a host to look at it and to act on it. One for each host; used by one thread at a time. */
 public interface Agent {
     /** As {@link Host#look}. */
-    Host.Look look(Exchange host, Set<ProcessId> asked) throws UnreachableException, InterruptedException;
+    Host.Look look(Exchange host, Set<ProcessId> verified) throws UnreachableException, InterruptedException;
 
     /** As {@link Host#perform}. */
     void perform(Exchange host, List<Action> actions, BiConsumer<Action, Result> done)

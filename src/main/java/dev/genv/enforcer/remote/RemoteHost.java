@@ -32,8 +32,8 @@ public final class RemoteHost implements Host {
     }
 
     @Override
-    public Look look(Set<ProcessId> asked) throws UnreachableException, InterruptedException {
-        return agent.look(exchange, asked);
+    public Look look(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
+        return agent.look(exchange, verified);
     }
 
     @Override

@@ -28,7 +28,23 @@ class HostFilterTest {
                 "GET /hosts HTTP/1.1|Host: evil.example|421",
                 "GET /nowhere HTTP/1.1|Host: evil.example|421",
                 "POST /plan HTTP/1.1|Host: evil.example|421",
+                "GET /hosts HTTP/1.1|Host: 256.300.1.2|421",
                 "GET http://localhost/hosts HTTP/1.1|Host: evil.example|421",
+                "GET http://localhost/hosts HTTP/1.1|Host: localhost|200",
+                "GET http://10.0.0.7:8080/hosts HTTP/1.1|Host: localhost|200",
+                "GET http://evil.example/hosts HTTP/1.1|Host: localhost|421",
+                "GET http://evil.example HTTP/1.1|Host: localhost|421",
+                "GET http://evil.example/nowhere HTTP/1.1|Host: localhost|421",
+                "GET http://evil.example?x/hosts HTTP/1.1|Host: localhost|421",
+                "GET http://localhost@evil.example/hosts HTTP/1.1|Host: localhost|421",
+                "GET HTTPS://evil.example/hosts HTTP/1.1|Host: localhost|421",
+                "GET x://evil.example/hosts HTTP/1.1|Host: localhost|421",
+                "GET http:///hosts HTTP/1.1|Host: localhost|421",
+                "POST http://evil.example/plan HTTP/1.1|Host: localhost|421",
+                "GET http://evil.example/hosts HTTP/1.0|X: x|421",
+                "GET /hosts?x=http://evil.example/ HTTP/1.1|Host: localhost|200",
+                "GET http://10.0.0.7/hosts HTTP/1.1|Host: localhost%nOrigin: http://10.0.0.7|200",
+                "GET http://10.0.0.7/hosts HTTP/1.1|Host: localhost%nOrigin: http://localhost:3000|403",
                 "GET /hosts HTTP/1.1|Host: localhost%nHost: evil.example|400",
                 "GET /hosts HTTP/1.1|Host: localhost, evil.example|400",
                 "GET /hosts HTTP/1.1|Host: %s|421",
@@ -58,7 +74,17 @@ class HostFilterTest {
     }
 
     @Test
+    void refusesForeignHostsInTheTargetForMetrics() throws IOException {
+        assertThat(send(managementPort, "GET http://evil.example/q/metrics HTTP/1.1", "Host: localhost")
+                        .status())
+                .isEqualTo(421);
+    }
+
+    @Test
     void answersHealthForAnyHostName() throws IOException {
+        assertThat(send(managementPort, "GET http://evil.example/q/health/live HTTP/1.1", "Host: localhost")
+                        .status())
+                .isEqualTo(200);
         assertThat(send(managementPort, "GET /q/health/live HTTP/1.1", "Host: evil.example")
                         .status())
                 .isEqualTo(200);

@@ -155,6 +155,14 @@ class NodeFaceTest {
                 .contentType("application/problem+json")
                 .body("status", equalTo(404));
         when().delete("/violations").then().statusCode(405).contentType("application/problem+json");
+        management()
+                .get("/no/such/path")
+                .then()
+                .statusCode(404)
+                .contentType("application/problem+json")
+                .body("title", equalTo("Not Found"))
+                .body("status", equalTo(404));
+        management().head("/no/such/path").then().statusCode(404).contentType("application/problem+json");
     }
 
     @Test

@@ -121,9 +121,9 @@ class TokenGateTest {
                 "/./q/metrics",
                 "/%71/metrics",
                 "/q/%6detrics",
-                "http://here/q/metrics",
-                "http://here/q/health/../metrics",
-                "http://here/q/health@/../metrics",
+                "http://localhost/q/metrics",
+                "http://localhost/q/health/../metrics",
+                "http://localhost/q/health@/../metrics",
                 "q/health/../metrics",
                 "/q/health/../../violations",
             })

@@ -26,6 +26,7 @@ import jakarta.inject.Inject;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -162,7 +163,7 @@ class ViolationsResourceTest {
     private void see(Instant now, List<ActionRecord> records, Violation... violations) {
         journal.update(
                 new Plan(List.of(violations), List.of(), List.of()),
-                new Journal.News(records, Map.of(), now),
+                new Journal.News(records, Map.of(), Set.of(), now),
                 _ -> RuleMode.ENFORCE,
                 remote(host("gpu-1"), host("gpu-2")));
     }

@@ -155,6 +155,13 @@ class ChartQueriesTest {
     }
 
     @Test
+    void alertsOnDroppedLinesOfTheLog() {
+        assertThat(rule("{}", "LogLinesDropped").path("expr").asText())
+                .isEqualTo(
+                        "increase(genv_enforcer_log_lines_dropped_total{namespace=\"gpu\",job=\"genv-enforcer\"}[600s]) > 0");
+    }
+
+    @Test
     void thePanelsOfTheDashboardAreOfItsOwn() {
         var board = ChartQueries.board();
         var ids = new HashSet<Integer>();

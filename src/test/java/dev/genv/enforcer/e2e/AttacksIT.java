@@ -28,14 +28,13 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class AttacksIT {
-    private static final int AT_A_TIME = 6;
+    private static final int AT_A_TIME = 8;
 
     private final Map<Attack, Future<Scene.Outcome>> outcomes = new LinkedHashMap<>();
     private final ExecutorService attackers = Executors.newFixedThreadPool(AT_A_TIME);
 
     @BeforeAll
     void begin(@TempDir Path directory) throws Exception {
-        Requirements.root();
         Files.setAttribute(directory, "unix:mode", 0755); // they must get through it
         for (var attack : all()) {
             var place = directory.resolve("attack-" + outcomes.size());
@@ -49,7 +48,8 @@ class AttacksIT {
                         NodeAttacks.all(),
                         EscapeAttacks.all(),
                         MemoryAttacks.all(),
-                        HistoryAttacks.all())
+                        HistoryAttacks.all(),
+                        UnobservedAttacks.all())
                 .flatMap(List::stream)
                 .toList();
     }
@@ -58,7 +58,7 @@ class AttacksIT {
     @Order(1)
     Stream<DynamicTest> everyAttack() {
         return outcomes.entrySet().stream()
-                .map(entry -> dynamicTest(entry.getKey().name(), entry.getValue()::get));
+                .map(entry -> dynamicTest(entry.getKey().name(), () -> SideBySide.result(entry.getValue())));
     }
 
     @Test
@@ -73,7 +73,7 @@ class AttacksIT {
                 "the attacker's process",
                 "reported");
         for (var future : outcomes.values()) {
-            var outcome = future.get();
+            var outcome = SideBySide.result(future);
             table.row(
                     outcome.attack().name(),
                     outcome.bob().words,
@@ -91,6 +91,7 @@ class AttacksIT {
     }
 
     private static Scene.Outcome suffer(Attack attack, Path directory) throws Exception {
+        Requirements.root();
         try (var node = new Node(Files.createDirectory(directory))) {
             attack.preparation().run(node);
             try (var scene = new Scene(node)) {

@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.testsupport.RawHttp;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -48,23 +51,39 @@ class ConnectionsIT extends OnANode {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"/hosts", "/q/health/live"})
-    void closesAConnectionWhoseHeadArrivesSlowly(String path) throws IOException {
+    /** On both ports, the head of a first request and that of a second one; side by side, for each takes ten seconds. */
+    @Test
+    void closesConnectionsWhoseHeadsArriveSlowly() throws Exception {
         var service = node.serve();
-        try (var slow = new SlowClients(service.portOf(path), 1, BEGUN)) {
-            slow.sendUntilClosed();
+        try (var clients = Executors.newVirtualThreadPerTaskExecutor()) {
+            var closed = new ArrayList<Future<?>>();
+            for (var path : List.of("/hosts", LIVE)) {
+                var whole = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
+                for (var begun : List.of(BEGUN, whole + BEGUN)) {
+                    closed.add(clients.submit(() -> awaitClosed(service.portOf(path), begun)));
+                }
+            }
+            for (var each : closed) {
+                each.get();
+            }
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"/hosts", "/q/health/live"})
-    void closesAConnectionWhoseSecondHeadArrivesSlowly(String path) throws IOException {
-        var service = node.serve();
-        var whole = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
-        try (var slow = new SlowClients(service.portOf(path), 1, whole + BEGUN)) {
+    private static Void awaitClosed(int port, String begun) throws IOException {
+        try (var slow = new SlowClients(port, 1, begun)) {
             slow.sendUntilClosed();
         }
+        return null;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/hosts", "/q/metrics"})
+    void refusesAbsoluteTargetsOfForeignHosts(String path) throws IOException {
+        var http = new RawHttp(node.serve().portOf(path));
+
+        assertThat(http.get("http://evil.example" + path).status()).isEqualTo(421);
+        assertThat(http.get("http://256.300.1.2" + path).status()).isEqualTo(421);
+        assertThat(http.get("http://localhost" + path).status()).isEqualTo(200);
     }
 
     /** On HTTP/2 a request has no limit of time: an HTTP/1.1 answer means that the upgrade was ignored. */

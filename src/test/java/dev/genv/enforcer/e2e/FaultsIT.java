@@ -1,14 +1,11 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.Myself;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.UnansweredMount;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -29,27 +26,21 @@ import org.junit.jupiter.api.io.TempDir;
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class FaultsIT {
     private final SideBySide<Fault, FaultyNode.Outcome> faults = new SideBySide<>();
-    private Optional<String> noFuse = Optional.empty();
 
     @BeforeAll
     void begin(@TempDir Path directory) throws IOException {
-        noFuse = UnansweredMount.obstacle();
-        halve(directory.resolve("envs"), StateFileFaults.ofEnvs());
-        halve(directory.resolve("devices"), StateFileFaults.ofDevices());
-        suffer(directory.resolve("place"), PlaceFaults.all(), _ -> {}, () -> {});
+        split(directory.resolve("envs"), StateFileFaults.ofEnvs(), 3);
+        split(directory.resolve("devices"), StateFileFaults.ofDevices(), 3);
+        split(directory.resolve("place"), PlaceFaults.all(), 2);
         suffer(directory.resolve("failing"), ToolFaults.failing(), _ -> {}, () -> {});
         suffer(directory.resolve("hanging"), ToolFaults.hanging(), node -> node.set("GPU_TIMEOUT", "2s"), () -> {});
-        suffer(directory.resolve("tool"), ToolFaults.others(), _ -> {}, () -> {});
+        split(directory.resolve("tool"), ToolFaults.others(), 2);
         suffer(directory.resolve("gpus"), GpuLossFaults.all(), _ -> {}, () -> {});
         suffer(directory.resolve("service"), ServiceFaults.all(), node -> node.set("KILL_AFTER", "2s"), () -> {});
-        if (noFuse.isEmpty()) {
-            suffer(directory.resolve("mounts"), MountFaults.all(), MountFaults::prepare, () -> {});
-        }
+        suffer(directory.resolve("mounts"), MountFaults.all(), MountFaults::prepare, () -> {});
         suffer(directory.resolve("requests"), RequestFaults.all(), _ -> {}, () -> {});
-        if (Myself.isRoot()) {
-            var disk = new FullDisk();
-            suffer(directory.resolve("disk"), List.of(disk.fault()), disk::prepare, disk);
-        }
+        var disk = new FullDisk();
+        suffer(directory.resolve("disk"), List.of(disk.fault()), disk::prepare, disk);
     }
 
     @TestFactory
@@ -62,7 +53,6 @@ class FaultsIT {
     @Order(2)
     void theReadmeTellsWhatCameOfThem() throws Exception {
         Requirements.root();
-        Requirements.require(noFuse.isEmpty(), "FUSE mounts", noFuse.orElse(""));
         var table = new Table("faults.md", "faults", "fault", "a process that breaks a rule", "reported", "health");
         table.tells(faults.outcomes(), FaultsIT::cells, 40);
     }
@@ -72,15 +62,13 @@ class FaultsIT {
         faults.join();
     }
 
-    /** Each half on a node of its own, for what takes long is to wait. */
-    private void halve(Path directory, List<Fault> list) {
-        var half = list.size() / 2;
-        suffer(directory.resolveSibling(directory.getFileName() + "-1"), list.subList(0, half), _ -> {}, () -> {});
-        suffer(
-                directory.resolveSibling(directory.getFileName() + "-2"),
-                list.subList(half, list.size()),
-                _ -> {},
-                () -> {});
+    /** Each part on a node of its own, for what takes long is to wait. */
+    private void split(Path directory, List<Fault> list, int count) {
+        var number = 0;
+        for (var part : SideBySide.split(list, count)) {
+            var own = directory.resolveSibling("%s-%d".formatted(directory.getFileName(), number++));
+            suffer(own, part, _ -> {}, () -> {});
+        }
     }
 
     /** On a node of its own. */

@@ -4,6 +4,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,17 +17,15 @@ final class FullDisk implements AutoCloseable {
     private static final String GREEDY = "greedy";
     private static final byte[] PAGE = new byte[4096];
 
-    private final Child shell;
+    private Child shell;
     private Path mounted;
 
-    FullDisk() throws IOException {
-        shell = Child.ofUser(People.MALLORY);
-    }
-
     void prepare(Node node) throws IOException {
+        Requirements.root();
+        shell = Child.ofUser(People.MALLORY);
         Command.run("mount", "-t", "tmpfs", "-o", "size=128k,mode=0777", "genv-test", node.stateDirectory.toString());
         mounted = node.stateDirectory;
-        node.set("MAX_DEVICES_FOR_USER", GREEDY + "=0");
+        node.set("MAX_DEVICES_FOR_USER", GREEDY + "=0").set("DETACHED_GRACE", "1s");
     }
 
     Fault fault() {
@@ -70,7 +69,9 @@ final class FullDisk implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        shell.close();
+        if (shell != null) {
+            shell.close();
+        }
         if (mounted != null) {
             Command.run("umount", mounted.toString());
         }

@@ -1,6 +1,8 @@
 package dev.genv.enforcer.e2e;
 
+import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.UnansweredMount;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Function;
@@ -30,7 +32,9 @@ final class MountFaults {
                         "state_timeout"));
     }
 
-    static void prepare(Node node) {
+    static void prepare(Node node) throws IOException {
+        var obstacle = UnansweredMount.obstacle();
+        Requirements.require(obstacle.isEmpty(), "FUSE mounts", obstacle.orElse(""));
         node.startedBy("unshare", "-m");
     }
 

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -38,6 +39,7 @@ final class Node implements AutoCloseable {
     private final List<Process> started = new ArrayList<>();
     private int runs;
     private Path temporaryFolder;
+    private Optional<Path> trainedCache = Optional.empty();
 
     /** What the program said, and how it ended. */
     record Output(int exitCode, List<String> out, List<String> log) {}
@@ -112,6 +114,10 @@ final class Node implements AutoCloseable {
         var command = new ArrayList<>(launcher);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(FLAGS);
+        command.add(
+                trainedCache.isPresent()
+                        ? "-XX:AOTCacheOutput=" + trainedCache.get()
+                        : "-XX:AOTCache=" + AotCache.of(JAR));
         command.addAll(List.of("-Djava.io.tmpdir=" + temporaryFolder, "-jar", JAR.toString()));
         var builder = new ProcessBuilder(command);
         builder.directory(directory.toFile()).redirectOutput(out.toFile()).redirectError(log.toFile());
@@ -125,6 +131,12 @@ final class Node implements AutoCloseable {
     /** The JVM's folder for temporary files; else it is that of the node. */
     Node temporaryFolder(Path folder) {
         temporaryFolder = folder;
+        return this;
+    }
+
+    /** The service makes an AOT cache in that place instead of using one. */
+    Node writesAotCache(Path file) {
+        trainedCache = Optional.of(file);
         return this;
     }
 

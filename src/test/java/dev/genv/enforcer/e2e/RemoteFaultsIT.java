@@ -1,6 +1,5 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.RealHosts;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -27,12 +26,11 @@ class RemoteFaultsIT {
     private final SideBySide<RemoteFault, FaultyFleet.Outcome> faults = new SideBySide<>();
 
     @BeforeAll
-    void begin(@TempDir Path directory) throws Exception {
-        RealHosts.assumePossible();
-        halve(directory.resolve("connections"), RemoteFaults.ofConnections());
-        halve(directory.resolve("endless"), RemoteFaults.ofEndlessCommands());
-        halve(directory.resolve("commands"), RemoteFaults.ofCommands());
-        halve(directory.resolve("machines"), RemoteFaults.ofMachines());
+    void begin(@TempDir Path directory) {
+        split(directory.resolve("connections"), RemoteFaults.ofConnections(), 3);
+        split(directory.resolve("endless"), RemoteFaults.ofEndlessCommands(), 3);
+        split(directory.resolve("commands"), RemoteFaults.ofCommands(), 3);
+        split(directory.resolve("machines"), RemoteFaults.ofMachines(), 2);
     }
 
     @TestFactory
@@ -59,11 +57,12 @@ class RemoteFaultsIT {
         faults.join();
     }
 
-    /** Each half on a fleet of its own, for what takes long is to wait. */
-    private void halve(Path directory, List<RemoteFault> list) {
-        var half = list.size() / 2;
-        suffer(directory.resolveSibling(directory.getFileName() + "-1"), list.subList(0, half));
-        suffer(directory.resolveSibling(directory.getFileName() + "-2"), list.subList(half, list.size()));
+    /** Each part on a fleet of its own, for what takes long is to wait. */
+    private void split(Path directory, List<RemoteFault> list, int count) {
+        var number = 0;
+        for (var part : SideBySide.split(list, count)) {
+            suffer(directory.resolveSibling("%s-%d".formatted(directory.getFileName(), number++)), part);
+        }
     }
 
     /** On a fleet of its own. */

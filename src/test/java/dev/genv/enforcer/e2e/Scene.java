@@ -260,11 +260,8 @@ final class Scene implements Closeable {
     }
 
     /** The service ends, and another one is started on the same node. */
-    void restartService() throws IOException {
-        service.stop();
-        service = node.serve();
-        face = new Face(service);
-        face.awaitObservation();
+    void restartService() throws Exception {
+        restartServiceAfter(_ -> {});
     }
 
     /** From now on bob's job runs under another uid than his own, as many a container's does. */
@@ -278,6 +275,31 @@ final class Scene implements Closeable {
     /** Waits for an observation that began after this was called. */
     void awaitNextObservation() throws IOException {
         face.after(face.after(face.look()));
+    }
+
+    /** The same, and that is done in between. */
+    void restartServiceAfter(Attack.Step step) throws Exception {
+        service.stop();
+        step.run(this);
+        service = node.serve();
+        face = new Face(service);
+        face.awaitObservation();
+    }
+
+    /** Bob's job is over, and no observation that still shows it is under way. */
+    void bobEndsHisJob() throws IOException {
+        bobsJob.close();
+        awaitNextObservation();
+    }
+
+    /** Bob's job is another one, which is on no GPU yet. */
+    void bobStarts(Map<String, String> variables) throws IOException {
+        bobsJob = add(Child.ofUser(People.BOB, variables));
+    }
+
+    /** From now on bob's job is on that GPU. */
+    void bobsJobReaches(int gpu) throws IOException {
+        node.gpus.process(gpu, bobsJob(), "10");
     }
 
     @Override

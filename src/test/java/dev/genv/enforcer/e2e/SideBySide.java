@@ -7,6 +7,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 
@@ -35,6 +38,13 @@ final class SideBySide<F, O> {
         void suffer(Suffering<F, O> suffering);
     }
 
+    /** The faults in their order, in so many lists of about the same length. */
+    static <F> List<List<F>> split(List<F> faults, int count) {
+        return IntStream.range(0, count)
+                .mapToObj(i -> faults.subList(faults.size() * i / count, faults.size() * (i + 1) / count))
+                .toList();
+    }
+
     void begin(List<F> faults, Place<F, O> place) {
         faults.forEach(fault -> outcomes.put(fault, new CompletableFuture<>()));
         sufferers.add(Thread.ofPlatform().start(() -> {
@@ -48,16 +58,29 @@ final class SideBySide<F, O> {
 
     Stream<DynamicTest> tests() {
         return outcomes.entrySet().stream()
-                .map(entry -> dynamicTest(entry.getKey().toString(), entry.getValue()::get));
+                .map(entry -> dynamicTest(entry.getKey().toString(), () -> result(entry.getValue())));
     }
 
     /** All of them, which are waited for. */
     List<O> outcomes() throws Exception {
         var all = new ArrayList<O>();
         for (var outcome : outcomes.values()) {
-            all.add(outcome.get());
+            all.add(result(outcome));
         }
         return all;
+    }
+
+    /** Waits for the result. What was thrown is thrown as it is, so that JUnit sees a missing requirement as one. */
+    static <T> T result(Future<T> outcome) throws Exception {
+        try {
+            return outcome.get();
+        } catch (ExecutionException e) {
+            switch (e.getCause()) {
+                case Exception cause -> throw cause;
+                case Error cause -> throw cause;
+                case null, default -> throw e;
+            }
+        }
     }
 
     void join() throws InterruptedException {

@@ -54,8 +54,35 @@ class StartIT extends OnANode {
             assertFailsToStart(
                     node.run(),
                     1,
-                    "genv-enforcer cannot start: it cannot listen on the management port; the port is taken or the address is not of this machine (QUARKUS_MANAGEMENT_HOST, QUARKUS_MANAGEMENT_PORT)");
+                    "genv-enforcer cannot start: it cannot listen on 127.0.0.1 port %d; the port is taken or the address is not of this machine (QUARKUS_MANAGEMENT_HOST, QUARKUS_MANAGEMENT_PORT)"
+                            .formatted(other.getLocalPort()));
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"HTTP", "MANAGEMENT"})
+    void anUnknownHostNameIsNamed(String port) throws IOException {
+        node.set("INTERVAL", "1s").variable("QUARKUS_%s_HOST".formatted(port), "gpu-1.invalid");
+
+        assertFailsToStart(
+                node.run(),
+                1,
+                "genv-enforcer cannot start: it cannot listen on gpu-1.invalid port 0; the host name cannot be resolved (QUARKUS_%1$s_HOST, QUARKUS_%1$s_PORT)"
+                        .formatted(port));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "1s"})
+    void valuesThatQuarkusRefusesAreBadSettings(String interval) throws IOException {
+        node.set("INTERVAL", interval)
+                .variable("QUARKUS_LOG_LEVEL", "loud")
+                .variable("QUARKUS_HTTP_IDLE_TIMEOUT", "soon");
+
+        assertFailsToStart(
+                node.run(),
+                2,
+                "QUARKUS_LOG_LEVEL=loud: Unknown level \"LOUD\"",
+                "QUARKUS_HTTP_IDLE_TIMEOUT=soon: Invalid duration: soon");
     }
 
     @ParameterizedTest
@@ -76,8 +103,8 @@ class StartIT extends OnANode {
                 "GENV_ENFORCER_MODE=audit\\u001b[2J\\u000aGENV_ENFORCER_X=fine: expected enforce or audit");
     }
 
-    private static void assertFailsToStart(Node.Output output, int exitCode, String sentence) {
-        assertThat(output.log()).containsExactly(sentence);
+    private static void assertFailsToStart(Node.Output output, int exitCode, String... sentences) {
+        assertThat(output.log()).containsExactlyInAnyOrder(sentences);
         assertThat(output.out()).noneMatch(line -> line.contains("ERROR") || line.contains("[io.quarkus"));
         assertThat(output.exitCode()).isEqualTo(exitCode);
     }

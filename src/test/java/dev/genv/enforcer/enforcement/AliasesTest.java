@@ -106,6 +106,7 @@ class AliasesTest {
                 List.of(),
                 null,
                 machine,
+                null,
                 null);
     }
 

@@ -3,6 +3,7 @@ package dev.genv.enforcer.enforcement;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.PlannedAction;
 import dev.genv.enforcer.policy.Signal;
@@ -12,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** How the termination limit of a cycle is shared. */
@@ -23,6 +25,7 @@ class BrakeTest {
     private final FakeTime time = new FakeTime();
     private final Brake brake = new Brake(LIMIT, time.ticker());
     private final List<PlannedAction> due = new ArrayList<>();
+    private Map<String, SubordinateUids> subordinateUids = Map.of();
 
     @Test
     void manyProcessesOfOneUserDoNotDelayThoseOfAnother() {
@@ -47,7 +50,7 @@ class BrakeTest {
         assertThat(cycle()).contains(110, 111, 112, 113, 114);
     }
 
-    /** As many uids as a user with subordinate uids likes: whoever came before new ones is served before them. */
+    /** Where the subordinate uids are not known, a user may have many uids: older ones are served before new ones. */
     @Test
     void aUidIsServedBeforeUidsThatCameLater() {
         for (var uid = 0; uid < 15; uid++) {
@@ -59,6 +62,34 @@ class BrakeTest {
             adds(process(1000 + uid).uid(300_000 + uid));
         }
         assertThat(cycle()).contains(1);
+    }
+
+    @Test
+    void subordinateUidsTakeTheTurnsOfTheirUser() {
+        subordinateUids =
+                Map.of("here", new SubordinateUids(List.of(new SubordinateUids.Range(MALLORY, 200_000, 65_536))));
+        adds(process(1).uid(MALLORY));
+        for (var uid = 0; uid < 30; uid++) {
+            adds(process(100 + uid).uid(200_000 + uid));
+        }
+        for (var pid = 1000; pid < 1030; pid++) {
+            adds(process(pid).uid(BOB));
+        }
+
+        for (var cycle = 0; cycle < 3; cycle++) {
+            assertThat(cycle()).filteredOn(pid -> pid >= 1000).hasSize(LIMIT / 2);
+        }
+    }
+
+    @Test
+    void aUidThatIsSubordinateOnAnotherHostIsAUserOfItsOwn() {
+        subordinateUids =
+                Map.of("there", new SubordinateUids(List.of(new SubordinateUids.Range(MALLORY, 200_000, 65_536))));
+        for (var uid = 0; uid < LIMIT; uid++) {
+            adds(process(100 + uid).uid(200_000 + uid), process(200 + uid).uid(200_000 + uid));
+        }
+
+        assertThat(cycle()).allMatch(pid -> pid < 200);
     }
 
     @Test
@@ -92,7 +123,7 @@ class BrakeTest {
             adds(process(pid).uid(BOB));
         }
         var outcomes = new HashMap<PlannedAction, Result>();
-        var heldBack = brake.heldBack(due);
+        var heldBack = brake.heldBack(due, subordinateUids);
         due.stream()
                 .filter(planned -> !heldBack.contains(planned))
                 .forEach(planned -> outcomes.put(planned, Result.of(Outcome.DENIED)));
@@ -110,7 +141,7 @@ class BrakeTest {
 
     /** One cycle; those that were not held back are signalled, and gone. */
     private List<Integer> cycle() {
-        var heldBack = brake.heldBack(due);
+        var heldBack = brake.heldBack(due, subordinateUids);
         var signalled =
                 due.stream().filter(planned -> !heldBack.contains(planned)).toList();
         var results = new HashMap<PlannedAction, Result>();

@@ -24,18 +24,19 @@ class CycleClockTest {
     private static final HostBuilder STRAY = host().devices(1).with(process(1).uses(0));
 
     private final FakeTime time = new FakeTime();
+    private boolean breaksOff;
 
     @Test
     void countsAtMostTwoIntervalsForACycle() {
         var clock = new CycleClock(time.ticker(), INTERVAL);
         var ticker = clock.ticker();
-        clock.beginCycle();
+        clock.endCycle();
         var start = ticker.mark();
 
         time.pass(Duration.ofHours(5));
         assertThat(ticker.since(start)).isEqualTo(Duration.ofSeconds(20));
 
-        clock.beginCycle();
+        clock.endCycle();
         time.pass(Duration.ofSeconds(10));
         assertThat(ticker.since(start)).isEqualTo(Duration.ofSeconds(30));
         assertThat(ticker.now()).as("the time of day is the real one").isEqualTo(FakeTime.START.plusSeconds(18010));
@@ -91,6 +92,79 @@ class CycleClockTest {
                         terminate -> assertThat(terminate.signal()).isEqualTo(Signal.KILL));
     }
 
+    /** What breaks off a cycle may be a user's doing, and lasts as long as the user likes. */
+    @Test
+    void theGracePeriodDoesNotRunOutInCyclesThatBreakOff() {
+        var node = new FakeHost(STRAY);
+        var enforcer = enforcer(node, new Restraint(Duration.ofSeconds(60), Duration.ZERO, null, 0));
+        enforcer.runCycle();
+        breakOffCycles(enforcer, 30);
+        runCycles(enforcer, 1);
+        assertThat(node.performed).as("20 s are counted").isEmpty();
+
+        runCycles(enforcer, 3);
+        assertThat(node.performed).as("50 s are counted").isEmpty();
+        runCycles(enforcer, 1);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void noProcessIsKilledBecauseCyclesBreakOff() {
+        var node = new FakeHost(STRAY);
+        var enforcer = enforcer(node, new Restraint(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0));
+        enforcer.runCycle();
+        breakOffCycles(enforcer, 30);
+        runCycles(enforcer, 1);
+        assertThat(node.performed).as("20 s are counted").hasSize(1);
+
+        runCycles(enforcer, 1);
+        assertThat(node.performed).hasSize(2);
+    }
+
+    /** A process breaks the rule in the observations before and after, but nobody knows what it did meanwhile. */
+    @Test
+    void theGracePeriodDoesNotRunOutWhileTheHostDoesNotAnswer() {
+        var node = new FakeHost(STRAY);
+        var enforcer = enforcer(node, new Restraint(Duration.ofSeconds(60), Duration.ZERO, null, 0));
+        enforcer.runCycle();
+        node.looksLike(() -> {
+            throw new UnreachableException("unreachable", "no answer");
+        });
+        runCycles(enforcer, 30);
+        node.shows(STRAY);
+        runCycles(enforcer, 5);
+        assertThat(node.performed).as("10 s and 4 × 10 s are counted").isEmpty();
+
+        runCycles(enforcer, 1);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void halfOfTheTimeUntilSigkillCountsWhileTheHostDoesNotAnswer() {
+        var node = new FakeHost(STRAY);
+        var enforcer = enforcer(node, new Restraint(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0));
+        enforcer.runCycle();
+        node.looksLike(() -> {
+            throw new UnreachableException("unreachable", "no answer");
+        });
+        runCycles(enforcer, 30);
+        node.shows(STRAY);
+        runCycles(enforcer, 2);
+        assertThat(node.performed).as("15 s and 10 s are counted").hasSize(1);
+
+        runCycles(enforcer, 1);
+        assertThat(node.performed).hasSize(2);
+    }
+
+    private void breakOffCycles(Enforcer enforcer, int count) {
+        breaksOff = true;
+        for (var cycle = 0; cycle < count; cycle++) {
+            time.pass(INTERVAL);
+            assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.FAILED);
+        }
+        breaksOff = false;
+    }
+
     private void runCycles(Enforcer enforcer, int count) {
         for (var cycle = 0; cycle < count; cycle++) {
             time.pass(INTERVAL);
@@ -98,9 +172,16 @@ class CycleClockTest {
         }
     }
 
+    private List<Host> hosts(FakeHost node) {
+        if (breaksOff) {
+            throw new IllegalStateException("no list of hosts");
+        }
+        return List.of(node);
+    }
+
     private Enforcer enforcer(FakeHost node, Restraint restraint) {
         var rules = Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE, RuleName.ENV_DEVICES, RuleMode.ENFORCE);
-        var setup = SetupBuilder.setup(node)
+        var setup = SetupBuilder.setup(() -> hosts(node))
                 .rules(rules, DeviceLimits.NONE)
                 .restraint(restraint)
                 .interval(INTERVAL)

@@ -65,6 +65,20 @@ class DelistedPidsTest {
                 .isEqualTo(4 * MANY + 1 - 10_000);
     }
 
+    @Test
+    void pidsOfSubordinateUidsDoNotDisplaceThoseOfAnotherUser() {
+        uids.put(8, BOB);
+        record(host().with(env("a").pids(7, 8)));
+        record(host());
+        var theirs = IntStream.range(10, 10_010).toArray();
+        IntStream.of(theirs).forEach(pid -> uids.put(pid, 200_000L + pid));
+        record(host().subordinate(MALLORY, 200_000, 65_536).with(env("hers").pids(theirs)));
+        record(host().subordinate(MALLORY, 200_000, 65_536));
+
+        assertThat(pids.change(JOB.build())).isNotNull();
+        assertThat(pids.change(process(8).build())).isNotNull();
+    }
+
     /** Also if its uid is not known, and if it was struck out long ago. */
     @Test
     void keepsThePidOfAProcessOnAGpu() {

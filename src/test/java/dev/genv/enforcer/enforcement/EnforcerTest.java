@@ -1,12 +1,14 @@
 package dev.genv.enforcer.enforcement;
 
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.DeviceLimits;
@@ -369,6 +371,28 @@ class EnforcerTest {
         node.shows(host());
         enforcer.runCycle();
         assertThat(all().getFirst().active()).isFalse();
+    }
+
+    /** Nobody asked it to end: only the violation makes the host report what became of it. */
+    @Test
+    void resolvesViolationsOfEndedProcessesOnAHostThatIsNeverObservedCompletely() {
+        var node = new FakeHost(
+                host().devices(1).with(process(1).uses(0), process(2).uses(0)));
+        var enforcer = enforcer(ServiceMode.AUDIT, node);
+        enforcer.runCycle();
+        node.shows(host().devices(1).without(Part.EVERY_PROCESS));
+        enforcer.runCycle();
+        enforcer.runCycle();
+        assertThat(journal.active()).hasSize(2);
+
+        node.ends(id("here", 1).id());
+        enforcer.runCycle();
+        assertThat(all())
+                .filteredOn(JournalEntry::active)
+                .singleElement()
+                .satisfies(entry -> assertThat(entry.violation().processes())
+                        .extracting(GpuProcess::pid)
+                        .containsExactly(2));
     }
 
     @Test

@@ -4,10 +4,14 @@ import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.testsupport.FakeTime;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -23,15 +27,23 @@ class HostTestimonyTest {
     /** Ids that long take as many bytes as all of the state file, and would do so again in every cycle. */
     @Test
     void keepsNoTextAtFullLength() {
-        for (var round = 0; round < 200; round++) {
-            var id = Integer.toString(round) + "x".repeat(4_000_000);
-            history.hear(
-                    host().with(env(id).user(id).capacity("1g" + " ".repeat(4_000_000)))
-                            .snapshot(),
-                    ticks++);
-            history.hear(host().snapshot(), ticks++);
-            assertThat(history.environment(id)).isNotNull();
+        var texts = new ArrayList<WeakReference<String>>();
+        for (var round = 0; round < 3; round++) {
+            texts.addAll(hearLongTexts(round));
         }
+        await().untilAsserted(() -> {
+            System.gc();
+            assertThat(texts).allMatch(text -> text.refersTo(null));
+        });
+    }
+
+    private List<WeakReference<String>> hearLongTexts(int round) {
+        var id = round + "x".repeat(4_000_000);
+        var capacity = "1g" + " ".repeat(4_000_000);
+        history.hear(host().with(env(id).user(id).capacity(capacity)).snapshot(), ticks++);
+        history.hear(host().snapshot(), ticks++);
+        assertThat(history.environment(id)).isNotNull();
+        return List.of(new WeakReference<>(id), new WeakReference<>(capacity));
     }
 
     @Test

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.HostBuilder.remote;
@@ -8,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
@@ -19,6 +21,7 @@ import dev.genv.enforcer.testsupport.HostBuilder;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -183,6 +186,108 @@ class JournalTest {
                     host("gpu-1").without(Part.ATTACHMENTS).fleet());
         }
         assertThat(journal.active()).hasSize(1);
+    }
+
+    /** A host whose listing is never complete would otherwise keep a violation of every process that a user starts. */
+    @ParameterizedTest
+    @EnumSource(
+            value = RuleName.class,
+            mode = EnumSource.Mode.EXCLUDE,
+            names = {"MAX_DEVICES_PER_USER"})
+    void isOverOnceAllItsProcessesHaveEndedAlsoWhereTheListingIsIncomplete(RuleName rule) {
+        see(broken(rule, process(1).uses(0).build(), process(2).uses(0).build()));
+        assertThat(journal.processesToVerify()).as("the last cycle found it").isEmpty();
+        lookWithoutEveryProcess();
+        assertThat(journal.processesToVerify()).containsExactlyInAnyOrder(id("gpu-1", 1), id("gpu-1", 2));
+
+        assertThat(lookWithoutEveryProcess(id("gpu-1", 1)).resolved()).isEmpty();
+        assertThat(lookWithoutEveryProcess(id("gpu-1", 2), id("a", 1)).resolved())
+                .as("the same pid on another host")
+                .isEmpty();
+        assertThat(lookWithoutEveryProcess(id("gpu-1", 1), id("gpu-1", 2)).resolved())
+                .hasSize(1);
+        assertThat(journal.processesToVerify()).isEmpty();
+    }
+
+    /** It is about attachments, which outlive the processes. */
+    @Test
+    void aQuotaIsNotOverBecauseItsProcessesHaveEnded() {
+        see(broken(RuleName.MAX_DEVICES_PER_USER, process(1).uses(0).build()));
+        lookWithoutEveryProcess();
+        assertThat(journal.processesToVerify()).isEmpty();
+        assertThat(lookWithoutEveryProcess(id("gpu-1", 1)).resolved()).isEmpty();
+    }
+
+    @Test
+    void aDisputeWithoutProcessesIsNotOverBecauseNoneRuns() {
+        see(broken(RuleName.ENV_OWNER));
+        assertThat(look(remote(unseen("gpu-1"))).resolved()).isEmpty();
+    }
+
+    @Test
+    void aViolationThatIsFoundIsNotOverAlthoughItsProcessHasEnded() {
+        see(strayOn("gpu-1", 1));
+        var update = journal.update(
+                new Plan(List.of(strayOn("gpu-1", 1)), List.of(), List.of()),
+                new Journal.News(List.of(), Map.of(), Set.of(id("gpu-1", 1)), now),
+                _ -> RuleMode.ENFORCE,
+                host("gpu-1").fleet());
+        assertThat(update.resolved()).isEmpty();
+    }
+
+    /** A shell reads the files of each process: all are verified in turn. */
+    @Test
+    void verifiesALimitedNumberOfProcessesOfAHostInACycle() {
+        var many = AbsentViolations.MOST_VERIFIED + AbsentViolations.MOST_VERIFIED / 2;
+        see(IntStream.rangeClosed(1, many)
+                .mapToObj(pid -> strayOn(pid % 2 == 0 ? "a" : "b", pid))
+                .toArray(Violation[]::new));
+        see(IntStream.rangeClosed(1, 2 * many)
+                .mapToObj(pid -> strayOn("gpu-1", pid))
+                .toArray(Violation[]::new));
+        look(remote(unseen("gpu-1"), host("a"), host("b")));
+
+        var verified = new HashSet<HostProcess>();
+        for (var cycle = 0; cycle < 3; cycle++) {
+            var now = journal.processesToVerify();
+            assertThat(now).hasSize(AbsentViolations.MOST_VERIFIED);
+            verified.addAll(now);
+        }
+        assertThat(verified).hasSize(2 * many);
+    }
+
+    /** The host never tells whether they have ended. */
+    @Test
+    void keepsALimitedAmountOfViolationsThatAreNotFoundAnyMore() {
+        var all = new Journal(10_000);
+        for (var cycle = 0; cycle < 60; cycle++) {
+            var violations = new ArrayList<Violation>();
+            for (var i = 0; i < 100; i++) {
+                violations.add(withTexts("%d-%d".formatted(cycle, i) + "x".repeat(4_000)));
+            }
+            all.update(
+                    new Plan(violations, List.of(), List.of()),
+                    news(List.of()),
+                    _ -> RuleMode.AUDIT,
+                    remote(unseen("gpu-1")));
+        }
+        var texts = all.find(JournalEntry::active, 10_000).stream()
+                .mapToLong(entry -> entry.violation().message().length())
+                .sum();
+        assertThat(texts).isBetween(1L << 20, 4L << 20);
+        assertThat(all.find(
+                        entry -> entry.active() && entry.violation().message().startsWith("59-"), 10_000))
+                .as("what the last cycle found is kept")
+                .hasSize(100);
+        assertThat(all.find(entry -> !entry.active(), 10_000)).as("resolved").isNotEmpty();
+    }
+
+    private Journal.Update lookWithoutEveryProcess(HostProcess... ended) {
+        return journal.update(
+                Plan.EMPTY,
+                new Journal.News(List.of(), Map.of(), Set.of(ended), now),
+                _ -> RuleMode.ENFORCE,
+                host("gpu-1").without(Part.EVERY_PROCESS).fleet());
     }
 
     private Set<Part> partsWithoutWhichItGoesOn(Violation violation) {
@@ -428,7 +533,7 @@ class JournalTest {
     }
 
     private Journal.News news(List<ActionRecord> records) {
-        return new Journal.News(records, Map.of(), now);
+        return new Journal.News(records, Map.of(), Set.of(), now);
     }
 
     private ActionRecord record(int pid, Outcome outcome, Violation... causes) {

@@ -322,6 +322,21 @@ class KillingTest {
     }
 
     @Test
+    void subordinateUidsShareTheirUsersPartOfTheBrake() {
+        enforcer = enforcer(new Restraint(Duration.ZERO, Duration.ZERO, null, 2));
+        node.shows(host().devices(1)
+                .subordinate(1001, 200_000, 65_536)
+                .with(
+                        process(1).uid(200_000).uses(0),
+                        process(2).uid(200_001).uses(0),
+                        process(3).uid(200_002).uses(0),
+                        process(4).uid(1002).uses(0)));
+
+        cycles(0);
+        assertThat(signals()).containsExactly("1 TERM", "4 TERM");
+    }
+
+    @Test
     void theBrakeHoldsTheRestBackUntilTheNextCycle() {
         enforcer = enforcer(new Restraint(Duration.ZERO, Duration.ZERO, null, 2));
         node.shows(host().devices(1)

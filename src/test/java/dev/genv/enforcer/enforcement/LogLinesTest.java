@@ -209,6 +209,7 @@ class LogLinesTest {
                 List.of(),
                 null,
                 null,
+                null,
                 null);
     }
 }

@@ -255,6 +255,21 @@ class StartGraceTest {
                 .allSatisfy(action -> assertThat(action.environmentId()).isEqualTo("forged"));
     }
 
+    /** The service was restarted after somebody wrote an environment in bob's name, dated long ago, and used the device. */
+    @Test
+    void recordedTimesChooseNoJobAfterAStart() {
+        limits = new DeviceLimits(1, Map.of());
+        var held = at(
+                        a().attached(0),
+                        process(1).in("a").uid(1007).uses(0),
+                        process(2).in("forged").uid(1008).uses(1))
+                .with(env("forged").attachedAt("01/01/2020 00:00:00", 1));
+        shows(0, held);
+        cycles(60, 120, 7200);
+
+        assertThat(node.performed).isEmpty();
+    }
+
     /** Otherwise the quota would be enforced for a forged entry as soon as the entry is not new any more. */
     @Test
     void anAttachmentIsNewForAsLongAsTheGraceLasts() {
@@ -276,6 +291,41 @@ class StartGraceTest {
         assertThat(node.performed)
                 .singleElement()
                 .satisfies(action -> assertThat(action.environmentId()).isEqualTo("forged"));
+    }
+
+    /** Otherwise the quota would be enforced without a grace for an entry that somebody forges an hour before it can be read. */
+    @Test
+    void anAttachmentStaysNewWhileTheStateCannotBeRead() {
+        limits = new DeviceLimits(1, Map.of());
+        interval = Duration.ofSeconds(20);
+        shows(0, withJob());
+        cyclesUntil(100);
+        shows(120, withJob().with(old()));
+        shows(140, withJob().with(old()).without(Part.ATTACHMENTS));
+        cyclesUntil(4_980);
+        shows(5_000, withJob().with(old()));
+        cycles(5_020, 5_040);
+        assertThat(node.performed).as("it is visible for 40 s").isEmpty();
+
+        cycles(5_060);
+        assertThat(node.performed)
+                .singleElement()
+                .satisfies(action -> assertThat(action.environmentId()).isEqualTo("b"));
+    }
+
+    private void cyclesUntil(int last) {
+        while (time.passed().compareTo(Duration.ofSeconds(last)) < 0) {
+            cycles((int) time.passed().plus(interval).toSeconds());
+        }
+    }
+
+    /** A running job whose uid is that of a container, so that the kernel does not prove it to be the user's. */
+    private static HostBuilder withJob() {
+        return at(a().attached(0), process(1).in("a").uid(1007).uses(0));
+    }
+
+    private static EnvBuilder old() {
+        return env("b").attachedAt("01/01/2020 00:00:00", 1);
     }
 
     /** It was disputed for a while: it counts in his quota only since it is not. */

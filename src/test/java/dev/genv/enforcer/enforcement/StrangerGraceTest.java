@@ -110,6 +110,21 @@ class StrangerGraceTest {
         assertThat(report.lines()).anyMatch(line -> line.contains("a process of its user was in environment a before"));
     }
 
+    /** As in a container with a user namespace. */
+    @Test
+    void neverTerminatesAProcessOfASubordinateUidWhoseUserHadTheEnvironment() {
+        var enforcer = enforcer();
+        var job = process(2).in("a").uid(165_536).uses(0);
+        node.shows(with(job).subordinate(1000, 165_536, 65_536));
+        cycles(enforcer, 0);
+        node.shows(host().devices(1)
+                .subordinate(1000, 165_536, 65_536)
+                .with(ofMallory())
+                .with(job));
+        cycles(enforcer, 10, 70, 130);
+        assertThat(terminated()).isEmpty();
+    }
+
     /** Whether a user was written out of the environment or into it, the kernel does not tell. */
     @Test
     void neverTerminatesAStrangerThatWasOnceWrittenIntoTheEnvironment() {

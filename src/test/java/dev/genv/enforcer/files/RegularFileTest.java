@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -44,12 +45,26 @@ class RegularFileTest {
         assertThatThrownBy(() -> RegularFile.open(directory.resolve("none"))).isInstanceOf(NoSuchFileException.class);
     }
 
+    @Test
+    void readsAFileOfSeveralBuffers() throws Exception {
+        for (var length : new int[] {0, FileCalls.BUFFER, 3 * FileCalls.BUFFER + 1}) {
+            var content = new byte[length];
+            new Random(7).nextBytes(content);
+            try (var file = RegularFile.open(Files.write(directory.resolve("large"), content))) {
+                assertThat(file.read(length)).isEqualTo(content);
+            }
+        }
+        try (var file = RegularFile.open(directory.resolve("large"))) {
+            assertThatThrownBy(() -> file.read(3 * FileCalls.BUFFER)).hasMessageContaining("is longer than");
+        }
+    }
+
     /** It may have taken the place of a file that was examined a moment ago. */
     @Test
     @Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     void openingAPipeWaitsForNoWriter() throws Exception {
         var fifo = Fifo.at(directory.resolve("fifo"));
-        NativeFile.close(fifo, NativeFile.open(fifo));
-        assertThatThrownBy(() -> NativeFile.open(directory.resolve("none"))).isInstanceOf(NoSuchFileException.class);
+        FileCalls.close(FileCalls.open(fifo));
+        assertThatThrownBy(() -> FileCalls.open(directory.resolve("none"))).isInstanceOf(Errno.class);
     }
 }

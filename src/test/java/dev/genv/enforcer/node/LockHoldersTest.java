@@ -3,6 +3,7 @@ package dev.genv.enforcer.node;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;

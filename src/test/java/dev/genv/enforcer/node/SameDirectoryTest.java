@@ -2,6 +2,7 @@ package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.files.FileStatus;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;

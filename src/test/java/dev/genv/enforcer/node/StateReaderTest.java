@@ -1,9 +1,12 @@
 package dev.genv.enforcer.node;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
@@ -19,6 +22,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -65,8 +69,30 @@ class StateReaderTest {
     @Test
     void anEmptyDirectoryIsAFreshMachineAndStaysEmpty() throws Exception {
         var state = reader.read();
-        assertThat(state).isEqualTo(State.ABSENT.waited(state.lockWait()));
+        assertThat(state).isEqualTo(State.ABSENT.waited(state.lockWait()).changed(state.changedAt()));
         assertThat(path).isEmptyDirectory();
+    }
+
+    /** The kernel keeps this time, whatever a user sets the other times of a file to. */
+    @Test
+    void noUserCanSetBackWhenTheStateWasChanged() throws Exception {
+        var prepared = Files.writeString(path.resolveSibling("prepared"), "{}");
+        assertThatItWasChangedBy(new StateFiles(path).env("a", 1000, null, null).device(0)::write);
+        assertThatItWasChangedBy(() -> Files.setLastModifiedTime(path.resolve("envs.json"), FileTime.fromMillis(0)));
+        assertThatItWasChangedBy(() -> Files.move(prepared, path.resolve("devices.json"), ATOMIC_MOVE));
+        assertThatItWasChangedBy(() -> Files.delete(path.resolve("envs.json")));
+    }
+
+    private interface Change {
+        void make() throws Exception;
+    }
+
+    private void assertThatItWasChangedBy(Change change) throws Exception {
+        var last = requireNonNull(reader.read().changedAt());
+        await().atMost(HANG).until(() -> KernelClock.ticks() > last);
+        var before = KernelClock.ticks();
+        change.make();
+        assertThat(reader.read().changedAt()).isBetween(before, KernelClock.ticks() + 1);
     }
 
     @ParameterizedTest

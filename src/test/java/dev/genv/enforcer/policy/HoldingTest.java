@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import java.util.List;
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class HoldingTest {
     private static final String OLD = "01/01/2026 00:00:00";
     private static final String NEW = "31/12/2026 00:00:00";
+    private static final Appearances NO_HISTORY = new Appearances(Map.of(), false);
 
     @Test
     void anIdleOneGoesBeforeABusyOneThatIsNewer() {
@@ -81,6 +83,18 @@ class HoldingTest {
         var fleet = host().devices(2)
                 .with(env("a").attachedAt(NEW, 0), env("b").attachedAt(OLD, 1))
                 .with(process(1).in("a").uses(0), process(2).in("b").uid(1003).uses(1))
+                .fleet();
+        assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/1 b");
+    }
+
+    @Test
+    void aProcessOfASubordinateUidIsOfTheUser() {
+        var fleet = host().devices(2)
+                .subordinate(1000, 165_536, 65_536)
+                .with(env("a").attachedAt(NEW, 0), env("b").attachedAt(OLD, 1))
+                .with(
+                        process(1).in("a").uid(165_600).uses(0),
+                        process(2).in("b").uid(1003).uses(1))
                 .fleet();
         assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/1 b");
     }
@@ -203,9 +217,61 @@ class HoldingTest {
         assertThat(detached(giveUp(2, hosts, 3))).containsExactly("gpu-1/0 a", "gpu-2/0 b");
     }
 
+    /** One of them may be forged, in a fleet whose history is not known: the user may not be above the quota at all. */
+    @Test
+    void recordedTimesChooseNoneOfTheBusyOnes() {
+        var fleet = bothBusy(process(1).uid(1007), process(2).uid(1008)).with(NO_HISTORY);
+        var plan = giveUpOne(fleet, 2);
+
+        assertThat(plan.actions()).isEmpty();
+        assertThat(plan.violations()).hasSize(1);
+        assertThat(plan.problems())
+                .singleElement()
+                .satisfies(
+                        problem -> assertThat(problem.problem())
+                                .isEqualTo(
+                                        new Problem(
+                                                "quota_undecided",
+                                                "User raz holds 1 device(s) too many, and only the times in devices.json tell which ones came last: these are left to the user")));
+    }
+
+    @Test
+    void recordedTimesChooseWhereThatIsWanted() {
+        var fleet = bothBusy(process(1).uid(1007), process(2).uid(1008));
+        assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/1 b");
+    }
+
+    /** Only the user can start a process of this uid, so another user can only have forged the other one. */
+    @Test
+    void anUnprovenOneGoesBeforeAProvenOne() {
+        var fleet = bothBusy(process(1).uid(1000), process(2).uid(1008)).with(NO_HISTORY);
+        assertThat(detached(giveUpOne(fleet, 2))).containsExactly("here/1 b");
+    }
+
+    @Test
+    void allUnprovenOnesGoWhereNoneNeedsToBeChosen() {
+        var fleet = bothBusy(process(1).uid(1007), process(2).uid(1008)).with(NO_HISTORY);
+        var plan = giveUp(2, fleet, 2);
+        assertThat(detached(plan)).containsExactly("here/0 a", "here/1 b");
+        assertThat(plan.problems()).isEmpty();
+    }
+
+    @Test
+    void oneThatAppearedLaterGoesBeforeThoseOfUnknownAge() {
+        var fleet = bothBusy(process(1).uid(1007), process(2).uid(1008));
+        assertThat(detached(giveUpOne(appeared(fleet, "a", 0, false), 2))).containsExactly("here/0 a");
+    }
+
+    private static Fleet bothBusy(GpuProcessBuilder inA, GpuProcessBuilder inB) {
+        return host().devices(2)
+                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1))
+                .with(inA.in("a").uses(0), inB.in("b").uses(1))
+                .fleet();
+    }
+
     private static Fleet appeared(Fleet fleet, String eid, int device, boolean recent) {
         return fleet.with(new Appearances(
-                Map.of(new Appearances.Key("here", eid, device), new Appearances.Appearance(1, recent))));
+                Map.of(new Appearances.Key("here", eid, device), new Appearances.Appearance(1, recent)), false));
     }
 
     private static HostBuilder newerIsBusy() {

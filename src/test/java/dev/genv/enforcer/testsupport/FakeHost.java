@@ -27,6 +27,7 @@ public final class FakeHost implements Host {
     private volatile String watchesOnly;
     private volatile String machine;
     private volatile Duration lockWait;
+    private volatile Long stateChangedAt;
     private volatile List<String> missingRights = List.of();
     public final List<Action> performed = new ArrayList<>();
 
@@ -81,6 +82,12 @@ public final class FakeHost implements Host {
         return this;
     }
 
+    /** From now on its state was last changed at that many ticks since boot. */
+    public FakeHost stateChangedAt(long sinceBoot) {
+        stateChangedAt = sinceBoot;
+        return this;
+    }
+
     /** From now on it is this machine. */
     public FakeHost is(String identity) {
         machine = identity;
@@ -107,7 +114,17 @@ public final class FakeHost implements Host {
         try {
             var snapshot = view.call();
             var ended = asked.stream().filter(this.ended::contains).collect(Collectors.toSet());
-            return new Look(snapshot, "fake", null, ticks, ended, missingRights, watchesOnly, machine, lockWait);
+            return new Look(
+                    snapshot,
+                    "fake",
+                    null,
+                    ticks,
+                    ended,
+                    missingRights,
+                    watchesOnly,
+                    machine,
+                    lockWait,
+                    stateChangedAt);
         } catch (UnreachableException | InterruptedException | RuntimeException e) {
             throw e;
         } catch (Exception e) {

@@ -21,6 +21,10 @@ public final class FakeTime {
         passed = sinceStart;
     }
 
+    public Duration passed() {
+        return passed;
+    }
+
     public void pass(Duration more) {
         passed = passed.plus(more);
     }

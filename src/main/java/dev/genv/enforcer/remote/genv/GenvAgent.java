@@ -62,10 +62,10 @@ public final class GenvAgent implements Agent {
     /**
      * {@inheritDoc}
      *
-     * <p>A process that was asked counts as ended once it has left the GPUs for two looks: more is not told.
+     * <p>A process counts as ended once it has left the GPUs for two looks: more is not told.
      */
     @Override
-    public Host.Look look(Exchange host, Set<ProcessId> asked) throws UnreachableException, InterruptedException {
+    public Host.Look look(Exchange host, Set<ProcessId> verified) throws UnreachableException, InterruptedException {
         var seen = snapshot(host);
         var problems = new ArrayList<>(lasting);
         var missing = EnumSet.noneOf(Part.class);
@@ -79,8 +79,8 @@ public final class GenvAgent implements Agent {
                 seen.listedDevices(),
                 missing,
                 problems);
-        var ended = asked.stream().filter(sightings::isGone).collect(Collectors.toUnmodifiableSet());
-        return new Host.Look(snapshot, "genv", null, sightings.looks(), ended, List.of(), null, null, null);
+        var ended = verified.stream().filter(sightings::isGone).collect(Collectors.toUnmodifiableSet());
+        return new Host.Look(snapshot, "genv", null, sightings.looks(), ended, List.of(), null, null, null, null);
     }
 
     private GpuProcess named(GpuProcess process) {

@@ -77,9 +77,10 @@ final class LookAnswer {
     /**
      * The look.
      *
+     * @param verified the processes of which it reports whether they have ended
      * @param left the processes whose memory was left alone, for they hung before
      */
-    Host.Look look(Set<ProcessId> asked, Set<ProcessId> left) throws UnreachableException {
+    Host.Look look(Set<ProcessId> verified, Set<ProcessId> left) throws UnreachableException {
         var watchesOnly = watchesOnly();
         var lacking = rights.missing();
         lacking.forEach(right -> problems.add(right.problem()));
@@ -99,17 +100,19 @@ final class LookAnswer {
                 SubordinateUids.NONE,
                 missing,
                 problems);
-        var now = Stats.of(frames.one("asked"), nonce);
+        // In another PID namespace the processes of the host are not there, whether they have ended or not.
+        var now = rights.isOutsideHostPid() ? Stats.NONE : Stats.of(frames.one("verified"), nonce);
         return new Host.Look(
                 snapshot,
                 "nvidia-smi",
                 driver(),
                 frames.one("read").number(0),
-                asked.stream().filter(now::hasEnded).collect(Collectors.toUnmodifiableSet()),
+                verified.stream().filter(now::hasEnded).collect(Collectors.toUnmodifiableSet()),
                 lacking.stream().map(MissingRight::name).toList(),
                 watchesOnly,
                 machine(),
-                read.lockWait());
+                read.lockWait(),
+                read.changedAt());
     }
 
     private GpuListing listing() throws UnreachableException {

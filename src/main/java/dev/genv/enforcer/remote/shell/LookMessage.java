@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
  * What a shell is told to look at.
  *
  * @param service tells this service from others that act on the same hosts
- * @param asked the processes that were asked to end
+ * @param verified the processes of which the answer reports whether they have ended
  * @param left those whose memory is left alone
  */
 record LookMessage(
@@ -24,7 +24,7 @@ record LookMessage(
         String service,
         List<ProtectedExecutable> programs,
         HostMemory memory,
-        Set<ProcessId> asked,
+        Set<ProcessId> verified,
         Set<ProcessId> left)
         implements Shell.Message {
     private static final Script LOOK =
@@ -52,7 +52,7 @@ record LookMessage(
         values.put("SKIP_GPUS", flag(memory.hanging().isPaused(GpuQuery.PROCESSES)));
         values.put("SKIP_KERNELS", flag(memory.hanging().isPaused(HostMemory.KERNELS)));
         values.put("SILENT", pids(left));
-        values.put("ASKED", pids(asked));
+        values.put("VERIFIED", pids(verified));
         values.put("PASSWD", memory.accounts().stamp());
         values.put("LEASE", service);
         return values;

@@ -61,17 +61,17 @@ public final class ShellAgent implements Agent {
     }
 
     @Override
-    public Host.Look look(Exchange host, Set<ProcessId> asked) throws UnreachableException, InterruptedException {
+    public Host.Look look(Exchange host, Set<ProcessId> verified) throws UnreachableException, InterruptedException {
         seen = null;
         var start = nanos.getAsLong();
         var left = memory.silent().left();
-        var said = shell.say(host, new LookMessage(terms, service, programs, memory, asked, left));
+        var said = shell.say(host, new LookMessage(terms, service, programs, memory, verified, left));
         var frames = said.frames();
         if (!frames.complete() || !frames.hasNone("lacks")) {
             throw said.failure();
         }
         var answer = new LookAnswer(name, terms, programs, memory, said.nonce(), frames);
-        var look = answer.look(asked, left);
+        var look = answer.look(verified, left);
         seen = answer.seen(look, start);
         return look;
     }

@@ -49,7 +49,9 @@ final class StateAnswer {
             case "unusable" -> State.unreadable(new Problem(CODE, path + ": " + directory.from(1)));
             default -> present(frames, nonce);
         };
-        return changed(directory).map(state::with).orElse(state);
+        var changed = frames.find("changed");
+        var dated = changed.isPresent() ? state.changed(changed.get().number(0)) : state;
+        return changed(directory).map(dated::with).orElse(dated);
     }
 
     private Problem mounted(Frame directory) throws UnreachableException {

@@ -79,6 +79,7 @@ begin() { # sets the programs, and when all must be over; fails where one of the
       ;;
   esac
   need base64 && base64=$found
+  need date && date=$found
   need dd && dd=$found
   need env && env=$found
   need flock && flock=$found

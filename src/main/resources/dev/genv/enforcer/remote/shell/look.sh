@@ -10,7 +10,7 @@ look() {
   gpus
   state
   accounts
-  blob asked "$(told "$ASKED")"
+  blob verified "$(told "$VERIFIED")"
 }
 
 machine() {

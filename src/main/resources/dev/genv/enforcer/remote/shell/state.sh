@@ -96,6 +96,7 @@ contents() { # in the directory, or in our folder in it
   # shellcheck disable=SC2086
   blob holders $pids "$(told "$pids")"
   case $lock in held | none) ;; *) unlocked ;; esac
+  changed
   [ -z "$ours" ] || leave_own
   blob envs "$envs" "$envs_content"
   blob devices "$devices" "$devices_content"
@@ -107,6 +108,17 @@ sight() { # sets $envs, $devices and their contents, which are too long to look 
   envs=$seen envs_stamp=$stamp envs_content=$content
   regard devices.json
   devices=$seen devices_stamp=$stamp devices_content=$content
+}
+
+changed() { # after the files are read: when they or the directory were last changed, in hundredths since the machine's start
+  last=0
+  for changed in $("$stat" -c %Z "$files" "$files/envs.json" "$files/devices.json" 2>/dev/null); do
+    [ "$changed" -le "$last" ] || last=$changed
+  done
+  today=$("$date" +%s)
+  clock
+  # Both times of day are cut to whole seconds: so it may come out up to two seconds late, and never early.
+  say changed $((now - (today - last - 1) * 100))
 }
 
 stamp_of() { # NAME: what the kernel says of it

@@ -1,6 +1,9 @@
 package dev.genv.enforcer.remote.shell;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.Host;
 import dev.genv.enforcer.model.Environment;
@@ -17,10 +20,12 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
@@ -419,6 +424,29 @@ class ShellStateTest {
                 assertFine(look());
             }
         }
+    }
+
+    /** The kernel keeps this time, whatever a user sets the other times of a file to. */
+    @Test
+    void tellsWhenTheStateWasChangedAndNoUserCanSetThatBack() throws Exception {
+        var prepared = Files.writeString(folder.resolve("prepared"), Files.readString(devices));
+        assertThatItWasChangedBy(() -> Files.writeString(devices, Files.readString(devices)));
+        assertThatItWasChangedBy(() -> Files.setLastModifiedTime(devices, FileTime.fromMillis(0)));
+        assertThatItWasChangedBy(() -> Files.move(prepared, devices, StandardCopyOption.ATOMIC_MOVE));
+        assertThatItWasChangedBy(() -> Files.deleteIfExists(devices));
+    }
+
+    private void assertThatItWasChangedBy(Callable<?> change) throws Exception {
+        var last = requireNonNull(look().stateChangedAt());
+        await().atMost(HANG).until(() -> ticks() > last);
+        var before = ticks();
+        change.call();
+        assertThat(look().stateChangedAt()).isBetween(before, ticks() + 200);
+    }
+
+    private static long ticks() throws IOException {
+        return Math.round(100
+                * Double.parseDouble(Files.readString(Path.of("/proc/uptime")).split(" ", 2)[0]));
     }
 
     /** What is written in place and not yet finished is not believed, where the lock cannot be had. */

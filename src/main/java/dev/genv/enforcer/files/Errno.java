@@ -1,19 +1,19 @@
-package dev.genv.enforcer.node;
+package dev.genv.enforcer.files;
 
 import java.io.IOException;
 import java.util.Map;
 
 /** A system call that failed. */
-final class Errno extends IOException {
-    static final int EPERM = 1;
-    static final int ENOENT = 2;
-    static final int ESRCH = 3;
-    static final int EINTR = 4;
-    static final int EAGAIN = 11;
-    static final int EACCES = 13;
-    static final int EEXIST = 17;
-    static final int ENOTDIR = 20;
-    static final int ELOOP = 40;
+public final class Errno extends IOException {
+    public static final int EPERM = 1;
+    public static final int ENOENT = 2;
+    public static final int ESRCH = 3;
+    public static final int EINTR = 4;
+    public static final int EAGAIN = 11;
+    public static final int EACCES = 13;
+    public static final int EEXIST = 17;
+    public static final int ENOTDIR = 20;
+    public static final int ELOOP = 40;
     private static final long serialVersionUID = 1L;
 
     /** The numbers are the same on all of Linux's architectures that a JDK 25 runs on. */
@@ -36,12 +36,12 @@ final class Errno extends IOException {
 
     private final int number;
 
-    Errno(String call, int number) {
+    public Errno(String call, int number) {
         super(call + ": " + MEANINGS.getOrDefault(number, "error") + " (errno " + number + ")");
         this.number = number;
     }
 
-    boolean is(int other) {
+    public boolean is(int other) {
         return number == other;
     }
 }

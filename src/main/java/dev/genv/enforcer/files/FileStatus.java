@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node;
+package dev.genv.enforcer.files;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
@@ -18,7 +18,7 @@ import java.lang.foreign.MemorySegment;
  * @param changed when anything of it was last changed, in nanoseconds; nobody can set this back
  * @param born when it was made, in nanoseconds; 0 where the file system does not tell
  */
-record FileStatus(
+public record FileStatus(
         int mode, long uid, long inode, long size, long device, long links, long modified, long changed, long born) {
     private static final int TYPE = 0170000;
     private static final int REGULAR = 0100000;
@@ -39,7 +39,7 @@ record FileStatus(
                 time(status, 80));
     }
 
-    static long device(int major, int minor) {
+    public static long device(int major, int minor) {
         return (long) major << Integer.SIZE | Integer.toUnsignedLong(minor);
     }
 
@@ -47,15 +47,15 @@ record FileStatus(
         return status.get(JAVA_LONG, offset) * NANOS_PER_SECOND + status.get(JAVA_INT, offset + Long.BYTES);
     }
 
-    boolean isRegular() {
+    public boolean isRegular() {
         return (mode & TYPE) == REGULAR;
     }
 
-    int permissions() {
+    public int permissions() {
         return mode & PERMISSIONS;
     }
 
-    boolean isSameFile(FileStatus other) {
+    public boolean isSameFile(FileStatus other) {
         return inode == other.inode && device == other.device;
     }
 }

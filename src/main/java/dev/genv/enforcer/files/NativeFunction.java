@@ -1,0 +1,92 @@
+package dev.genv.enforcer.files;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.VarHandle;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A function of the C library. */
+public final class NativeFunction {
+    private static final int NOT_VARIADIC = -1;
+    private static final Linker LINKER = Linker.nativeLinker();
+    private static final VarHandle ERRNO =
+            Linker.Option.captureStateLayout().varHandle(MemoryLayout.PathElement.groupElement("errno"));
+
+    private final String name;
+    private final MethodHandle handle;
+
+    private NativeFunction(String name, MethodHandle handle) {
+        this.name = name;
+        this.handle = handle;
+    }
+
+    /** Finds one with these parameters. */
+    public static NativeFunction of(String name, MemoryLayout result, MemoryLayout... parameters) {
+        return variadic(name, NOT_VARIADIC, result, parameters);
+    }
+
+    /**
+     * Finds one that takes any number of arguments.
+     *
+     * @param firstVariadic how many parameters come before those
+     */
+    @SuppressWarnings("restricted") // the one place that links native code
+    public static NativeFunction variadic(
+            String name, int firstVariadic, MemoryLayout result, MemoryLayout... parameters) {
+        var options = new ArrayList<>(List.of(Linker.Option.captureCallState("errno")));
+        if (firstVariadic != NOT_VARIADIC) {
+            options.add(Linker.Option.firstVariadicArg(firstVariadic));
+        }
+        var handle = LINKER.downcallHandle(
+                LINKER.defaultLookup().find(name).orElseThrow(() -> new UnsatisfiedLinkError(name)),
+                FunctionDescriptor.of(result, parameters),
+                options.toArray(Linker.Option[]::new));
+        return new NativeFunction(name, handle);
+    }
+
+    /** Calls it, again where a signal interrupted it. */
+    public long call(Object... arguments) throws Errno {
+        while (true) {
+            try {
+                return callOnce(arguments);
+            } catch (Errno e) {
+                if (!e.is(Errno.EINTR)) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /**
+     * Calls it once.
+     *
+     * @throws Errno where it returns -1
+     */
+    public long callOnce(Object... arguments) throws Errno {
+        try (var arena = Arena.ofConfined()) {
+            var state = arena.allocate(Linker.Option.captureStateLayout());
+            var result = invoke(state, arguments);
+            if (result == -1) {
+                throw new Errno(name, (int) ERRNO.get(state, 0L));
+            }
+            return result;
+        }
+    }
+
+    private long invoke(MemorySegment state, Object... arguments) {
+        var all = new ArrayList<Object>(List.of(state));
+        all.addAll(List.of(arguments));
+        try {
+            return ((Number) handle.invokeWithArguments(all)).longValue();
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new LinkageError(name, e);
+        }
+    }
+}

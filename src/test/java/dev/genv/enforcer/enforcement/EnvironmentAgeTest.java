@@ -1,0 +1,153 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.policy.RuleName;
+import org.junit.jupiter.api.Test;
+
+/** Whether a process or its environment was there first, and what is enforced in each case. */
+class EnvironmentAgeTest extends GraceFixture {
+    /** He writes the pid of another user into his entry, so that he looks like a stranger in it. */
+    @Test
+    void nobodyMakesHimselfAStranger() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().livePidsOf(1000).attached(0), inA().uses(0)));
+        shows(at(10), at(a().livePidsOf(0).attached(0), inA().uses(0).uses(1)));
+
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void whereTheInactiveAreEndedNobodyMakesHimselfAStranger() {
+        shows(at(0), at(a().livePidsOf(1000).attached(0), inA().uses(0)));
+        shows(at(10), at(a().livePidsOf(0).attached(0), inA().uses(0).uses(1)));
+
+        assertThat(node.performed).hasSize(1);
+    }
+
+    @Test
+    void whoNamesAnEnvironmentOfOthersThatWasThereIsTakenAtHisWord() {
+        node.at(900_000);
+        shows(at(0), at(a().uid(1007).livePidsOf(1007).attached(1)));
+        node.at(1_000_000);
+        shows(at(10), at(a().uid(1007).livePidsOf(1007).attached(1), inA().uses(0)));
+
+        assertThat(node.performed).hasSize(1);
+    }
+
+    /** By the same user's hand, or by a pid that is used again. */
+    @Test
+    void aProcessIsNoVictimOfAnEnvironmentThatAppearedAfterIt() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(inA().uses(0)));
+        shows(at(10), at(a().livePidsOf(1000), inA().uses(0)));
+        cycles(100, 1000);
+
+        assertThat(node.performed).isEmpty();
+        assertThat(outcomes()).containsExactly("skipped_protected");
+    }
+
+    /** Otherwise everybody could shield himself: he starts a process, and its environment afterwards. */
+    @Test
+    void aProcessOlderThanItsEnvironmentIsTerminatedAsInactiveAfterTheGrace() {
+        shows(at(0), at(a().attached(0), inA().uses(0)));
+        shows(at(1), at(inA().uses(0)));
+        shows(at(10), at(a().livePidsOf(1000), inA().uses(0)));
+        cycles(60);
+        assertThat(node.performed).isEmpty();
+
+        cycles(61);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    /** The shell is gone, the job goes on; somebody writes the environment anew with the job's own pid. */
+    @Test
+    void anEndedEnvironmentIsNotRevivedAgainstItsJob() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).livePidsOf(1000).attached(0), inA().uses(0)));
+        shows(at(10), at(inA().uses(0)));
+        shows(at(20), at(a().pids(1).livePidsOf(1000).capacity("1").attached(1), inA().uses(0)));
+        cycles(100, 1000);
+
+        assertThat(node.performed).isEmpty();
+        assertThat(outcomes()).contains("skipped_protected");
+    }
+
+    @Test
+    void anEnvironmentWhosePidsAreAllOfAnotherUidAtOnceIsAnotherOne() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).livePidsOf(1000).attached(0), inA().uses(0)));
+        shows(at(10), at(a().pids(1).livePidsOf(1001).attached(1), inA().uses(0)));
+        cycles(100, 1000);
+
+        assertThat(node.performed).isEmpty();
+    }
+
+    /** Its user would shield all his older processes otherwise. What is taken from it with that has the ordinary time. */
+    @Test
+    void anEnvironmentWhosePidsAreReplacedByOthersOfItsUserIsTheSame() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).livePidsOf(1000).attached(0), inA().uses(0)));
+        shows(at(10), at(a().pids(8).livePidsOf(1000), inA().uses(0)));
+        cycles(69);
+        assertThat(node.performed).isEmpty();
+
+        cycles(70);
+        assertThat(node.performed).hasSize(1);
+    }
+
+    /** The kernel knows the shell after which the environment is named: it is older than the process, whoever wrote what. */
+    @Test
+    void anEnvironmentThatWasNeverAbsentIsAsOldAsItsShell() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).shellSince(900_000).attached(0), inA().uses(0)));
+        shows(
+                at(10),
+                at(a().pids(8).shellSince(900_000).attached(0), inA().uses(0).uses(1)));
+
+        assertThat(node.performed).hasSize(1);
+    }
+
+    /** The user deactivates it in a shell that stays open, and the job goes on; another user writes it anew. */
+    @Test
+    void aLiveShellDoesNotMakeARevivedEnvironmentOlderThanItsJob() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).shellSince(900_000).attached(0), inA().uses(0)));
+        shows(at(10), at(inA().uses(0)));
+        shows(at(20), at(a().pids(7).shellSince(900_000), inA().uses(0)));
+        cycles(100, 1000);
+
+        assertThat(node.performed).isEmpty();
+        assertThat(outcomes()).contains("skipped_protected");
+    }
+
+    @Test
+    void aLiveShellProvesNothingOfAnEnvironmentThatTheServiceSawAppear() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(inA().uses(0)));
+        shows(at(10), at(a().pids(7).shellSince(900_000), inA().uses(0)));
+        cycles(100, 1000);
+
+        assertThat(node.performed).isEmpty();
+        assertThat(outcomes()).containsExactly("skipped_protected");
+    }
+
+    /** A job that is started after it was written anew names an environment that is there. */
+    @Test
+    void aJobThatIsYoungerThanTheLastAbsenceIsJudged() {
+        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        shows(at(0), at(a().pids(7).shellSince(900_000).attached(0)));
+        node.at(1_001_000);
+        shows(at(10), host().devices(2));
+        node.at(1_002_000);
+        shows(at(20), at(a().pids(7).shellSince(900_000).attached(0)));
+        shows(
+                at(30),
+                at(
+                        a().pids(7).shellSince(900_000).attached(0),
+                        inA().later(20_000).uses(1)));
+
+        assertThat(node.performed).hasSize(1);
+    }
+}
