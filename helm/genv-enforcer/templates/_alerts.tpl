@@ -1,4 +1,4 @@
-{{- /* Which series are this installation's: two of them on one Prometheus must not tell of each other. */ -}}
+{{- /* Which series are this installation's: two on one Prometheus must not mix their alerts. */ -}}
 {{- define "genv-enforcer.selector" -}}
 {{- .Values.prometheusRule.selector | default (printf "namespace=%q,job=%q" .Release.Namespace (include "genv-enforcer.fullname" .)) -}}
 {{- end -}}
@@ -22,8 +22,8 @@ after two intervals something must have, and one cycle that fails is not all tha
 {{- end -}}
 
 {{- /*
-More than half of the cycles went like this: a single one that did is not worth waking somebody up. Failed actions are counted
-among cycles that saw everything, for the others do not tell of them.
+More than half of the cycles have this result. A single one is no alert. Failed actions are counted among complete cycles, because
+the others do not report them.
 */ -}}
 {{- define "genv-enforcer.most" -}}
 {{- $window := include "genv-enforcer.window" (dict "root" .root "least" 300) -}}
@@ -52,46 +52,46 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   annotations:
     summary: genv-enforcer does not answer on {{ $where }}
     description: >-
-      Prometheus cannot read its metrics, so perhaps nothing is enforced there. Look at the pod and at its log; where it
-      runs, see whether the API token of the ServiceMonitor is the right one.
+      Prometheus cannot read its metrics, so perhaps nothing is enforced there. Check the pod and its log. If the pod runs,
+      check the API token of the ServiceMonitor.
 - alert: GenvEnforcerAbsent
   expr: {{ printf `absent(up{%s})` $is | toJson }}
   for: {{ $rule.absentFor }}
   labels:
     severity: critical
   annotations:
-    summary: there is no genv-enforcer
+    summary: no genv-enforcer runs
     description: >-
-      Prometheus knows of no pod of it. {{ if $node }}See whether the DaemonSet finds nodes with a GPU (labels, taints, runtime class, priority
-      class){{ else }}See whether the Deployment has its pod{{ end }}, and whether the ServiceMonitor finds the Service.
+      Prometheus finds no pod. {{ if $node }}Check whether the DaemonSet finds nodes with a GPU (labels, taints, runtime class, priority
+      class){{ else }}Check whether the Deployment has its pod{{ end }}, and whether the ServiceMonitor finds the Service.
 - alert: GenvEnforcerCycleStalled
   expr: {{ printf `increase(genv_enforcer_cycle_duration_seconds_count{%s}[%s]) == 0` $is $window | toJson }}
   for: {{ $failing }}
   labels:
     severity: critical
   annotations:
-    summary: genv-enforcer on {{ $where }} has ended no cycle
+    summary: genv-enforcer on {{ $where }} completes no cycle
     description: >-
-      Nothing is enforced. The liveness probe should have restarted it: look at /q/health/live and at the log.
+      Nothing is enforced. The liveness probe restarts the pod in this case: check /q/health/live and the log.
 - alert: GenvEnforcerCycleFailing
   expr: {{ include "genv-enforcer.most" (dict "root" . "is" $is "result" "failed" "among" "success|incomplete|action_failed|failed") }}
   for: {{ $failing }}
   labels:
     severity: critical
   annotations:
-    summary: cycles of genv-enforcer on {{ $where }} break off
+    summary: cycles of genv-enforcer on {{ $where }} fail
     description: >-
-      A cycle that breaks off enforces nothing. The log and /q/health/ready say why.
+      A cycle that fails enforces nothing. The log and /q/health/ready give the reason.
 - alert: GenvEnforcerActionFailing
   expr: {{ include "genv-enforcer.most" (dict "root" . "is" $is "result" "action_failed" "among" "success|action_failed") }}
   for: {{ $failing }}
   labels:
     severity: warning
   annotations:
-    summary: genv-enforcer on {{ $where }} cannot do what the rules want
+    summary: genv-enforcer on {{ $where }} cannot execute actions
     description: >-
-      A process could not be signalled or an environment not be detached. See the actions at /violations?status=active: their
-      outcome is denied, failed or unkillable, and the detail says why.
+      The service could not signal a process or detach an environment. /violations?status=active shows the actions: their
+      outcome is denied, failed or unkillable, and the detail gives the reason.
 {{- if $node }}
 - alert: GenvEnforcerCycleStale
   expr: {{ printf `time() - genv_enforcer_last_success_timestamp_seconds{%s} > %s` $is (div (include "genv-enforcer.millis" $rule.staleAfter) 1000 | toString) | toJson }}
@@ -99,9 +99,10 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   labels:
     severity: critical
   annotations:
-    summary: genv-enforcer on {{ $where }} has not seen all of its node for a long time
+    summary: genv-enforcer on {{ $where }} has not observed all of its node for a long time
     description: >-
-      Rules that need what it cannot see do not act. /hosts names the problems of the node, and the README what each of them means.
+      Rules that need the missing data take no action. /hosts names the problems of the node. The page Problems of the documents
+      explains each of them.
 {{- else }}
 - alert: GenvEnforcerHostIncomplete
   expr: {{ printf `genv_enforcer_host_complete{%s} == 0 and genv_enforcer_host_up{%s} == 1` $is $is | toJson }}
@@ -109,19 +110,20 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   labels:
     severity: warning
   annotations:
-    summary: genv-enforcer cannot see all of {{ "{{ $labels.host }}" }}
+    summary: genv-enforcer cannot observe all of {{ "{{ $labels.host }}" }}
     description: >-
-      Rules that need what it cannot see do not act there. /hosts names the problems of the machine, and the README what each of them means.
+      Rules that need the missing data take no action there. /hosts names the problems of the machine. The page Problems of the
+      documents explains each of them.
 - alert: GenvEnforcerHostKeyRefused
   expr: {{ printf `genv_enforcer_host_problems{%s,code=~"host_key_changed|host_key_unknown"} > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
   labels:
     severity: critical
   annotations:
-    summary: the machine {{ "{{ $labels.host }}" }} shows a key that nobody knows
+    summary: the machine {{ "{{ $labels.host }}" }} shows an unknown key
     description: >-
-      Nothing is enforced there. Either the machine was installed anew, or another one answers in its place: find out which, and
-      only then put the new key into remote.knownHosts.
+      Nothing is enforced there. Either the machine was installed again, or another machine answers in its place. Find out which,
+      and only then add the new key to remote.knownHosts.
 {{- end }}
 - alert: GenvEnforcerHostUnreachable
   expr: {{ printf `genv_enforcer_host_up{%s} == 0` $is | toJson }}
@@ -131,8 +133,8 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   annotations:
     summary: genv-enforcer gets no answer from {{ "{{ $labels.host }}" }}
     description: >-
-      Nothing is enforced there, and the others are not affected. /hosts says why: whether it is down, refuses the key or the command, or
-      is too slow.
+      Nothing is enforced there. Other machines are not affected. /hosts gives the reason: the machine is down, refuses the key
+      or the command, or is too slow.
 - alert: GenvEnforcerPrivilegeMissing
 {{- /* The metric counts privileges over all machines; only the problems name the machine. */}}
   {{- if $node }}
@@ -150,8 +152,8 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
     summary: genv-enforcer lacks a privilege on {{ "{{ $labels.host }}" }}
     {{- end }}
     description: >-
-      What needs this privilege is not enforced. /hosts says {{ if $node }}how to grant it; see whether something has changed the security
-      context, the host's PID namespace, the state directory or AppArmor of the pod{{ else }}which one it is and how to grant it; see sudo on that machine{{ end }}.
+      Actions that need this privilege are not executed. /hosts explains {{ if $node }}how to grant it. Check the security context, the host's
+      PID namespace, the state directory and AppArmor of the pod{{ else }}which one it is and how to grant it. Check sudo on that machine{{ end }}.
 - alert: GenvEnforcerStateUnreadable
   expr: {{ printf `genv_enforcer_host_problems{%s,code=~"state_unreadable|state_incomplete|state_directory_moved|state_user_mount|state_timeout"} > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
@@ -160,27 +162,27 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   annotations:
     summary: genv's state on {{ "{{ $labels.host }}" }} cannot be read ({{ "{{ $labels.code }}" }})
     description: >-
-      Rules that need it do not act. Look at envs.json and devices.json in genv's state directory there: any local user can
-      spoil them. If they cannot be mended, move them away when no environment is active.
+      Rules that need it take no action. Check envs.json and devices.json in genv's state directory there: any local user can
+      change them. If you cannot repair them, move them away when no environment is active.
 - alert: GenvEnforcerGpuToolFailing
   expr: {{ printf `genv_enforcer_host_problems{%s,code=~"gpu_tool_failed|gpu_lost|gpu_needs_new_container"} > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
   labels:
     severity: critical
   annotations:
-    summary: the GPUs of {{ "{{ $labels.host }}" }} cannot be seen ({{ "{{ $labels.code }}" }})
+    summary: the GPUs of {{ "{{ $labels.host }}" }} cannot be observed ({{ "{{ $labels.code }}" }})
     description: >-
-      Nothing is enforced there. Run nvidia-smi on the machine: a driver that does not match, a lost GPU or a hanging
-      tool often want a restart of the machine{{ if $node }}; where it works there, see the runtime class of the pod{{ end }}.
+      Nothing is enforced there. Run nvidia-smi on the machine. A driver that does not match, a lost GPU or a hanging tool
+      often requires a restart of the machine.{{ if $node }} If nvidia-smi works there, check the runtime class of the pod.{{ end }}
 - alert: GenvEnforcerLockHeld
   expr: {{ printf `genv_enforcer_host_problems{%s,code=~"lock_timeout|lock_unusable"} > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
   labels:
     severity: warning
   annotations:
-    summary: somebody keeps genv's lock on {{ "{{ $labels.host }}" }} ({{ "{{ $labels.code }}" }})
+    summary: a process holds genv's lock on {{ "{{ $labels.host }}" }} ({{ "{{ $labels.code }}" }})
     description: >-
-      Nothing is detached meanwhile. /hosts names the process, command and user that hold genv.lock.
+      The service detaches nothing meanwhile. /hosts names the process, command and user that hold genv.lock.
 - alert: GenvEnforcerSecondEnforcer
   expr: {{ printf `genv_enforcer_host_problems{%s,code=~"second_enforcer|enforcer_lock_unusable"} > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
@@ -189,19 +191,19 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   annotations:
     summary: another enforcer acts on {{ "{{ $labels.host }}" }}, or may do so ({{ "{{ $labels.code }}" }})
     description: >-
-      second_enforcer: this one only watches there. End one of them, such as a service that was started before there was this chart, or a
-      second release of it. enforcer_lock_unusable: this one acts, but cannot find out whether it is the only one. /hosts says what stands in
-      the place of its lock: remove that.
+      second_enforcer: this one takes no action there. Stop one of them, for example a service that was started without this
+      chart, or a second release of it. enforcer_lock_unusable: this one acts, but cannot find out whether it is the only one.
+      /hosts names the file in the place of its lock: remove that file.
 - alert: GenvEnforcerTerminationLimitReached
   expr: {{ printf `genv_enforcer_host_problems{%s,code="termination_limit_reached"} > 0` $is | toJson }}
   for: {{ $rule.terminationLimitFor }}
   labels:
     severity: warning
   annotations:
-    summary: more processes are to be ended on {{ "{{ $labels.host }}" }} than a cycle may end
+    summary: the termination limit delays terminations on {{ "{{ $labels.host }}" }}
     description: >-
-      Either many break the rules, or something is wrong with genv's state. Look at /violations?status=active before anything else;
-      set settings.mode=audit while you look, and raise settings.maxTerminationsPerCycle only if they are right.
+      Either many processes break a rule, or genv's state is wrong. Check /violations?status=active first, and set
+      settings.mode=audit during the check. Raise settings.maxTerminationsPerCycle only if the violations are right.
 - alert: GenvEnforcerProcessUnkillable
   expr: {{ printf `increase(%[1]s[%[2]s]) > 0 or (%[1]s > 0 unless %[1]s offset %[2]s)` (printf `genv_enforcer_terminations_total{%s,outcome="unkillable"}` $is) $window | toJson }}
   labels:
@@ -209,8 +211,8 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   annotations:
     summary: a process on {{ $where }} survives SIGKILL
     description: >-
-      The kernel holds on to it, mostly in the driver, and it keeps its devices. /violations?status=active names it (outcome unkillable); as
-      a rule only a reset of the GPU or a restart of the machine helps.
+      The kernel holds the process, mostly in the driver, and the process keeps its devices. /violations?status=active names it
+      (outcome unkillable). In most cases only a reset of the GPU or a restart of the machine helps.
 - alert: GenvEnforcerLogLinesDropped
   expr: {{ printf `increase(genv_enforcer_log_lines_dropped_total{%s}[%s]) > 0` $is $window | toJson }}
   labels:
@@ -218,6 +220,6 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
   annotations:
     summary: genv-enforcer on {{ $where }} drops lines of its log
     description: >-
-      No process reads its output fast enough, so the log lacks actions and problems. See whether the container runtime reads the log of
-      the pod, and whether its disk is full.
+      No process reads its output fast enough, so the log lacks actions and problems. Check whether the container runtime reads
+      the log of the pod, and whether its disk is full.
 {{- end -}}

@@ -26,7 +26,7 @@ public final class ActionMetrics {
         var outcome = done.result().outcome();
         if (outcome.isSkipped()) {
             Counter.builder("genv.enforcer.skipped")
-                    .description("Actions that were left undone, each in every cycle")
+                    .description("Actions that the service skipped, counted in every cycle")
                     .tag("reason", reason(outcome))
                     .register(registry)
                     .increment();
@@ -35,7 +35,7 @@ public final class ActionMetrics {
         switch (done.planned().action()) {
             case Action.Terminate terminate ->
                 Counter.builder("genv.enforcer.terminations")
-                        .description("What came of ending processes, by the first of the rules that wanted it")
+                        .description("Terminations by outcome and by the first rule that requires them")
                         .tag("rule", done.planned().rules().getFirst().label())
                         .tag("signal", terminate.signal().name())
                         .tag("outcome", outcome.label())
@@ -43,7 +43,7 @@ public final class ActionMetrics {
                         .increment();
             case Action.Detach _ ->
                 Counter.builder("genv.enforcer.detachments")
-                        .description("What came of detaching environments from devices")
+                        .description("Detachments by outcome")
                         .tag("outcome", outcome.label())
                         .register(registry)
                         .increment();

@@ -22,7 +22,7 @@ public final class CycleMetrics {
     /** Registers everything at once, so that a result that never came about is there as a zero. */
     public CycleMetrics(MeterRegistry registry) {
         duration = Timer.builder("genv.enforcer.cycle.duration")
-                .description("How long cycles take, from the first observation to the last action")
+                .description("Duration of a cycle, from its first observation to its last action")
                 .serviceLevelObjectives(
                         Duration.ofMillis(10),
                         Duration.ofMillis(50),
@@ -37,12 +37,12 @@ public final class CycleMetrics {
             cycles.put(
                     result,
                     Counter.builder("genv.enforcer.cycles")
-                            .description("Cycles by how they went")
+                            .description("Cycles by result")
                             .tag("result", result.label())
                             .register(registry));
         }
         Gauge.builder("genv.enforcer.last.success.timestamp", () -> lastSuccessMillis.get() / MILLIS_PER_SECOND)
-                .description("When the last complete cycle ended, in seconds since 1970; 0 if there was none")
+                .description("End of the last complete cycle, in seconds since 1970; 0 if there was none")
                 .baseUnit("seconds")
                 .register(registry);
     }

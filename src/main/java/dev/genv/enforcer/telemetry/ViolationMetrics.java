@@ -40,14 +40,14 @@ public final class ViolationMetrics {
                 appeared.put(
                         kind,
                         Counter.builder("genv.enforcer.violations")
-                                .description("Violations that have appeared")
+                                .description("Violations since the start")
                                 .tags(kind.tags())
                                 .register(registry));
             }
         }
         // Prometheus takes genv_enforcer_violations for the name of the counter: the gauge must have another one.
         active = MultiGauge.builder("genv.enforcer.active.violations")
-                .description("Violations that there are now")
+                .description("Active violations")
                 .register(registry);
         show(Map.of());
     }

@@ -138,7 +138,7 @@ class ChartPackageTest {
         assertThat(notes("{}")).contains("WARNING: it ENFORCES", "settings.mode=audit", "pod-security", "apiToken");
         assertThat(notes("settings: {mode: audit}"))
                 .doesNotContain("WARNING")
-                .contains("only AUDITS", "settings.mode=enforce");
+                .contains("AUDIT MODE", "settings.mode=enforce");
         assertThat(notes(RenderedChart.example("remote")))
                 .contains("3 machine(s) over SSH")
                 .doesNotContain("pod-security");
@@ -146,7 +146,7 @@ class ChartPackageTest {
         assertThat(notes("settings: {terminateProcesses: false}"))
                 .contains("it detaches environments")
                 .doesNotContain("ends processes");
-        assertThat(notes(RenderedChart.example("remote"))).contains("nothing keeps a second enforcer from acting");
+        assertThat(notes(RenderedChart.example("remote"))).contains("does not detect a second enforcer");
     }
 
     @Test

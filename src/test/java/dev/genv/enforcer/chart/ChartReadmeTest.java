@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The chart's README says of its values and alerts what they are. */
+/** The tables of values and alerts in the chart's README. */
 class ChartReadmeTest {
     private static final Path README = RenderedChart.CHART.resolve("README.md");
 
@@ -38,7 +38,7 @@ class ChartReadmeTest {
                 modes.merge(name, mode, (one, other) -> "");
             }
         }
-        var table = new StringBuilder("| alert | severity | what it tells | mode |\n| --- | --- | --- | --- |\n");
+        var table = new StringBuilder("| alert | severity | meaning | mode |\n| --- | --- | --- | --- |\n");
         alerts.forEach((name, alert) -> table.append("| `%s` | %s | %s | %s |\n"
                 .formatted(
                         name,

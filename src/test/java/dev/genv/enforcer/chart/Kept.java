@@ -31,7 +31,6 @@ public final class Kept {
     }
 
     private static String stale(Path file) {
-        return "%s is stale: run ./mvnw test -Dtest='Chart*,*PageTest' -D%s=true and look at what has changed"
-                .formatted(file, REWRITE);
+        return "%s is stale: run this test with -D%s=true and review the change".formatted(file, REWRITE);
     }
 }

@@ -31,9 +31,9 @@ record Attack(String name, Step step, Bob bob, Hers hers, Set<String> told, Prep
 
     /** What becomes of bob's job. */
     enum Bob {
-        UNTOUCHED("nothing"),
-        ENDED_AFTER_THE_GRACE("is ended after the grace, and told with what was before"),
-        ENDED_AFTER_THE_START("is ended after the grace, which begins with the start");
+        UNTOUCHED("unaffected"),
+        ENDED_AFTER_THE_GRACE("terminated after the state-change grace, reported with the state before"),
+        ENDED_AFTER_THE_START("terminated after the state-change grace, which begins with the start");
 
         final String words;
 
@@ -44,8 +44,8 @@ record Attack(String name, Step step, Bob bob, Hers hers, Set<String> told, Prep
 
     /** What becomes of her own process. */
     enum Hers {
-        ENDED("is ended"),
-        SPARED("is left alone while it lasts");
+        ENDED("terminated"),
+        SPARED("not terminated while the attack lasts");
 
         final String words;
 

@@ -24,17 +24,17 @@ final class Attacks {
     static List<Attack> all() {
         return List.of(
                 Attack.inVain(
-                        "names bob's environment and fills its memory",
+                        "names the victim's environment and fills its memory",
                         scene -> scene.herProcess(IN_BOBS, 0, 1500),
                         "env-memory",
                         "env-owner"),
                 Attack.inVain(
-                        "names bob's environment on a device that he was not given",
+                        "names the victim's environment on a device that is not attached to it",
                         scene -> scene.herProcess(IN_BOBS, 2, 10),
                         "env-devices",
                         "env-owner"),
                 Attack.inVain(
-                        "puts bob's pids into her own environment",
+                        "lists the victim's pids in the attacker's environment",
                         withState((scene, files) -> files.env(
                                 HERS,
                                 People.MALLORY,
@@ -46,7 +46,7 @@ final class Attacks {
                         "env-owner",
                         "non-env-processes"),
                 Attack.inVain(
-                        "forges an environment in bob's name with every device",
+                        "forges an environment in the victim's name with every device",
                         withState((scene, files) -> files.env("forged", People.BOB, BOB, null, scene.bobsShell())
                                 .device(0, BOBS, "forged")
                                 .device(1, HERS, "forged")
@@ -54,7 +54,7 @@ final class Attacks {
                         "max-devices-per-user",
                         "non-env-processes"),
                 Attack.inVain(
-                        "changes her own name, uid and pids to bob's, and uses a device that she was not given",
+                        "records the victim's name, uid and pids in the attacker's environment, and uses a device that is not attached to it",
                         scene -> {
                             scene.sheWrites(scene.honest()
                                     .env(HERS, People.BOB, BOB, null, scene.herShell(), scene.bobsShell()));
@@ -63,7 +63,7 @@ final class Attacks {
                         "env-devices",
                         "env-owner"),
                 Attack.inVain(
-                        "gives an environment of her own bob's id, and a capacity of 1 MB",
+                        "adds an environment with the victim's id and a capacity of 1 MB",
                         scene -> {
                             var second = new StateFiles(scene.node.stateDirectory)
                                     .env(BOBS, People.MALLORY, MALLORY, "1m", scene.herShell())
@@ -85,7 +85,7 @@ final class Attacks {
                         "env-devices",
                         "non-env-processes"),
                 Attack.inVain(
-                        "empties devices.json, and somebody puts it right before the grace is over",
+                        "empties devices.json, which is restored within the state-change grace",
                         scene -> {
                             scene.sheWrites(scene.honest().device(0).device(1));
                             scene.awaitThatBobIsTold();
@@ -95,7 +95,7 @@ final class Attacks {
                         "env-devices",
                         "non-env-processes"),
                 Attack.inVain(
-                        "leaves devices.json without a byte",
+                        "truncates devices.json to 0 bytes",
                         scene -> {
                             scene.sheWrites("devices.json", "");
                             stray(scene);
@@ -103,17 +103,17 @@ final class Attacks {
                         "state_unreadable",
                         "non-env-processes"),
                 Attack.delayed(
-                        "deletes bob's attachment",
+                        "deletes the victim's attachment",
                         withState((scene, files) -> files.device(0)),
                         "env-devices",
                         "non-env-processes"),
                 Attack.delayed(
-                        "deletes bob's environment",
+                        "deletes the victim's environment",
                         withState((scene, files) -> files.withoutEnv(BOBS)),
                         "inactive-env-processes",
                         "non-env-processes"),
                 Attack.delayed(
-                        "strikes the pid of bob's job, which names no environment, out of his environment",
+                        "removes the pid of the victim's job, which names no environment, from the victim's environment",
                         scene -> {
                             scene.bobUsesTheSdk();
                             scene.sheWrites(scene.honest());
@@ -122,12 +122,12 @@ final class Attacks {
                         },
                         "non-env-processes"),
                 Attack.delayed(
-                        "lowers bob's capacity",
+                        "lowers the victim's capacity",
                         withState((scene, files) -> files.env(BOBS, People.BOB, BOB, "1m", scene.bobsShell())),
                         "env-memory",
                         "non-env-processes"),
                 Attack.inVain(
-                        "calls her program `nvidia-cuda-mps-server`",
+                        "runs a program with the name `nvidia-cuda-mps-server`",
                         scene -> scene.herProcess(
                                 scene.sheStarts(
                                         "cp /usr/bin/sleep nvidia-cuda-mps-server && exec ./nvidia-cuda-mps-server 600",
@@ -137,11 +137,11 @@ final class Attacks {
                                 10),
                         "non-env-processes"),
                 Attack.inVain(
-                        "overwrites her environ",
+                        "overwrites the environment variables of the attacker's process",
                         scene -> scene.herProcess(overwritten(scene), 2, 10),
                         "non-env-processes"),
                 Attack.blinding(
-                        "overwrites her environ and puts her pid into her environment",
+                        "does the same, and lists its pid in the attacker's environment",
                         scene -> {
                             var process = overwritten(scene);
                             scene.sheWrites(scene.honest()
@@ -158,7 +158,7 @@ final class Attacks {
                                 10),
                         "inactive-env-processes"),
                 Attack.inVain(
-                        "takes the lock for good",
+                        "holds genv's lock for ever",
                         scene -> {
                             scene.sheStarts("exec flock -x -F genv.lock sleep 600", Map.of(), "sleep");
                             stray(scene);
@@ -166,7 +166,7 @@ final class Attacks {
                         "lock_timeout",
                         "non-env-processes"),
                 Attack.inVain(
-                        "takes the lock of the service itself for good",
+                        "holds the service's own lock for ever",
                         scene -> {
                             scene.sheStarts(
                                     "rm -f .genv-enforcer.lock && exec flock -x -F .genv-enforcer.lock sleep 600",
@@ -176,7 +176,7 @@ final class Attacks {
                         },
                         "non-env-processes"),
                 Attack.blinding(
-                        "replaces every file by a link to one of root's",
+                        "replaces every file by a symbolic link to a file of root's",
                         scene -> {
                             scene.sheRuns(
                                     "for file in envs.json devices.json genv.lock .genv-enforcer.lock; do rm -f $file; ln -s %s/$file $file; done"
@@ -187,7 +187,7 @@ final class Attacks {
                         "membership_unknown",
                         "state_unreadable"),
                 Attack.inVain(
-                        "adds 5,000 entries whose ids would rewrite a terminal",
+                        "adds 5,000 entries whose ids contain terminal control characters",
                         scene -> {
                             scene.sheWrites(
                                     "envs.json",

@@ -64,18 +64,25 @@ class AttacksIT {
     @Test
     @Order(2)
     void theReadmeTellsWhatCameOfThem() throws Exception {
-        var table = new Table("attacks", "mallory", "bob's job", "root's files", "her own process", "told");
+        var table = new Table(
+                "attacks.md",
+                "attacks",
+                "the attacker",
+                "the victim's job",
+                "root's files",
+                "the attacker's process",
+                "reported");
         for (var future : outcomes.values()) {
             var outcome = SideBySide.result(future);
             table.row(
                     outcome.attack().name(),
                     outcome.bob().words,
-                    outcome.rootsFilesAreAsBefore() ? "nothing" : "changed",
+                    outcome.rootsFilesAreAsBefore() ? "unchanged" : "changed",
                     outcome.hers().words,
                     outcome.told().stream().map("`%s`"::formatted).collect(Collectors.joining(", ")));
         }
         table.write();
-        table.assertThatTheReadmeHasIt();
+        table.assertThatThePageHasIt();
     }
 
     @AfterAll

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The demo, as a new user runs it. */
 class DemoIT {
-    private static final Pattern AFTER = Pattern.compile("  (still runs|was ended) +pid ([0-9]+) +(.*)");
+    private static final Pattern AFTER = Pattern.compile("  (running|terminated) +pid ([0-9]+) +(.*)");
 
     /** Root alone may listen on lower ones. */
     private static final int LOWEST_PORT = 1024;
@@ -48,13 +48,13 @@ class DemoIT {
         assertThat(after)
                 .extracting(match -> match.group(1) + " " + match.group(3))
                 .containsExactly(
-                        "still runs a training, on the GPU that it was given",
-                        "still runs an inference, within the 8 GiB that were asked for",
-                        "was ended a job on GPU 1, which it was not given",
-                        "was ended a job using more than the 4 GB that were asked for",
-                        "was ended the newest job, on one device more than a user may have",
-                        "still runs one more job",
-                        "was ended a process outside all environments");
+                        "running training on its attached GPU",
+                        "running inference within its capacity of 8 GiB",
+                        "terminated job on GPU 1, which is not attached to its environment",
+                        "terminated job above its capacity of 4 GB",
+                        "terminated newest job, on one device above the user's limit",
+                        "running another job",
+                        "terminated process outside all environments");
         assertThat(lines)
                 .filteredOn(line -> line.startsWith("Terminating process"))
                 .hasSize(4);
@@ -89,7 +89,7 @@ class DemoIT {
             assertThat(lines)
                     .endsWith("The service did not start. If port %s is taken, choose another one with --port."
                             .formatted(port))
-                    .noneMatch(line -> line.contains("What happened and why") || line.contains("[io.quarkus"));
+                    .noneMatch(line -> line.contains("Violations and actions") || line.contains("[io.quarkus"));
             assertThat(isEmpty(temporary)).isTrue();
         } finally {
             other.stop(0);
@@ -110,7 +110,7 @@ class DemoIT {
     void allProcessesEndWhenTheScriptIsKilled() throws Exception {
         var demo = demo(Map.of("TMPDIR", temporary.toString()), "--port", Integer.toString(freePort()));
         try (var reader = demo.inputReader(StandardCharsets.UTF_8)) {
-            await().atMost(Duration.ofMinutes(2)).until(() -> reader.readLine().startsWith("What happened and why"));
+            await().atMost(Duration.ofMinutes(2)).until(() -> reader.readLine().startsWith("Violations and actions"));
             var started = demo.descendants().toList();
             assertThat(started).hasSizeGreaterThanOrEqualTo(4);
 

@@ -28,12 +28,12 @@ final class EscapeAttacks {
     static List<Attack> all() {
         return List.of(
                 Attack.inVain(
-                        "changes her real uid a thousand times a second",
+                        "changes the real uid of its process a thousand times a second",
                         scene -> scene.herProcess(
                                 scene.rootStarts(List.of("perl", "-e", CHANGES_ITS_UID), Map.of(), "perl"), 2, 10),
                         "non-env-processes"),
                 Attack.inVain(
-                                "names bob's environment with 12 subordinate uids, each of which fits into its memory",
+                                "names the victim's environment with 12 subordinate uids, each within its capacity",
                                 scene -> {
                                     for (var uid = FIRST_SUBORDINATE_UID; uid < FIRST_SUBORDINATE_UID + 12; uid++) {
                                         scene.herProcess(scene.starts(uid, IN_BOBS), 0, 100);
@@ -43,7 +43,7 @@ final class EscapeAttacks {
                                 "env-owner")
                         .prepared(EscapeAttacks::giveSubordinateUids),
                 Attack.inVain(
-                                "ignores SIGTERM and uses the GPU only in every second look",
+                                "ignores SIGTERM and uses the GPU only in every second observation",
                                 scene -> {
                                     scene.herProcess(
                                             scene.sheStarts("trap '' TERM; exec sleep 600", Map.of(), "sleep"), 2, 10);
@@ -52,7 +52,7 @@ final class EscapeAttacks {
                                 "non-env-processes")
                         .against(Map.of("KILL_AFTER", "3s")),
                 Attack.inVain(
-                                "uses bob's device in bob's environment, which has no capacity; `GENV_ENFORCER_ENV_OWNER=enforce`",
+                                "uses the victim's device in the victim's environment, which has no capacity; `GENV_ENFORCER_ENV_OWNER=enforce`",
                                 scene -> {
                                     scene.sheWrites(withoutCapacity(scene));
                                     scene.herProcess(IN_BOBS, 0, 10);
@@ -60,7 +60,7 @@ final class EscapeAttacks {
                                 "env-owner")
                         .against(ENFORCED),
                 Attack.blinding(
-                                "does the same, and writes her pid into bob's environment",
+                                "does the same, and lists its pid in the victim's environment",
                                 scene -> {
                                     scene.herProcess(IN_BOBS, 0, 10);
                                     scene.sheWrites(scene.honest()

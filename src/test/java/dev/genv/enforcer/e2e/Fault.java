@@ -42,8 +42,8 @@ record Fault(
 
     /** What becomes of a process that breaks a rule. */
     enum Stray {
-        ENDED("is ended all the same"),
-        SPARED("is left alone until it is over, then ended");
+        ENDED("terminated during the fault"),
+        SPARED("terminated after the fault");
 
         final String words;
 

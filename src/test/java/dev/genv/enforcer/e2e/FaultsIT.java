@@ -53,7 +53,7 @@ class FaultsIT {
     @Order(2)
     void theReadmeTellsWhatCameOfThem() throws Exception {
         Requirements.root();
-        var table = new Table("faults", "what goes wrong", "a process that breaks a rule", "told", "health");
+        var table = new Table("faults.md", "faults", "fault", "a process that breaks a rule", "reported", "health");
         table.tells(faults.outcomes(), FaultsIT::cells, 40);
     }
 

@@ -13,7 +13,7 @@ final class GpuLossFaults {
     static List<Fault> all() {
         return List.of(
                 Fault.blinding(
-                        "nvidia-smi says `No devices were found` after it had listed some",
+                        "nvidia-smi reports `No devices were found` after it listed some",
                         node -> node.node.gpus.gpus(0),
                         GpuLossFaults::bringBack,
                         LOST),

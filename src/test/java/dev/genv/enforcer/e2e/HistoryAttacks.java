@@ -23,7 +23,7 @@ final class HistoryAttacks {
     static List<Attack> all() {
         return List.of(
                 Attack.delayedByTheStart(
-                        "deletes bob's attachment, and the service is restarted",
+                        "deletes the victim's attachment, and the service is restarted",
                         scene -> {
                             scene.sheWrites(scene.honest().device(0));
                             scene.awaitThatBobIsTold();
@@ -33,7 +33,7 @@ final class HistoryAttacks {
                         "env-devices",
                         "non-env-processes"),
                 Attack.delayedByTheStart(
-                        "strikes the pid of bob's SDK job out, and the service is restarted",
+                        "removes the pid of the victim's SDK job, and the service is restarted",
                         scene -> {
                             scene.bobUsesTheSdk();
                             scene.sheWrites(scene.honest());
@@ -43,7 +43,7 @@ final class HistoryAttacks {
                         },
                         "non-env-processes"),
                 Attack.inVain(
-                        "forges an old environment in bob's name while his job runs in a container",
+                        "forges an old environment in the victim's name while the victim's job runs in a container",
                         scene -> {
                             scene.bobsJobHasUid(CONTAINERS_UID);
                             scene.sheWrites(forged(scene.honest(), scene));
@@ -53,7 +53,7 @@ final class HistoryAttacks {
                         "max-devices-per-user",
                         "non-env-processes"),
                 Attack.inVain(
-                        "forges an old environment in bob's name while his job uses the SDK",
+                        "forges an old environment in the victim's name while the victim's job uses the SDK",
                         scene -> {
                             scene.bobUsesTheSdk();
                             scene.sheWrites(forged(
@@ -66,7 +66,7 @@ final class HistoryAttacks {
                         "membership_unknown",
                         "non-env-processes"),
                 Attack.inVain(
-                        "writes 5 MB of Jupyter kernels into her environments, thirty times",
+                        "writes 5 MB of Jupyter kernels into the attacker's environments, thirty times",
                         scene -> {
                             for (var write = 0; write < LARGE_WRITES; write++) {
                                 scene.sheWrites(withKernels(scene, write));

@@ -23,7 +23,7 @@ final class MemoryAttacks {
     static List<Attack> all() {
         return List.of(
                 Attack.blinding(
-                        "writes 340 field names of 49,000 characters, others in every cycle",
+                        "writes 340 field names of 49,000 characters, new ones in every cycle",
                         scene -> {
                             for (var cycle = 0; cycle < CYCLES; cycle++) {
                                 scene.sheWrites("envs.json", names(cycle));
@@ -34,7 +34,7 @@ final class MemoryAttacks {
                         "membership_unknown",
                         "state_unreadable"),
                 Attack.blinding(
-                        "writes 300,000 environments in the form from before genv 0.9.0",
+                        "writes 300,000 environments in the format before genv 0.9.0",
                         scene -> {
                             scene.sheWrites("envs.json", environmentsOfOldForm());
                             scene.awaitObservation();
@@ -43,7 +43,7 @@ final class MemoryAttacks {
                         "membership_unknown",
                         "state_unreadable"),
                 Attack.inVain(
-                        "writes 1,300 users above the quota, others with names of 4,000 characters in every cycle",
+                        "writes 1,300 users above the quota, with new names of 4,000 characters in every cycle",
                         scene -> {
                             for (var cycle = 0; cycle < CYCLES; cycle++) {
                                 scene.sheWrites(users(scene, cycle));

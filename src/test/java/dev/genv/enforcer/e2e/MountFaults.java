@@ -16,17 +16,17 @@ final class MountFaults {
     static List<Fault> all() {
         return List.of(
                 mounted(
-                        "a user's own file system (FUSE) over the state directory",
+                        "a user mounts a FUSE file system over the state directory",
                         node -> node.state,
                         People.MALLORY,
                         "state_user_mount"),
                 mounted(
-                        "a user's own file system (FUSE) over `envs.json`",
+                        "a user mounts a FUSE file system over `envs.json`",
                         node -> node.file("envs.json"),
                         People.MALLORY,
                         "state_user_mount"),
                 mounted(
-                        "a file system of root's over the state directory that does not answer",
+                        "root mounts a file system over the state directory that does not answer",
                         node -> node.state,
                         ROOT,
                         "state_timeout"));

@@ -22,7 +22,7 @@ final class NodeAttacks {
                         },
                         "non-env-processes"),
                 Attack.inVain(
-                        "attaches her environment to a device that does not exist",
+                        "attaches the attacker's environment to a device that does not exist",
                         scene -> {
                             scene.sheWrites(scene.honest().device(1).device(99, Scene.HERS));
                             stray(scene);

@@ -20,12 +20,12 @@ final class PlaceFaults {
         return List.of(
                 directory("renamed", Fault.Stray.ENDED, REPLACED, _ -> {}),
                 directory(
-                        "replaced by a link to it",
+                        "replaced by a symbolic link to it",
                         Fault.Stray.SPARED,
                         UNREADABLE,
                         node -> Files.createSymbolicLink(node.state, elsewhere(node))),
                 directory(
-                        "replaced by a link to another",
+                        "replaced by a symbolic link to another directory",
                         Fault.Stray.SPARED,
                         UNREADABLE,
                         node -> Files.createSymbolicLink(
@@ -33,13 +33,13 @@ final class PlaceFaults {
                 directory("replaced by a file", Fault.Stray.SPARED, UNREADABLE, node -> Files.createFile(node.state)),
                 directory("replaced by a FIFO", Fault.Stray.SPARED, UNREADABLE, node -> Fifo.at(node.state)),
                 directory(
-                        "replaced by an empty one",
+                        "replaced by an empty directory",
                         Fault.Stray.ENDED,
                         REPLACED,
                         node -> Files.createDirectory(node.state)),
-                lock("held for good", "lock_timeout", node -> node.helper(RealFlock.take(node.lock()))),
+                lock("held for ever", "lock_timeout", node -> node.helper(RealFlock.take(node.lock()))),
                 lock(
-                        "a link to /etc/passwd",
+                        "a symbolic link to /etc/passwd",
                         LOCK,
                         node -> Files.createSymbolicLink(node.lock(), Path.of("/etc/passwd"))),
                 lock("a FIFO", LOCK, node -> Fifo.at(node.lock())),
@@ -49,7 +49,7 @@ final class PlaceFaults {
                         LOCK,
                         node -> Files.createDirectories(node.lock().resolve("x"))),
                 Fault.harmless(
-                                "`genv.lock` deleted and made anew all the time",
+                                "`genv.lock` is deleted and created all the time",
                                 node -> node.helper(new Busy(() -> {
                                     Files.deleteIfExists(node.lock());
                                     Files.createFile(node.lock());
@@ -68,7 +68,7 @@ final class PlaceFaults {
             putAway(node.state);
             Files.move(elsewhere(node), node.state);
         };
-        var name = "the state directory " + what;
+        var name = "the state directory is " + what;
         return stray == Fault.Stray.ENDED
                 ? Fault.harmless(name, make, undo, code)
                 : Fault.blinding(name, make, undo, code, "membership_unknown");
@@ -76,7 +76,7 @@ final class PlaceFaults {
 
     private static Fault lock(String what, String code, Fault.Step make) {
         return Fault.harmless(
-                        "`genv.lock` " + what,
+                        "`genv.lock` is " + what,
                         node -> {
                             putAway(node.lock());
                             make.run(node);

@@ -34,7 +34,7 @@ final class RemoteFaults {
                                 "host_unreachable")
                         .perhaps(NO_ANSWER),
                 harmless(
-                                "has its sshd restarted",
+                                "restarts its sshd",
                                 fleet -> {
                                     fleet.host().stop();
                                     fleet.host().start();
@@ -48,7 +48,7 @@ final class RemoteFaults {
                                 "connect_timeout")
                         .perhaps(NO_ANSWER),
                 unreachable(
-                                "accepts connections and never says a word",
+                                "accepts connections and sends nothing",
                                 faults::startSilence,
                                 fleet -> {
                                     faults.helper.close();
@@ -67,7 +67,7 @@ final class RemoteFaults {
                                 "host_key_changed")
                         .perhaps("connection_lost", "host_unreachable"),
                 unreachable(
-                                "has a host key that nobody knows",
+                                "has an unknown host key",
                                 fleet -> {
                                     fleet.hosts().forget(fleet.host());
                                     fleet.host().cut();
@@ -84,7 +84,7 @@ final class RemoteFaults {
                                 fleet -> fleet.host().acceptKey(),
                                 "authentication_failed")
                         .perhaps("connection_lost"),
-                shell("cuts the connection in the middle of every command", "kill -9 $PPID", "connection_lost")
+                shell("closes the connection during every command", "kill -9 $PPID", "connection_lost")
                         .perhaps("busy"));
     }
 
@@ -95,26 +95,27 @@ final class RemoteFaults {
                 shell("hangs after the login", "exec sleep 3600", "timeout").perhaps("busy", "unreachable"),
                 shell("prints without end", "exec cat /dev/zero", "answer_too_long")
                         .perhaps("busy", "unreachable", "timeout"),
-                shell("complains without end", "exec cat /dev/zero >&2", "answer_too_long")
+                shell("writes to stderr without end", "exec cat /dev/zero >&2", "answer_too_long")
                         .perhaps("busy", "unreachable", "timeout"),
-                shell("drips", "while echo; do sleep 0.5; done", "timeout").perhaps("busy", "unreachable"));
+                shell("prints one line every 0.5 s", "while echo; do sleep 0.5; done", "timeout")
+                        .perhaps("busy", "unreachable"));
     }
 
     /** Of what else happens after the login. */
     static List<RemoteFault> ofCommands() {
         return List.of(
-                shell("answers garbage", "head -c 100000 /dev/urandom; exit 0", "answer_unreadable"),
-                shell("answers nothing", "exit 0", "answer_unreadable"),
+                shell("answers with random bytes", "head -c 100000 /dev/urandom; exit 0", "answer_unreadable"),
+                shell("answers with no output", "exit 0", "answer_unreadable"),
                 harmless(
                         "prints a banner before every command",
                         fleet -> fleet.host().shell(BANNER),
                         shellIsWell()),
                 harmless(
-                        "has a noisy `.bashrc`",
+                        "has a `.bashrc` that prints",
                         fleet -> fleet.host().bashrc(RealSshd.ADMIN, BANNER),
                         fleet -> fleet.host().bashrc(RealSshd.ADMIN, "")),
                 unreachable(
-                        "wants a password for sudo",
+                        "requires a password for sudo",
                         fleet -> fleet.host().sudoers(RealSshd.ADMIN + " ALL=(ALL) ALL"),
                         RemoteFaults::allowSudo,
                         "sudo_refused"),
@@ -158,7 +159,7 @@ final class RemoteFaults {
                         "membership_unknown",
                         "state_unreadable"),
                 blinding(
-                        "has a link for an `envs.json`",
+                        "has a symbolic link as `envs.json`",
                         fleet -> {
                             Files.delete(envsJson(fleet));
                             Files.createSymbolicLink(envsJson(fleet), Path.of("/etc/passwd"));
@@ -167,7 +168,7 @@ final class RemoteFaults {
                         "membership_unknown",
                         "state_unreadable"),
                 harmless(
-                        "has a `genv.lock` that somebody holds for good",
+                        "has a `genv.lock` that is held for ever",
                         faults::holdLock,
                         _ -> faults.helper.close(),
                         "lock_timeout"));

@@ -42,7 +42,13 @@ class RemoteFaultsIT {
     @Test
     @Order(2)
     void theReadmeTellsWhatCameOfThem() throws Exception {
-        var table = new Table("remote-faults", "a machine that", "is", "a process that breaks a rule there", "told");
+        var table = new Table(
+                "faults.md",
+                "remote-faults",
+                "a machine that",
+                "status",
+                "a process that breaks a rule there",
+                "reported");
         table.tells(faults.outcomes(), RemoteFaultsIT::cells, 25);
     }
 

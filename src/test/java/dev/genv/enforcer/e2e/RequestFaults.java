@@ -22,7 +22,7 @@ final class RequestFaults {
     static List<Fault> all() {
         return List.of(
                 Fault.harmless(
-                        "thirty `POST /plan` whose bodies do not come",
+                        "thirty `POST /plan` whose bodies never arrive",
                         RequestFaults::sendSlowly,
                         FaultyNode::stopHelper),
                 Fault.harmless(

@@ -38,13 +38,13 @@ final class StateFileFaults {
                 envs.ofTheWhole(),
                 envs.entry("an entry of wrong types", """
                         {"eid": "x", "uid": "0", "creation": 1, "username": [], "config": 7, "pids": "1", "kernel_ids": {}}"""),
-                envs.entry("an entry with impossible numbers", """
+                envs.entry("an entry with invalid numbers", """
                         {"eid": "x", "uid": -1, "creation": "", "username": null, "config": {"name": null, "gpu_memory": null,
                          "gpus": -1}, "pids": [-1, 0, 99999999999, %s], "kernel_ids": []}""".formatted(HUGE_NUMBER)),
                 envs.entry("an entry with an empty id", """
                         {"eid": "", "uid": 0, "creation": "", "username": null, "config": null, "pids": [1], "kernel_ids": []}"""),
-                envs.entry("null for an entry", "null"),
-                envs.entry("the job's entry a second time, with a capacity of 1 MB", """
+                envs.entry("null as an entry", "null"),
+                envs.entry("a second entry of the job, with a capacity of 1 MB", """
                         {"eid": "own", "uid": 12345, "creation": "", "username": "other",
                          "config": {"name": null, "gpu_memory": "1m", "gpus": null}, "pids": [], "kernel_ids": []}"""),
                 envs.silent(
@@ -60,15 +60,15 @@ final class StateFileFaults {
                         {"index": "0", "total_memory": 1, "attachments": {"eid": "own"}}"""),
                 devices.entry("a negative index", """
                         {"index": -1, "total_memory": "1mi", "attachments": []}"""),
-                devices.entry("an index beyond all numbers", """
+                devices.entry("an index of 1e999999999", """
                         {"index": %s, "total_memory": "1mi", "attachments": []}""".formatted(HUGE_NUMBER)),
-                devices.entry("null for an entry", "null"),
-                devices.entry("the job's device a second time, attached to nobody", """
+                devices.entry("null as an entry", "null"),
+                devices.entry("a second entry of the job's device, without an attachment", """
                         {"index": 0, "total_memory": "1mi", "attachments": []}"""),
-                devices.entry("an attachment of an empty id", """
+                devices.entry("an attachment with an empty id", """
                         {"index": 7, "total_memory": "1mi", "attachments": [{"eid": "", "gpu_memory": null, "time": ""}]}"""),
                 devices.changed(
-                        "an index left out",
+                        "a missing index",
                         content -> content.replace("\"index\": 1,", "\"index\": 7,"),
                         Fault.Stray.ENDED,
                         "device_undescribed"),
@@ -81,24 +81,24 @@ final class StateFileFaults {
         var faults = new ArrayList<>(List.of(
                 whole("missing", node -> Files.delete(node.file(name)), "state_incomplete"),
                 whole("empty", written(""), "state_unreadable"),
-                whole("torn in its middle", this::tear, "state_unreadable"),
+                whole("truncated in the middle", this::tear, "state_unreadable"),
                 whole("not UTF-8", this::spoil, "state_unreadable"),
                 whole("not JSON", written("Hello"), "state_unreadable"),
-                whole("of 7 MiB", written(" ".repeat(TOO_LARGE)), "state_unreadable"),
+                whole("7 MiB large", written(" ".repeat(TOO_LARGE)), "state_unreadable"),
                 whole("nested 100,000 deep", written("[".repeat(TOO_DEEP)), "state_unreadable"),
-                whole("of a million empty objects", written(tooMany()), "state_unreadable"),
-                whole("an array at the top", written("[]"), "state_unreadable"),
-                whole("null for the list", written("{\"%s\": null}".formatted(list)), "state_unreadable"),
-                whole("a link to /etc/passwd", linked("/etc/passwd"), "state_unreadable"),
-                whole("a link to itself", linked(name), "state_unreadable"),
-                whole("a link into /proc", linked("/proc/self/environ"), "state_unreadable"),
+                whole("an array of a million empty objects", written(tooMany()), "state_unreadable"),
+                whole("an array at the top level", written("[]"), "state_unreadable"),
+                whole("an object with null as the list", written("{\"%s\": null}".formatted(list)), "state_unreadable"),
+                whole("a symbolic link to /etc/passwd", linked("/etc/passwd"), "state_unreadable"),
+                whole("a symbolic link to itself", linked(name), "state_unreadable"),
+                whole("a symbolic link into /proc", linked("/proc/self/environ"), "state_unreadable"),
                 whole("a FIFO", replaced(Fifo::at), "state_unreadable"),
                 whole("a directory", replaced(Files::createDirectory), "state_unreadable"),
                 grows()));
         if (Myself.isRoot()) {
             faults.add(whole("a device", replaced(StateFileFaults::zero), "state_unreadable"));
             faults.add(Fault.harmless(
-                    "`" + name + "` of mode 000, which root reads all the same",
+                    "`" + name + "` has mode 000, which root can read",
                     node -> Files.setPosixFilePermissions(
                             node.file(name), PosixFilePermissions.fromString("---------")),
                     this::restore));
@@ -108,7 +108,7 @@ final class StateFileFaults {
 
     private Fault whole(String what, Fault.Step make, String code) {
         var told = stray == Fault.Stray.SPARED ? new String[] {code, "membership_unknown"} : new String[] {code};
-        return fault("`%s` %s".formatted(name, what), make, stray, told);
+        return fault("`%s` is %s".formatted(name, what), make, stray, told);
     }
 
     private Fault entry(String what, String entry) {
@@ -125,7 +125,7 @@ final class StateFileFaults {
 
     private Fault changed(String what, Change change, Fault.Stray becomes, String... told) {
         return fault(
-                "`%s` with %s".formatted(name, what),
+                "`%s` has %s".formatted(name, what),
                 node -> Files.writeString(node.file(name), change.of(content(node))),
                 becomes,
                 told);
@@ -134,7 +134,7 @@ final class StateFileFaults {
     /** Somebody goes on writing into it while it is read. */
     private Fault grows() {
         return Fault.harmless(
-                "`%s` that is swapped all the time for another just like it".formatted(name),
+                "`%s` is replaced by an equal file all the time".formatted(name),
                 node -> node.helper(new Busy(() -> node.node.state.write())),
                 node -> {
                     node.stopHelper();

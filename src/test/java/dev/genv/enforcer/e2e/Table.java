@@ -9,12 +9,22 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 
-/** A table of what a suite has measured. It is written under {@code target}, and the README must show the same. */
+/** A table of what a suite has measured. It is written under {@code target}, and its page must hold the same. */
 final class Table {
+    private static final Path PAGES = Path.of("src/site/markdown");
+
+    private final Path page;
     private final String name;
     private final List<String> lines = new ArrayList<>();
 
-    Table(String name, String... columns) {
+    /**
+     * An empty table.
+     *
+     * @param page the file of the documents that holds it, such as {@code faults.md}
+     * @param name the markers in the page between which it lies
+     */
+    Table(String page, String name, String... columns) {
+        this.page = PAGES.resolve(page);
         this.name = name;
         row(columns);
         lines.add("| --- ".repeat(columns.length) + "|");
@@ -24,25 +34,25 @@ final class Table {
         lines.add("| " + String.join(" | ", cells) + " |");
     }
 
-    /** A row for each outcome, of which there are at least so many; written, and compared with the README. */
+    /** Adds a row for each outcome, of which there are at least so many, writes the table and compares it with its page. */
     <T> void tells(List<T> outcomes, Function<T, String[]> cells, int least) throws IOException {
         outcomes.forEach(outcome -> row(cells.apply(outcome)));
         write();
         assertThat(outcomes).hasSizeGreaterThanOrEqualTo(least);
-        assertThatTheReadmeHasIt();
+        assertThatThePageHasIt();
     }
 
     void write() throws IOException {
         Files.writeString(file(), text());
     }
 
-    void assertThatTheReadmeHasIt() throws IOException {
-        var readme = Files.readString(Path.of("README.md"));
+    void assertThatThePageHasIt() throws IOException {
+        var text = Files.readString(page);
         var begin = "<!-- %s -->\n".formatted(name);
         var end = "<!-- /%s -->".formatted(name);
-        assertThat(readme).contains(begin, end);
-        assertThat(readme.substring(readme.indexOf(begin) + begin.length(), readme.indexOf(end)))
-                .as("copy %s into the README, between the two markers", file())
+        assertThat(text).contains(begin, end);
+        assertThat(text.substring(text.indexOf(begin) + begin.length(), text.indexOf(end)))
+                .as("copy %s into %s, between the two markers", file(), page)
                 .isEqualTo(text());
     }
 

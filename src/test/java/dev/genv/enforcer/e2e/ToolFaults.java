@@ -26,13 +26,13 @@ final class ToolFaults {
                         node -> mode(node, "rw-r--r--"),
                         node -> mode(node, "rwxr-xr-x"),
                         FAILED),
-                failing("ends with 9, there being no driver", "exit 9", FAILED),
+                failing("exits with 9, because there is no driver", "exit 9", FAILED),
                 failing(
-                        "says that driver and library do not match",
+                        "reports that driver and library do not match",
                         "echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18",
                         FAILED),
                 failing(
-                                "says `Failed to initialize NVML: Unknown Error`, as in a container that lost its devices",
+                                "reports `Failed to initialize NVML: Unknown Error`, as in a container without its devices",
                                 "echo 'Failed to initialize NVML: Unknown Error'; exit 255",
                                 "gpu_needs_new_container")
                         .thatIsMortal(),
@@ -47,7 +47,7 @@ final class ToolFaults {
         return List.of(
                 failing("hangs", "exec sleep 600", FAILED),
                 failing("hangs and ignores signals", "trap '' TERM HUP INT; while :; do sleep 1; done", FAILED),
-                failing("closes its output and lingers", "exec >&- 2>&-; exec sleep 600", FAILED));
+                failing("closes its output and does not exit", "exec >&- 2>&-; exec sleep 600", FAILED));
     }
 
     static List<Fault> others() {
@@ -55,14 +55,14 @@ final class ToolFaults {
                 failing("is killed", "kill -9 $$", FAILED),
                 failing("prints 20 MB", "head -c 20000000 /dev/zero", FAILED),
                 failing("prints without end", "exec cat /dev/zero", FAILED),
-                failing("complains without end", "exec cat /dev/zero >&2", FAILED),
+                failing("writes to stderr without end", "exec cat /dev/zero >&2", FAILED),
                 listing(
-                        "prints garbage between its lines",
+                        "prints unreadable lines between the others",
                         "printf 'a,b\\n\\001\\377,,,\\n%05000d\\n' 1",
                         "gpu_line_unreadable"),
                 listing("lists a process on an unknown device", line("GPU-x", "1", "10"), "device_unknown"),
                 listing(
-                        "tells no memory, `[N/A]`",
+                        "reports no memory, `[N/A]`",
                         "sed 's|, [0-9]*, [0-9]*$|, [N/A]|' \"$0.processes\"; exit 0",
                         "memory_unknown"),
                 listing("lists `[GPU is lost]`", line("[GPU is lost]", "[GPU is lost]", "[GPU is lost]"), "gpu_lost"),
@@ -74,8 +74,8 @@ final class ToolFaults {
                         "lists a negative and a huge pid",
                         line(THIRD, "-1", "1") + line(THIRD, "99999999999", "1"),
                         "gpu_line_unreadable"),
-                listing("complains of a megabyte but answers", "head -c 1000000 /dev/zero >&2"),
-                listing("leaves a child that holds its output", "sleep 3 &"));
+                listing("writes 1 MB to stderr and answers", "head -c 1000000 /dev/zero >&2"),
+                listing("leaves a child that keeps its output open", "sleep 3 &"));
     }
 
     private static Fault failing(String what, String shell, String code) {

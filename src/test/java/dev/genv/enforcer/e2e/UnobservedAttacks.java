@@ -23,7 +23,7 @@ final class UnobservedAttacks {
     static List<Attack> all() {
         return List.of(
                 Attack.delayed(
-                        "deletes bob's new attachment before the service observes it",
+                        "deletes the victim's new attachment before the service observes it",
                         scene -> {
                             scene.bobEndsHisJob();
                             scene.sheWrites(withoutOld(scene).device(DEVICE, BOBS));
@@ -34,7 +34,7 @@ final class UnobservedAttacks {
                         "env-devices",
                         "non-env-processes"),
                 Attack.delayed(
-                        "deletes bob's new environment before the service observes it",
+                        "deletes the victim's new environment before the service observes it",
                         scene -> {
                             scene.bobEndsHisJob();
                             scene.sheWrites(withNew(scene, null));
@@ -45,7 +45,7 @@ final class UnobservedAttacks {
                         "inactive-env-processes",
                         "non-env-processes"),
                 Attack.delayed(
-                        "lowers the capacity of bob's new environment before the service observes it",
+                        "lowers the capacity of the victim's new environment before the service observes it",
                         scene -> {
                             scene.bobEndsHisJob();
                             scene.sheWrites(withNew(scene, null));
@@ -56,7 +56,7 @@ final class UnobservedAttacks {
                         "env-memory",
                         "non-env-processes"),
                 Attack.delayed(
-                        "strikes the pid of bob's new SDK job out before the service observes it",
+                        "removes the pid of the victim's new SDK job before the service observes it",
                         scene -> {
                             scene.bobEndsHisJob();
                             scene.bobStarts(Map.of());
@@ -67,7 +67,7 @@ final class UnobservedAttacks {
                         },
                         "non-env-processes"),
                 Attack.blinding(
-                        "forges an old environment in bob's name while the service is stopped, and uses its device",
+                        "forges an old environment in the victim's name while the service is stopped, and uses its device",
                         scene -> {
                             scene.bobsJobHasUid(CONTAINERS_UID);
                             scene.restartServiceAfter(_ -> {

@@ -43,7 +43,7 @@ public final class FleetBenchmark {
 
     private FleetBenchmark() {}
 
-    /** Runs it and prints tables for the README. */
+    /** Runs the benchmark and prints the tables of {@code performance.md}. */
     public static void main(String... arguments) throws Exception {
         var folder = Files.createTempDirectory("genv-fleet");
         try {
@@ -52,8 +52,8 @@ public final class FleetBenchmark {
                     PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
             Files.writeString(identity, FleetClient.newIdentity());
             var look = recordedLook(folder);
-            System.out.println("| hosts | a cycle | client CPU for a host | of two runs of `ssh`, as genv makes them"
-                    + " | of two connections of our own | heap for each further host | threads |");
+            System.out.println("| hosts | one cycle | client CPU per host | relative to two runs of `ssh`"
+                    + " | relative to two own connections | heap per further host | threads |");
             System.out.println("| --- | --- | --- | --- | --- | --- | --- |");
             var ofOneHost = 0L;
             for (var hosts : SIZES) {
@@ -72,7 +72,7 @@ public final class FleetBenchmark {
             }
             System.out.println();
             System.out.println(
-                    "| cycles with 10 of 50 hosts hanging | median, in deadlines | longest | heap | threads |");
+                    "| cycles | median, relative to the deadline | longest, relative to the deadline | heap | threads |");
             System.out.println("| --- | --- | --- | --- | --- |");
             try (var fleet = new MinaFleet(OF_THE_HANGING_FLEET, look)) {
                 fleet.hang(IntStream.range(0, OF_THE_HANGING_FLEET)
@@ -82,7 +82,7 @@ public final class FleetBenchmark {
                 client(folder, fleet, "hanging")
                         .forEach((when, what) -> System.out.println("| " + when + " | " + what + " |"));
                 System.out.println();
-                System.out.println(fleet.hung() + " looks hung");
+                System.out.println(fleet.hung() + " observations hung");
             }
         } finally {
             try (var files = Files.walk(folder)) {
