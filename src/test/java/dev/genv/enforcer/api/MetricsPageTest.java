@@ -20,10 +20,12 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The table of {@code metrics.md} is what the service registers. */
 @QuarkusTest
+@Tag("quarkus")
 @TestProfile(GuardedNode.class)
 class MetricsPageTest {
     private static final Path PAGE = Path.of("src/site/markdown/metrics.md");
