@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class AttacksIT {
-    private static final int AT_A_TIME = 8;
+    private static final int AT_A_TIME = 6;
 
     private final Map<Attack, Future<Scene.Outcome>> outcomes = new LinkedHashMap<>();
     private final ExecutorService attackers = Executors.newFixedThreadPool(AT_A_TIME);
