@@ -3,7 +3,7 @@
 {{- if eq .Values.mode "node" -}}
 {{- range list "hosts" "hostfile.existingConfigMap" "username" "identity.existingSecret" "identity.passphraseKey" "knownHosts.content" "knownHosts.existingConfigMap" "knownHosts.existingSecret" "sshConfig.content" "sshConfig.existingConfigMap" "sshConfig.existingSecret" "timeout" "sudo" "agent" "stateDir" "quiet" -}}
 {{- if include "genv-enforcer.textAt" (dict "root" $ "path" (printf "remote.%s" .)) }}
-remote.{{ . }} is set, which means other machines than the nodes: set mode=remote, or take it out
+remote.{{ . }} is set, which means other machines than the nodes: set mode=remote, or remove it
 {{- end -}}
 {{- end -}}
 {{- if regexMatch "^/((proc|sys|dev|usr|bin|sbin|lib|lib64|etc/genv-enforcer|opt/genv-enforcer|opt/java)(/|$)|(etc|opt)$)" .Values.settings.stateDir }}
@@ -34,7 +34,7 @@ mode is remote, but the keys of the machines are not known: set remote.knownHost
 mode is remote, but there is no key to log in with: set remote.identity.existingSecret, or name one in remote.sshConfig
 {{- end -}}
 {{- if and $remote.identity.passphraseKey (not $remote.identity.existingSecret) }}
-remote.identity.passphraseKey opens a key that is not there: set remote.identity.existingSecret too, or take it out
+remote.identity.passphraseKey opens a key that is not there: set remote.identity.existingSecret too, or remove it
 {{- end -}}
 {{- /* What a list of somebody else's says is not known here: it may name users. */ -}}
 {{- $named := true -}}
@@ -47,11 +47,11 @@ mode is remote, but nothing says who logs in: set remote.username, or name him w
 {{- if eq (toString $remote.agent) "genv" -}}
 {{- range list "protectedExecutables" "exemptUsers" -}}
 {{- if index $.Values.settings . }}
-settings.{{ . }} cannot be kept with remote.agent=genv, for genv's own protocol does not tell who runs what: set remote.agent=shell, or take it out
+settings.{{ . }} cannot be kept with remote.agent=genv, because genv's own protocol does not report users and programs: set remote.agent=shell, or remove it
 {{- end -}}
 {{- end -}}
 {{- if has (toString .Values.settings.envOwner) (list "enforce" "true") }}
-settings.envOwner is enforce, but genv's own protocol does not tell who runs what: set remote.agent=shell, or settings.envOwner=audit
+settings.envOwner is enforce, but genv's own protocol does not report users: set remote.agent=shell, or settings.envOwner=audit
 {{- end }}
 {{- if not (has (toString .Values.settings.killAfter) (list "never" "<nil>" "")) }}
 settings.killAfter is {{ .Values.settings.killAfter }}, but genv's own protocol has no SIGKILL: set remote.agent=shell, or settings.killAfter=never

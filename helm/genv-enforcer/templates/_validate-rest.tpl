@@ -6,14 +6,14 @@ settings.exemptUsers names {{ $text }}, which is no uid: the highest one is 4294
 {{- end -}}
 {{- end -}}
 {{- if and (has (toString .Values.settings.maxDevicesPerUserMode) (list "audit" "enforce" "true")) (kindIs "invalid" .Values.settings.maxDevicesPerUser) (not .Values.settings.maxDevicesForUser) }}
-settings.maxDevicesPerUserMode is {{ .Values.settings.maxDevicesPerUserMode }}, but there is no limit: set settings.maxDevicesPerUser or settings.maxDevicesForUser, or take it out
+settings.maxDevicesPerUserMode is {{ .Values.settings.maxDevicesPerUserMode }}, but there is no limit: set settings.maxDevicesPerUser or settings.maxDevicesForUser, or remove it
 {{- end -}}
 {{- end -}}
 
 {{- define "genv-enforcer.validate.endpoints" -}}
 {{- $settings := .Values.settings -}}
 {{- if regexMatch "(?i)^(127\\.|localhost\\.?$|ip6-localhost$|[0:]*:0*1$|::ffff:127\\.)" (toString $settings.httpHost) }}
-settings.httpHost is {{ $settings.httpHost }}, where neither the probes nor Prometheus reach the service: take it out
+settings.httpHost is {{ $settings.httpHost }}, where neither the probes nor Prometheus reach the service: remove it
 {{- end -}}
 {{- range $name, $port := dict "httpPort" "port" "managementPort" "managementPort" -}}
 {{- $value := int64 (index $settings $name) -}}
@@ -43,14 +43,14 @@ service.port and service.managementPort are both {{ int64 .Values.service.port }
   "GENV_ENFORCER_REMOTE_SSH_CONFIG" "remote.sshConfig") -}}
 {{- range $each := .Values.extraEnv -}}
 {{- if eq $each.name "GENV_ENFORCER_NODE_NAME" }}
-extraEnv sets {{ $each.name }}, which is the name of the node: take it out
+extraEnv sets {{ $each.name }}, which is the name of the node: remove it
 {{- end -}}
 {{- if eq $each.name "GENV_ENFORCER_REMOTE_EXIT_ON_ERROR" }}
-extraEnv sets {{ $each.name }}, with which the pod would end and forget what it waits for whenever a machine does not answer: take it out
+extraEnv sets {{ $each.name }}, with which the pod would end and begin all grace periods anew whenever a machine does not answer: remove it
 {{- else if hasKey $values $each.name }}
 extraEnv sets {{ $each.name }}, which has a value of its own: set {{ get $values $each.name }} instead
 {{- else if and (hasPrefix "GENV_ENFORCER_" $each.name) (ne $each.name "GENV_ENFORCER_NODE_NAME") }}
-extraEnv sets {{ $each.name }}, but there is no such setting, and the service would not start: take it out
+extraEnv sets {{ $each.name }}, but there is no such setting, and the service would not start: remove it
 {{- end -}}
 {{- end -}}
 {{- range .Values.extraVolumes -}}
@@ -60,13 +60,13 @@ extraVolumes has a volume {{ .name }}, which is a name of the chart's own: call 
 {{- end -}}
 {{- range .Values.extraVolumeMounts -}}
 {{- if has (trimSuffix "/" .mountPath) (list (include "genv-enforcer.folder" $) (trimSuffix "/" $.Values.settings.stateDir)) }}
-extraVolumeMounts has something at {{ .mountPath }}, where the chart mounts what the service needs: take it out
+extraVolumeMounts has something at {{ .mountPath }}, where the chart mounts what the service needs: remove it
 {{- end -}}
 {{- end -}}
 {{- range $name := list "commonLabels" "podLabels" -}}
 {{- range $label := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "genv-enforcer/enforces" -}}
 {{- if hasKey (index $.Values $name | default dict) $label }}
-{{ $name }} sets {{ $label }}, by which the pods are found: take it out
+{{ $name }} sets {{ $label }}, by which the pods are found: remove it
 {{- end -}}
 {{- end -}}
 {{- end -}}

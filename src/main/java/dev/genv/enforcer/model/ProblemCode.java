@@ -79,7 +79,7 @@ public enum ProblemCode {
             A user has held too many devices since before the service was started. Only the times in `devices.json`, which every user can write, show which device came last.
             The user or an administrator detaches one of the devices."""),
     KERNELS_UNKNOWN(KERNELS_COUNT_AS_ACTIVE, """
-            The service cannot search all processes for Jupyter kernels: a process does not let its arguments be read, or the search reaches its limit.
+            The service cannot search all processes for Jupyter kernels: the arguments of a process cannot be read, or the search reaches its limit.
             If the detail names a process that hangs, terminate it."""),
     MORE_DISPUTES(NOT_ALL_LISTED, """
             More than 100 environments are disputed, or more than 100 processes name an environment of another user.
@@ -147,10 +147,10 @@ public enum ProblemCode {
             The machine gave no answer in time, or observing it failed unexpectedly.
             See the detail and the log."""),
     BUSY(MACHINE_UNREACHABLE, """
-            The machine still works on what an earlier cycle asked of it, and is left out of this cycle.
+            The machine still executes a command of an earlier cycle. The service leaves it out of this cycle.
             If this lasts, look for what hangs on the machine: nvidia-smi, or the file system of the state directory."""),
     DUPLICATE_HOST(COUNTED_ELSEWHERE, """
-            Two names of the list are the same machine, as it says itself.
+            Two names of the list lead to the same machine: machine-id and boot id are equal.
             Remove one of them from the list."""),
     DNS_FAILED(MACHINE_UNREACHABLE, """
             The machine's name has no address.

@@ -17,8 +17,8 @@ public enum ProblemConsequence {
     GPUS_SKIPPED(
             "No rule acts on what the service did not observe; if nvidia-smi fails, that is every process. `max-devices-per-user` does not count this machine. Violations stay active. Readiness fails."),
     PROCESS_SKIPPED("No rule acts on this process."),
-    PRIVILEGE_NEEDED("What needs the privilege is not done; without `HOST_PID` no rule acts. Readiness fails."),
-    NOTHING_DETACHED("Nothing is detached on this machine. The service reads the state without genv's lock."),
+    PRIVILEGE_NEEDED("The service does not do what needs the privilege; without `HOST_PID` no rule acts. Readiness fails."),
+    NOTHING_DETACHED("The service detaches nothing on this machine. The service reads the state without genv's lock."),
     READ_ONLY("The service reports violations, but terminates and detaches nothing on this machine."),
     DEVICE_NOT_JUDGED("`env-devices`, `env-memory` and `max-devices-per-user` do not act on this device."),
     MEMORY_NOT_JUDGED("`env-memory` does not act on this process or environment."),
@@ -34,10 +34,10 @@ public enum ProblemConsequence {
     PROTECTION_UNCERTAIN(
             "The program protects no process. If the service cannot examine its file, it terminates no process that may run it."),
     ACCOUNTS_OUTDATED(
-            "The service uses the accounts that it read last, if any. It may not know the users that settings name."),
+            "The service uses the accounts that it read last, if any. It does not know a user that a setting names if the account is missing there."),
     SAFEGUARDS_WEAKER(
             "All rules act. A signal can reach a process that took over the pid between the last check and the signal."),
-    NOBODY_SPARED("All rules act. The service cannot spare protected programs and exempt users on this machine."),
+    NOBODY_SPARED("All rules act, also on protected programs and exempt users of this machine."),
     NOT_ALL_LISTED("All rules act. Only the first 100 are listed."),
     REPORTED_ONLY("All rules act.");
 

@@ -46,7 +46,7 @@ class ChartPackageTest {
     void isWithoutFaultWithTheValuesOfTheExamples(String name) throws IOException {
         var values = ChartValues.read().defaults().deepCopy();
         new ObjectMapper().readerForUpdating(values).readValue(RenderedChart.parse(RenderedChart.example(name)));
-        // What Helm takes for "take it out".
+        // What Helm takes for "remove it".
         ((ObjectNode) values.at("/dashboard/labels"))
                 .properties()
                 .removeIf(label -> label.getValue().isNull());

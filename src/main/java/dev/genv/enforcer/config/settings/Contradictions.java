@@ -31,7 +31,7 @@ final class Contradictions {
         if (settings.isSingleCycle() && settings.safety().gracePeriod().isPositive()) {
             errors.add(
                     "GENV_ENFORCER_GRACE_PERIOD",
-                    "expected 0s with GENV_ENFORCER_INTERVAL=0, for a single cycle has nothing to wait for");
+                    "expected 0s with GENV_ENFORCER_INTERVAL=0, because a single cycle does not wait");
         }
         if (!variables.isSet(HOSTS) && !variables.isSet(HOST_FILE)) {
             refuseRemoteSettings(known);
@@ -55,7 +55,7 @@ final class Contradictions {
         known.stream()
                 .filter(name -> name.startsWith(REMOTE) && variables.isSet(name))
                 .forEach(name -> errors.add(
-                        name, "means nothing without hosts: set %s or %s, or take it out".formatted(HOSTS, HOST_FILE)));
+                        name, "has no effect without machines: set %s or %s, or unset it".formatted(HOSTS, HOST_FILE)));
     }
 
     /** A setting that is silently ignored ends what somebody relies on. */
@@ -64,13 +64,13 @@ final class Contradictions {
             if (variables.isSet(name)) {
                 errors.add(
                         name,
-                        "genv's own protocol does not tell who runs what, so this cannot be kept: set GENV_ENFORCER_REMOTE_AGENT=shell, or take it out");
+                        "genv's own protocol does not report users and programs, so the service cannot apply this: set GENV_ENFORCER_REMOTE_AGENT=shell, or unset it");
             }
         }
         if (settings.rules().envOwner() == RuleMode.ENFORCE) {
             errors.add(
                     "GENV_ENFORCER_ENV_OWNER",
-                    "genv's own protocol does not tell who runs what: expected off or audit, or GENV_ENFORCER_REMOTE_AGENT=shell");
+                    "genv's own protocol does not report users: expected off or audit, or GENV_ENFORCER_REMOTE_AGENT=shell");
         }
         if (variables.isSet("GENV_ENFORCER_KILL_AFTER")
                 && settings.safety().killAfter().isPresent()) {

@@ -29,7 +29,7 @@ public interface SafetySettings {
 
     /**
      * Grace period for a violation that exists only because a user changed genv's state while the process ran. It also applies if
-     * the service cannot know whether that happened, and to all that it finds at its start. {@code 0s} switches it off. Increase it
+     * the service cannot know whether that happened, and to every violation that it finds at its start. {@code 0s} switches it off. Increase it
      * to give users more time to notice that another user changed their entries. A single cycle does not wait.
      */
     @WithDefault("60s")
@@ -45,15 +45,14 @@ public interface SafetySettings {
 
     /**
      * Time for which a process that got a SIGTERM must break no rule. After that it is a new case, which gets a SIGTERM first.
-     * Increase it
-     * if processes avoid SIGKILL because they break a rule only now and then.
+     * Increase it if processes avoid SIGKILL because they break a rule only from time to time.
      */
     @WithDefault("60s")
     @WithConverter(Durations.CompliancePeriod.class)
     Duration compliancePeriod();
 
     /**
-     * Number of processes of one machine that the service may terminate in one cycle. The others wait for the next cycle and
+     * Number of processes of one host that the service may terminate in one cycle. The others wait for the next cycle and
      * are reported. {@code 0} means no limit. A single cycle has no limit unless this is set.
      */
     @WithDefault("10")

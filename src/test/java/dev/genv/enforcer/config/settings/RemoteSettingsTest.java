@@ -119,7 +119,7 @@ class RemoteSettingsTest {
         assertThat(complaints())
                 .singleElement()
                 .asString()
-                .startsWith(PREFIX + name + "=" + value + ": means nothing without hosts");
+                .startsWith(PREFIX + name + "=" + value + ": has no effect without machines");
     }
 
     @ParameterizedTest
