@@ -1,5 +1,5 @@
-# A Dockerfile as dockerfilelint can read it, line by line: it knows neither an ARG nor an earlier stage in a FROM, so both
-# are followed to the image that they mean; nor here-documents, which are left empty.
+# Converts a Dockerfile for dockerfilelint, line by line. dockerfilelint does not understand an ARG or an earlier stage in a
+# FROM, so both are replaced by their image. It does not understand here-documents, so these become empty.
 here != "" { if ($1 == here) here = ""; print ""; next }
 /^ARG [A-Za-z0-9_]+=/ { split($2, pair, "="); value[pair[1]] = pair[2] }
 /^FROM / {

@@ -3,12 +3,12 @@ package dev.genv.enforcer.bench;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.Ticker;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.node.NodeHost;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.SetupBuilder;
@@ -39,8 +39,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A whole cycle on a node with 8 devices, 16 environments and 32 real processes that all behave, beside the one child that
- * it cannot do without: the fake nvidia-smi alone.
+ * A whole cycle on a node with 8 devices, 16 environments and 32 real processes that break no rule. The baseline is its only
+ * child process, the fake nvidia-smi.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -67,7 +67,7 @@ public class CycleBenchmark {
             var child = Child.inEnvironment("e" + number % ENVIRONMENTS);
             children.add(child);
             gpus.process(number % DEVICES, child.pid(), "1000");
-            state.own("e" + number % ENVIRONMENTS, "8gi", child.pid());
+            state.ownEnv("e" + number % ENVIRONMENTS, "8gi", child.pid());
         }
         for (var device = 0; device < DEVICES; device++) {
             state.device(device, "e" + device, "e" + (device + DEVICES));
@@ -76,21 +76,21 @@ public class CycleBenchmark {
         enforcer = new Enforcer(setup(), new Journal(1000), Ticker.ofSystem(), List.of());
         var first = enforcer.runCycle().orElseThrow();
         if (first.result() != CycleResult.SUCCESS || !first.plan().violations().isEmpty()) {
-            throw new IllegalStateException("the node of the benchmark is not what it should be: " + first);
+            throw new IllegalStateException("the node of the benchmark is wrong: " + first);
         }
     }
 
     private Enforcer.Setup setup() {
         var modes =
                 Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
-        var places = new NodeHost.Places(
+        var places = new NodeHost.NodePaths(
                 Path.of("/proc"),
                 directory.resolve("genv"),
                 Duration.ofSeconds(5),
                 gpus.path().toString(),
                 Duration.ofSeconds(30),
                 false);
-        var node = new NodeHost("bench", places, new NodeHost.Care(List.of(), List.of(), true, true));
+        var node = new NodeHost("bench", places, new NodeHost.NodeSafety(List.of(), List.of(), true, true));
         return SetupBuilder.setup(node)
                 .rules(modes, new DeviceLimits(DEVICES, Map.of()))
                 .build();

@@ -7,10 +7,10 @@ import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Map;
@@ -30,7 +30,8 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** How the decision grows with the fleet: 8 devices and 16 processes a host, all rules on, every tenth host in trouble. */
+/** The time of a decision by the size of the fleet: 8 devices and 16 processes a host, all rules on, and violations on every
+ * tenth host. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
@@ -75,7 +76,7 @@ public class DecisionBenchmark {
         var inTrouble = number % TROUBLE == 0;
         for (var pid = 1; pid <= PROCESSES; pid++) {
             var device = pid % DEVICES;
-            host.with(process(pid).in("e" + device).uses(device, inTrouble ? "5gi" : "3gi"));
+            host.with(process(pid).inEnvironment("e" + device).uses(device, inTrouble ? "5gi" : "3gi"));
         }
         return host.snapshot();
     }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api;
 
+import dev.genv.enforcer.api.view.HostView;
 import dev.genv.enforcer.enforcement.Enforcer;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
@@ -8,7 +9,7 @@ import jakarta.ws.rs.core.MediaType;
 import java.util.List;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 
-/** The hosts and how well they can be seen. */
+/** The hosts and the completeness of their observation. */
 @Path("/hosts")
 @Produces(MediaType.APPLICATION_JSON)
 public class HostsResource {
@@ -19,7 +20,7 @@ public class HostsResource {
     }
 
     @GET
-    @Operation(summary = "The hosts as the last cycle saw them; none before the first one")
+    @Operation(summary = "The hosts in the last cycle; empty before the first one")
     public List<HostView> list() {
         return enforcer.latest().map(HostView::of).orElse(List.of());
     }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api;
 
+import dev.genv.enforcer.api.view.FleetView;
 import dev.genv.enforcer.enforcement.Enforcer;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
@@ -7,7 +8,7 @@ import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.MediaType;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 
-/** What the last cycle saw. */
+/** The snapshots of the last cycle. */
 @Path(SnapshotResource.PATH)
 @Produces(MediaType.APPLICATION_JSON)
 public class SnapshotResource {
@@ -20,7 +21,7 @@ public class SnapshotResource {
     }
 
     @GET
-    @Operation(summary = "Every host in the form of \"genv usage snapshot\"; none before the first cycle")
+    @Operation(summary = "Every host in the form of \"genv usage snapshot\"; empty before the first cycle")
     public FleetView show() {
         return enforcer.latest()
                 .map(report -> new FleetView(report.fleet().snapshots()))

@@ -1,7 +1,9 @@
 package dev.genv.enforcer.api;
 
-import dev.genv.enforcer.enforcement.JournalEntry;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.view.ViolationView;
+import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.policy.plan.RuleName;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.Instant;
 import java.time.format.DateTimeFormatter;
@@ -13,13 +15,13 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Which violations somebody wants to see. */
-record ViolationFilter(Predicate<JournalEntry> which, int limit) {
+/** The filter of a query for violations. */
+record ViolationFilter(Predicate<JournalEntry> predicate, int limit) {
     static final int USUAL_LIMIT = 100;
     static final int HIGHEST_LIMIT = 1000;
     private static final Set<String> NAMES = Set.of("status", "rule", "user", "host", "since", "limit");
 
-    /** Reads the query. A name that is not known is refused: a filter with a typo must not show everything. */
+    /** Parses the query. An unknown name is refused, because a filter with a typing error must not return everything. */
     static ViolationFilter of(MultivaluedMap<String, String> query) {
         for (var name : query.keySet()) {
             if (!NAMES.contains(name)) {
@@ -87,7 +89,7 @@ record ViolationFilter(Predicate<JournalEntry> which, int limit) {
                 return limit;
             }
         } catch (NumberFormatException e) {
-            // The answer is the same as for a number that is out of bounds.
+            // The error is the same as for a number out of bounds.
         }
         throw unreadable("limit", value, "a number from 1 to " + HIGHEST_LIMIT);
     }

@@ -1,6 +1,8 @@
 package dev.genv.enforcer.api;
 
-import dev.genv.enforcer.enforcement.Journal;
+import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.view.ViolationView;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
@@ -12,7 +14,7 @@ import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.enums.ParameterIn;
 import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
 
-/** The violations, those that go on and those that are over. */
+/** The active and resolved violations. */
 @Path(ViolationsResource.PATH)
 @Produces(MediaType.APPLICATION_JSON)
 public class ViolationsResource {
@@ -28,13 +30,19 @@ public class ViolationsResource {
     @Operation(summary = "The violations, newest first")
     @Parameter(name = "status", in = ParameterIn.QUERY, description = "active or resolved")
     @Parameter(name = "rule", in = ParameterIn.QUERY, description = "the name of a rule, such as env-memory")
-    @Parameter(name = "user", in = ParameterIn.QUERY, description = "whose environment it is")
-    @Parameter(name = "host", in = ParameterIn.QUERY, description = "on which machine")
-    @Parameter(name = "since", in = ParameterIn.QUERY, description = "last seen at this instant or later (ISO-8601)")
-    @Parameter(name = "limit", in = ParameterIn.QUERY, description = "how many, 1 to 1000; 100 if not given")
+    @Parameter(name = "user", in = ParameterIn.QUERY, description = "the user of the environment")
+    @Parameter(name = "host", in = ParameterIn.QUERY, description = "the host name")
+    @Parameter(
+            name = "since",
+            in = ParameterIn.QUERY,
+            description = "last observed at this instant or later (ISO-8601)")
+    @Parameter(
+            name = "limit",
+            in = ParameterIn.QUERY,
+            description = "the largest number of entries, 1 to 1000; the default is 100")
     public List<ViolationView> list(@Context UriInfo uri) {
         var filter = ViolationFilter.of(uri.getQueryParameters());
-        return journal.find(filter.which(), filter.limit()).stream()
+        return journal.find(filter.predicate(), filter.limit()).stream()
                 .map(ViolationView::of)
                 .toList();
     }
@@ -42,7 +50,7 @@ public class ViolationsResource {
     @GET
     @Path("/{id}")
     @Operation(summary = "One violation")
-    public ViolationView one(String id) {
+    public ViolationView get(String id) {
         return journal.find(id)
                 .map(ViolationView::of)
                 .orElseThrow(() -> ApiException.notFound("there is no violation \"%s\"".formatted(id)));

@@ -1,4 +1,4 @@
-/** What is shown over HTTP: resources and health checks. */
+/** The HTTP API: resources and their queries. */
 @NullMarked
 package dev.genv.enforcer.api;
 

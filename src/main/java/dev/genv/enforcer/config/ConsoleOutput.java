@@ -14,8 +14,8 @@ import java.util.function.LongConsumer;
 import org.jboss.logging.Logger;
 
 /**
- * An output whose writers never wait for its reader. Whole lines queue up to a bound of bytes; what exceeds it is dropped and
- * counted. While the JVM shuts down, writers wait until their line is written, for a bounded time in all.
+ * An output whose writers never wait for its reader. Whole lines are queued up to a limit of bytes; lines above it are dropped and
+ * counted. During the shutdown of the JVM, writers wait until their line is written, for a limited time in total.
  */
 final class ConsoleOutput extends OutputStream {
     private static final int CAPACITY = 256 * 1024;
@@ -33,7 +33,7 @@ final class ConsoleOutput extends OutputStream {
     private long waitAtExit = -1;
 
     /**
-     * Starts its thread.
+     * Starts the thread that writes.
      *
      * @param resumed receives the number of dropped lines when the reader has caught up again
      */
@@ -45,13 +45,13 @@ final class ConsoleOutput extends OutputStream {
         copier.start();
     }
 
-    /** Replaces standard output and standard error of this process. The log goes to one of them. */
+    /** Replaces standard output and standard error of the service. The log uses one of them. */
     static void install() {
         System.setOut(stream(FileDescriptor.out, "stdout", System.out));
         System.setErr(stream(FileDescriptor.err, "stderr", System.err));
     }
 
-    /** How many lines were dropped since the start. */
+    /** Returns how many lines were dropped since the start. */
     static long dropped() {
         return DROPPED.get();
     }
@@ -88,11 +88,11 @@ final class ConsoleOutput extends OutputStream {
         }
     }
 
-    /** Nothing to do: a line is on its way as soon as it is complete. */
+    /** Does nothing, because each line is queued as soon as it is complete. */
     @Override
     public void flush() {}
 
-    /** From now on writers wait for the reader, all of them together no longer than this. */
+    /** Lets writers wait for the reader from now on, all of them together for at most this time. */
     synchronized void waitForReader(Duration longest) {
         waitAtExit = longest.toNanos();
         if (line.size() > 0) {
@@ -134,7 +134,7 @@ final class ConsoleOutput extends OutputStream {
         DROPPED.addAndGet(count);
     }
 
-    /** Does not wait before the end of the JVM. */
+    /** Runs before the JVM ends, and does not wait. */
     private synchronized void awaitEmpty() {
         while (queuedBytes > 0 && waitAtExit > 0 && !Thread.currentThread().equals(copier)) {
             var start = System.nanoTime();
@@ -153,7 +153,7 @@ final class ConsoleOutput extends OutputStream {
         try {
             while (true) {
                 var lines = next();
-                var lost = done(lines, send(lines));
+                var lost = recordWritten(lines, send(lines));
                 if (lost > 0) {
                     resumed.accept(lost);
                 }
@@ -175,18 +175,18 @@ final class ConsoleOutput extends OutputStream {
             sink.write(lines);
             sink.flush();
             return true;
-        } catch (IOException e) { // such as of a pipe without a reader
+        } catch (IOException e) { // for example of a pipe without a reader
             drop(lines);
             return false;
         }
     }
 
     /**
-     * Removes lines from the count of what waits.
+     * Removes lines from the queue's count.
      *
-     * @return how many were dropped since that was reported last; 0 while no process would read the report
+     * @return the number of dropped lines since the last report; 0 while no process reads the output
      */
-    private synchronized long done(byte[] lines, boolean written) {
+    private synchronized long recordWritten(byte[] lines, boolean written) {
         queuedBytes -= lines.length;
         notifyAll();
         if (!written || queuedBytes > 0 || waitAtExit >= 0) {

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.config;
 
-import dev.genv.enforcer.enforcement.ClockWatch;
 import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Pace;
+import dev.genv.enforcer.enforcement.clock.ClockWatch;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.scheduler.Scheduled.ConcurrentExecution;
 import io.quarkus.scheduler.Scheduler;
@@ -17,59 +17,59 @@ import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 import org.jboss.logging.Logger;
 
-/** Makes the cycles come, and lets the last one end. */
+/** Schedules the cycles, and lets the last one end at shutdown. */
 @ApplicationScoped
 public class CycleLoop {
     private static final Logger LOG = Logger.getLogger(CycleLoop.class);
     private static final String JOB = "enforcement-cycle";
-    /** Within the ten seconds that whoever stops us grants. */
-    private static final Duration PATIENCE = Duration.ofMillis(8500);
+    /** Less than the ten seconds that container engines wait after SIGTERM. */
+    private static final Duration SHUTDOWN_TIMEOUT = Duration.ofMillis(8500);
 
-    /** For what is given up to end its child. */
-    private static final Duration LAST_MOMENT = Duration.ofMillis(500);
+    /** The time for an abandoned cycle to terminate its child process. */
+    private static final Duration ABANDON_TIMEOUT = Duration.ofMillis(500);
 
     private static final long PAUSE_MILLIS = 20;
     private static final Duration WATCH_PERIOD = Duration.ofSeconds(1);
 
     private final Enforcer enforcer;
-    private final Pace pace;
+    private final CycleSchedule cycleSchedule;
     private final Scheduler scheduler;
     private final RandomGenerator random;
     private final CountDownLatch stopped = new CountDownLatch(1);
     private final ClockWatch clock;
     private volatile boolean stopping;
 
-    CycleLoop(Enforcer enforcer, Pace pace, Scheduler scheduler, RandomGenerator random) {
+    CycleLoop(Enforcer enforcer, CycleSchedule cycleSchedule, Scheduler scheduler, RandomGenerator random) {
         this.enforcer = enforcer;
-        this.pace = pace;
+        this.cycleSchedule = cycleSchedule;
         this.scheduler = scheduler;
         this.random = random;
         clock = new ClockWatch(enforcer.ticker());
     }
 
-    /** Runs one cycle, on a thread of its own: a signal that stops us would cut the main one. */
-    CycleReport once() throws InterruptedException {
+    /** Runs one cycle on a separate thread, because a signal to the service interrupts the main thread. */
+    CycleReport runOnce() throws InterruptedException {
         var cycle = new FutureTask<>(() -> enforcer.runCycle().orElseThrow());
         Thread.ofPlatform().name("cycle").start(cycle);
         try {
             return cycle.get();
         } catch (ExecutionException e) {
-            throw new IllegalStateException("a cycle never throws", e);
+            throw new IllegalStateException("a cycle throws no exception", e);
         }
     }
 
-    /** Starts the first cycle at once and the others after it. */
+    /** Starts the first cycle at once, and schedules the others. */
     void start() {
         Thread.ofVirtual().name("first-cycle").start(enforcer::runCycle);
-        schedule(pace.interval());
+        schedule(cycleSchedule.interval());
         Thread.ofVirtual().name("cycle-watch").start(this::watch);
-        LOG.infof("Looking every %d seconds", pace.interval().toSeconds());
+        LOG.infof("Observing every %d seconds", cycleSchedule.interval().toSeconds());
     }
 
-    /** Runs a cycle a random time later, unless we stop before. */
+    /** Runs a cycle after a random delay, unless the service stops before. */
     void runDelayed() {
         try {
-            if (!stopped.await(pace.delay(random.nextDouble()).toNanos(), TimeUnit.NANOSECONDS)) {
+            if (!stopped.await(cycleSchedule.delay(random.nextDouble()).toNanos(), TimeUnit.NANOSECONDS)) {
                 enforcer.runCycle();
             }
         } catch (InterruptedException e) {
@@ -80,15 +80,15 @@ public class CycleLoop {
     private void schedule(Duration delay) {
         scheduler
                 .newJob(JOB)
-                .setInterval(pace.interval().toString())
+                .setInterval(cycleSchedule.interval().toString())
                 .setDelayed(delay.toString())
                 .setConcurrentExecution(ConcurrentExecution.SKIP)
                 .setTask(execution -> runDelayed(), true)
                 .schedule();
     }
 
-    /** The scheduler compares times of day. A job of it keeps those from before the clock was set; a new one does not. */
-    private synchronized void scheduleAnew(Duration delay) {
+    /** The scheduler compares wall clock times. A job keeps the times from before the clock was set, so a new job replaces it. */
+    private synchronized void reschedule(Duration delay) {
         if (!stopping && scheduler.unscheduleJob(JOB) != null) {
             schedule(delay);
         }
@@ -107,40 +107,40 @@ public class CycleLoop {
 
     private void watchOnce() {
         try {
-            scheduleAnewIfClockWasSet();
+            rescheduleIfClockWasSet();
             runIfOverdue();
         } catch (RuntimeException e) {
             LOG.error("Watching the cycles failed; it is tried again in a second", e);
         }
     }
 
-    /** The next cycle comes an interval after the last one, whatever time of day it is then. */
-    void scheduleAnewIfClockWasSet() {
+    /** Schedules the next cycle one interval after the last one, independent of the wall clock. */
+    void rescheduleIfClockWasSet() {
         clock.change().ifPresent(change -> {
-            LOG.warnf("The clock was set by %s seconds: cycles go on at their interval", change.toSeconds());
-            scheduleAnew(pace.untilNext(enforcer.sinceLatest()));
+            LOG.warnf("The clock was set by %s seconds: cycles continue at their interval", change.toSeconds());
+            reschedule(cycleSchedule.untilNext(enforcer.sinceLatest()));
         });
     }
 
-    /** Runs a cycle where none has ended for so long that nobody seems to begin one. */
+    /** Runs a cycle if the scheduler has not started one for too long. */
     void runIfOverdue() {
-        if (!stopping && !enforcer.isRunning() && pace.isOverdue(enforcer.sinceLatest())) {
+        if (!stopping && !enforcer.isRunning() && cycleSchedule.isOverdue(enforcer.sinceLatest())) {
             LOG.warn(
-                    "No cycle was begun in time: this one is begun without the scheduler, and the next ones are scheduled anew");
-            scheduleAnew(pace.interval());
+                    "No cycle started in time: this one starts without the scheduler, and the next ones are scheduled again");
+            reschedule(cycleSchedule.interval());
             enforcer.runCycle();
         }
     }
 
-    /** A cycle under way comes to its end if it can; what has not begun by then never begins. */
+    /** Lets a running cycle end within the time limit, and starts no further one. */
     void stop(@Observes ShutdownEvent event) throws InterruptedException {
         unschedule();
-        awaitEnd(PATIENCE);
+        awaitEnd(SHUTDOWN_TIMEOUT);
         if (enforcer.isRunning()) {
-            LOG.warn("The cycle under way does not come to its end: it is given up and begins nothing any more");
+            LOG.warn("The running cycle does not end in time: it is abandoned and starts no further action");
         }
         enforcer.stop();
-        awaitEnd(LAST_MOMENT);
+        awaitEnd(ABANDON_TIMEOUT);
     }
 
     private synchronized void unschedule() {
@@ -149,8 +149,8 @@ public class CycleLoop {
         scheduler.unscheduleJob(JOB);
     }
 
-    private void awaitEnd(Duration patience) throws InterruptedException {
-        var deadline = System.nanoTime() + patience.toNanos();
+    private void awaitEnd(Duration timeLimit) throws InterruptedException {
+        var deadline = System.nanoTime() + timeLimit.toNanos();
         while (enforcer.isRunning() && System.nanoTime() < deadline) {
             Thread.sleep(PAUSE_MILLIS);
         }

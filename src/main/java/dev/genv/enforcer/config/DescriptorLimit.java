@@ -7,29 +7,29 @@ import java.nio.file.Path;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** How many files the service may open at once. */
+/** The limit of open files of the service. */
 final class DescriptorLimit {
-    /** Measured: a single cycle on a node opens 187, most of them jars. The rest is for clients and for child processes. */
+    /** A single cycle on a node opens 187 files, most of them jars. The rest is for clients and child processes. */
     static final int NEEDED = 256;
 
-    /** The JVM raises the soft limit to the hard one at its start. */
+    /** The JVM raises the soft limit to the hard limit at its start. */
     private static final Pattern SOFT_LIMIT = Pattern.compile("(?m)^Max open files +([0-9]+) ");
 
     private static final int PORTS = 2;
-    private static final int FEWEST_CONNECTIONS = 16;
+    private static final int MIN_CONNECTIONS = 16;
 
     private DescriptorLimit() {}
 
-    /** How many connections each port may keep, so that cycles never lack descriptors. */
+    /** Returns how many connections each port may keep, so that cycles never lack descriptors. */
     static int connectionsPerPort() {
         return connectionsPerPort(limits());
     }
 
     static int connectionsPerPort(String limits) {
-        return Math.clamp((softLimit(limits) - NEEDED) / PORTS, FEWEST_CONNECTIONS, ServerConnections.MOST);
+        return Math.clamp((softLimit(limits) - NEEDED) / PORTS, MIN_CONNECTIONS, ServerConnections.MAX_CONNECTIONS);
     }
 
-    /** Says that there are too few. Where nothing is known of it, there is nothing to say. */
+    /** Returns a problem if the limit is too low; empty if it is high enough or unknown. */
     static Optional<String> problem() {
         return problem(limits());
     }
@@ -43,13 +43,13 @@ final class DescriptorLimit {
                 : Optional.empty();
     }
 
-    /** The largest number where the limit is unlimited or not known. */
+    /** Returns the soft limit; the largest number if it is unlimited or unknown. */
     private static long softLimit(String limits) {
         var limit = SOFT_LIMIT.matcher(limits);
         return limit.find() ? Long.parseLong(limit.group(1)) : Long.MAX_VALUE;
     }
 
-    /** Empty where they cannot be read. */
+    /** Returns the limits of this process; empty if they cannot be read. */
     private static String limits() {
         try {
             return Files.readString(Path.of("/proc/self/limits"));

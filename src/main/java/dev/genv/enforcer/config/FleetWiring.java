@@ -2,11 +2,11 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.config.settings.RemoteSettings;
 import dev.genv.enforcer.config.settings.Settings;
-import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.remote.Agent;
+import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.remote.Terms;
 import dev.genv.enforcer.remote.genv.GenvAgent;
 import dev.genv.enforcer.remote.shell.ShellAgent;
 import dev.genv.enforcer.remote.ssh.SshAccess;
@@ -15,10 +15,10 @@ import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Puts together what enforces on other machines. */
+/** Creates the objects for enforcement on other machines. */
 final class FleetWiring {
     private static final Duration MARGIN = Duration.ofSeconds(1);
-    // What a look waits for on the host must end before the command that looks is given up.
+    // The waits of an observation on the machine must end before the time limit of its command.
     private static final int LOCK_PERCENT = 15;
     private static final int GPU_PERCENT = 30;
 
@@ -32,7 +32,7 @@ final class FleetWiring {
         timeout = remote.timeout();
     }
 
-    /** Null where it is this machine that is enforced on. */
+    /** Returns null if the service enforces on its own node. */
     static @Nullable FleetWiring of(Settings settings) {
         return settings.isRemote() ? new FleetWiring(settings) : null;
     }
@@ -41,34 +41,34 @@ final class FleetWiring {
         return remote;
     }
 
-    /** The machines; nothing is connected yet. */
+    /** Creates the fleet without connecting. */
     RemoteFleet fleet() {
         var hosts = List.copyOf(remote.hosts().orElse(List.of()));
         var file = remote.hostfile().map(HostFile::new).orElse(null);
-        return new RemoteFleet(hosts, file, new SshAccess(settings.ssh())::connection, agents(terms()));
+        return new RemoteFleet(hosts, file, new SshAccess(settings.ssh())::connection, agents(agentConfig()));
     }
 
     /**
-     * How long a look, or acting, takes at most: to connect, and to look; or to act twice, for the state may change between
-     * look and act.
+     * Returns the time limit of an observation or execution: to connect and to observe, or to execute twice, because the state may
+     * change in between.
      */
-    Duration mostTime() {
+    Duration callTimeout() {
         return timeout.multipliedBy(2).plus(MARGIN);
     }
 
-    private Function<String, Agent> agents(Terms terms) {
+    private Function<String, Agent> agents(AgentConfig config) {
         return switch (remote.agent()) {
-            case SHELL -> ShellAgent.ofOneService(terms);
-            case GENV -> name -> new GenvAgent(name, terms);
+            case SHELL -> ShellAgent.ofOneService(config);
+            case GENV -> name -> new GenvAgent(name, config);
         };
     }
 
-    private Terms terms() {
-        return new Terms(
+    private AgentConfig agentConfig() {
+        return new AgentConfig(
                 remote.stateDir().toString(),
-                most(settings.state().lockTimeout(), LOCK_PERCENT),
+                limitToShare(settings.state().lockTimeout(), LOCK_PERCENT),
                 settings.gpuProgram(),
-                most(settings.gpu().gpuTimeout(), GPU_PERCENT),
+                limitToShare(settings.gpu().gpuTimeout(), GPU_PERCENT),
                 timeout,
                 remote.sudo(),
                 settings.safety().requireHostPid(),
@@ -79,13 +79,14 @@ final class FleetWiring {
                 lease());
     }
 
-    /** Until the cycle after the next must have begun. A single cycle leaves the hosts to whoever comes next. */
+    /** Returns the time until the cycle after the next one must have begun; zero for a single cycle, so that another service can act at
+     * once. */
     private Duration lease() {
         var interval = settings.general().interval();
         return interval.isZero() ? interval : interval.multipliedBy(3).plus(timeout.multipliedBy(2));
     }
 
-    private Duration most(Duration wanted, int percent) {
+    private Duration limitToShare(Duration wanted, int percent) {
         var part = timeout.multipliedBy(percent).dividedBy(100);
         return wanted.compareTo(part) <= 0 ? wanted : part;
     }

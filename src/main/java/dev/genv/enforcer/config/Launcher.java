@@ -3,13 +3,13 @@ package dev.genv.enforcer.config;
 import io.quarkus.bootstrap.runner.AotQuarkusEntryPoint;
 
 /**
- * The main class of the packaged service. The JVM finds it near the beginning of the class path, so that it runs also where
- * there are too few file descriptors for Quarkus, which would report a missing class.
+ * The main class of the packaged service. It is near the beginning of the class path, so it runs even with too few file descriptors
+ * for Quarkus, which would report a missing class.
  */
 public final class Launcher {
     private Launcher() {}
 
-    /** Checks what Quarkus needs, then starts it. */
+    /** Checks what Quarkus needs, then starts the service. */
     public static void main(String... arguments) throws Throwable {
         var problem = DescriptorLimit.problem();
         if (problem.isPresent()) {

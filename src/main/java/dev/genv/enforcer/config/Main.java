@@ -2,27 +2,27 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.connection.ServerConnections;
 import dev.genv.enforcer.config.settings.InvalidSettingsException;
-import dev.genv.enforcer.policy.Words;
+import dev.genv.enforcer.model.SafeText;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.annotations.QuarkusMain;
 import java.util.Optional;
 import org.eclipse.microprofile.config.ConfigProvider;
 import org.jspecify.annotations.Nullable;
 
-/** Where the service starts: first the settings, for with bad ones nothing else is even tried. */
+/** The main class of the service. It reads the settings first, and starts nothing else if one is invalid. */
 @QuarkusMain
 public final class Main {
-    /** Runs the service; ends with 2 where a setting is bad. */
+    /** Runs the service; exits with 2 if a setting is invalid. */
     public static void main(String... arguments) {
         ConsoleOutput.install();
         try {
             var settings = ProcessSettings.get();
             if (arguments.length > 0) {
-                System.err.println("genv-enforcer takes no arguments; it is set by environment variables");
+                System.err.println("genv-enforcer takes no arguments; environment variables configure it");
                 System.exit(StartFailure.BAD_SETTINGS);
             }
             if (settings.isSingleCycle()) {
-                // A single cycle has nothing to serve, and standard output is for what it found.
+                // A single cycle serves no requests, and standard output contains only its result.
                 System.setProperty("quarkus.http.host-enabled", "false");
                 System.setProperty("quarkus.management.host-enabled", "false");
                 System.setProperty("quarkus.banner.enabled", "false");
@@ -55,7 +55,7 @@ public final class Main {
             known.get().lines().forEach(System.err::println);
             return known.get().exitCode();
         }
-        System.err.printf("genv-enforcer cannot start: %s%n", Words.safe(String.valueOf(failure)));
+        System.err.printf("genv-enforcer cannot start: %s%n", SafeText.escape(String.valueOf(failure)));
         failure.printStackTrace(); // a defect, which a developer must find
         return code;
     }

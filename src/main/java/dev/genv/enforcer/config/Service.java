@@ -1,7 +1,7 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.enforcement.CycleResult;
-import dev.genv.enforcer.enforcement.Pace;
+import dev.genv.enforcer.enforcement.CycleSchedule;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.QuarkusApplication;
 import java.io.FileDescriptor;
@@ -12,23 +12,23 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jboss.logging.Logger;
 
-/** What runs once everything is wired: one cycle, or cycles until somebody stops the service. */
+/** The application: runs one cycle, or cycles until the service is stopped. */
 public final class Service implements QuarkusApplication {
     private static final Logger LOG = Logger.getLogger(Service.class);
 
     private final CycleLoop loop;
-    private final Pace pace;
+    private final CycleSchedule cycleSchedule;
     private final Wiring wiring;
 
-    Service(CycleLoop loop, Pace pace, Wiring wiring) {
+    Service(CycleLoop loop, CycleSchedule cycleSchedule, Wiring wiring) {
         this.loop = loop;
-        this.pace = pace;
+        this.cycleSchedule = cycleSchedule;
         this.wiring = wiring;
     }
 
     @Override
     public int run(String... arguments) throws InterruptedException {
-        if (pace.interval().isZero()) {
+        if (cycleSchedule.interval().isZero()) {
             return once();
         }
         loop.start();
@@ -37,9 +37,9 @@ public final class Service implements QuarkusApplication {
     }
 
     private int once() throws InterruptedException {
-        var report = loop.once();
-        wiring.close(); // the reader of the output may take its time, and must not keep another enforcer waiting
-        var failures = new ArrayList<>(report.shortcomings());
+        var report = loop.runOnce();
+        wiring.close(); // a slow reader of the output must not block another enforcer
+        var failures = new ArrayList<>(report.incompletenessReasons());
         try {
             write(report.lines());
         } catch (IOException e) {
@@ -49,7 +49,7 @@ public final class Service implements QuarkusApplication {
         return failures.isEmpty() && report.result() == CycleResult.SUCCESS ? 0 : 1;
     }
 
-    /** Not to System.out, which swallows errors. */
+    /** Writes to standard output directly, because System.out hides errors. */
     private static void write(List<String> lines) throws IOException {
         var text = new StringBuilder();
         lines.forEach(line -> text.append(line).append('\n'));

@@ -2,7 +2,7 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.config.settings.InvalidValue;
 import dev.genv.enforcer.config.settings.Variables;
-import dev.genv.enforcer.policy.Words;
+import dev.genv.enforcer.model.SafeText;
 import io.smallrye.config.ConfigValidationException;
 import java.io.IOException;
 import java.net.BindException;
@@ -21,7 +21,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * What prevents the service from starting although its own settings are right.
+ * The reason why the service cannot start although its own settings are valid.
  *
  * @param lines one sentence for each cause
  */
@@ -30,20 +30,20 @@ record StartFailure(int exitCode, List<String> lines) {
     static final int BAD_SETTINGS = 2;
     private static final int LONGEST = 1000;
 
-    /** Other messages of SmallRye Config than those about values that it cannot convert. */
+    /** A message of SmallRye Config about something other than a value that it cannot convert. */
     private static final Pattern EMPTY_VALUE =
             Pattern.compile("SRCFG[0-9]+: The config property (?<property>\\S+) is defined as the empty String");
 
     private static final Pattern CONFIG_PROBLEM = Pattern.compile("SRCFG[0-9]+: (?<problem>.*)", Pattern.DOTALL);
 
-    /** Quarkus has no exception of its own for its second port. */
+    /** Quarkus has no specific exception for its second port. */
     private static final String MANAGEMENT = "Unable to start the management interface";
 
     StartFailure {
         lines = List.copyOf(lines);
     }
 
-    /** Checks that the folder for temporary files can be used: the HTTP server makes a folder there. */
+    /** Checks that the folder for temporary files can be used: the HTTP server creates a folder there. */
     static Optional<String> ofTemporaryFolder(String folder) {
         try {
             Files.delete(Files.createTempDirectory(Path.of(folder), "genv-enforcer"));
@@ -51,12 +51,12 @@ record StartFailure(int exitCode, List<String> lines) {
         } catch (IOException | IllegalArgumentException e) {
             return Optional.of(
                     "genv-enforcer cannot start: the folder for temporary files, %s, is not writable; choose another one with -Djava.io.tmpdir (JAVA_OPTS in the image)"
-                            .formatted(Words.safe(folder, LONGEST)));
+                            .formatted(SafeText.escape(folder, LONGEST)));
         }
     }
 
     /**
-     * Why Quarkus could not start the service; empty where the cause is none of those that an administrator can remove.
+     * Returns why Quarkus could not start the service; empty if an administrator cannot remove the cause.
      *
      * @param setting the value of a property of Quarkus
      */
@@ -65,7 +65,7 @@ record StartFailure(int exitCode, List<String> lines) {
             if (cause instanceof ConfigValidationException invalid) {
                 return Optional.of(new StartFailure(BAD_SETTINGS, badValues(invalid)));
             }
-            var reason = whyItCannotListen(cause);
+            var reason = listenFailure(cause);
             if (reason.isPresent()) {
                 return Optional.of(new StartFailure(
                         EXIT_CODE, List.of(cannotListen(reason.get(), isOfManagement(failure), setting))));
@@ -95,17 +95,17 @@ record StartFailure(int exitCode, List<String> lines) {
         }
         var problem = CONFIG_PROBLEM.matcher(message);
         return "genv-enforcer cannot start: "
-                + Words.safe(problem.find() ? problem.group("problem") : message, LONGEST);
+                + SafeText.escape(problem.find() ? problem.group("problem") : message, LONGEST);
     }
 
-    private static Optional<String> whyItCannotListen(Throwable cause) {
+    private static Optional<String> listenFailure(Throwable cause) {
         return Optional.ofNullable(
                 switch (cause) {
-                    case BindException _ -> "the port is taken or the address is not of this machine";
+                    case BindException _ -> "the port is in use, or this machine does not have the address";
                     case UnknownHostException _ -> "the host name cannot be resolved";
                     case UnresolvedAddressException _, UnsupportedAddressTypeException _ ->
-                        "this machine has no such kind of address";
-                    case SocketException e -> Words.safe(String.valueOf(e.getMessage()), LONGEST);
+                        "this machine does not support this kind of address";
+                    case SocketException e -> SafeText.escape(String.valueOf(e.getMessage()), LONGEST);
                     default -> null;
                 });
     }
@@ -119,8 +119,8 @@ record StartFailure(int exitCode, List<String> lines) {
         var prefix = isOfManagement ? "quarkus.management." : "quarkus.http.";
         return "genv-enforcer cannot start: it cannot listen on %s port %s; %s (%s, %s)"
                 .formatted(
-                        Words.safe(setting.apply(prefix + "host")),
-                        Words.safe(setting.apply(prefix + "port")),
+                        SafeText.escape(setting.apply(prefix + "host")),
+                        SafeText.escape(setting.apply(prefix + "port")),
                         reason,
                         Variables.nameOf(prefix + "host"),
                         Variables.nameOf(prefix + "port"));

@@ -1,17 +1,17 @@
 package dev.genv.enforcer.config;
 
-import dev.genv.enforcer.api.AllowedHosts;
-import dev.genv.enforcer.api.TokenFile;
+import dev.genv.enforcer.api.security.AllowedHosts;
+import dev.genv.enforcer.api.security.TokenFile;
 import dev.genv.enforcer.config.settings.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Host;
-import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.LostGpus;
-import dev.genv.enforcer.enforcement.Pace;
-import dev.genv.enforcer.enforcement.ServiceMode;
-import dev.genv.enforcer.enforcement.Ticker;
+import dev.genv.enforcer.enforcement.GpuLossDetector;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.node.NodeHost;
 import dev.genv.enforcer.node.NodeName;
 import dev.genv.enforcer.policy.Policy;
@@ -42,23 +42,23 @@ import java.util.random.RandomGenerator;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** Puts the service together. Nobody but this knows which hosts there are and where their things lie. */
+/** Creates the objects of the service. Only this class knows the kinds of hosts. */
 @Singleton
 class Wiring {
     private static final Logger LOG = Logger.getLogger(Wiring.class);
     private static final Path PROC = Path.of("/proc");
     private static final int RESOLVED_VIOLATIONS_KEPT = 10_000;
-    /** What a look needs beyond the lock and the two calls of nvidia-smi that it may make. */
-    private static final Duration SLACK = Duration.ofSeconds(10);
+    /** The time of an observation besides the wait for genv's lock and two calls of nvidia-smi. */
+    private static final Duration MARGIN = Duration.ofSeconds(10);
 
     private final Settings settings;
-    private final @Nullable FleetWiring others;
+    private final @Nullable FleetWiring fleetWiring;
     private @Nullable RemoteFleet fleet;
     private @Nullable NodeHost node;
 
     Wiring(Settings settings) {
         this.settings = settings;
-        others = FleetWiring.of(settings);
+        fleetWiring = FleetWiring.of(settings);
     }
 
     @Produces
@@ -69,11 +69,12 @@ class Wiring {
 
     @Produces
     @Singleton
-    Pace pace() {
-        return new Pace(settings.general().interval(), lookTimeout().plus(actTimeout()));
+    CycleSchedule cycleSchedule() {
+        return new CycleSchedule(
+                settings.general().interval(), observationTimeout().plus(actionTimeout()));
     }
 
-    /** For the delay of each cycle: no user must be able to compute the next one from earlier ones. */
+    /** The random numbers for the delay of each cycle, which users must not be able to predict. */
     @Produces
     @Singleton
     RandomGenerator random() {
@@ -94,24 +95,24 @@ class Wiring {
 
     @Produces
     @Singleton
-    LostGpus lostGpus() {
-        return new LostGpus();
+    GpuLossDetector gpuLossDetector() {
+        return new GpuLossDetector();
     }
 
     @Produces
     @Singleton
-    Enforcer enforcer(Journal journal, LostGpus gpus, MeterRegistry registry) throws InterruptedException {
+    Enforcer enforcer(Journal journal, GpuLossDetector gpus, MeterRegistry registry) throws InterruptedException {
         var setup = new Enforcer.Setup(
-                others == null ? node() : fleet(others),
-                others != null,
+                fleetWiring == null ? node() : fleet(fleetWiring),
+                fleetWiring != null,
                 new Policy(settings.ruleModes(), settings.deviceLimits()),
                 settings.general().mode(),
                 settings.general().terminateProcesses(),
                 settings.safetyLimits(),
                 settings.general().interval(),
-                lookTimeout(),
-                actTimeout(),
-                others != null && others.remote().quiet());
+                observationTimeout(),
+                actionTimeout(),
+                fleetWiring != null && fleetWiring.remote().quiet());
         countDroppedLines(registry);
         return new Enforcer(
                 setup,
@@ -123,10 +124,10 @@ class Wiring {
                         new HostMetrics(registry)::record,
                         new ViolationMetrics(registry, journal)::record,
                         new ActionMetrics(registry)::record,
-                        this::endOnError));
+                        this::exitOnError));
     }
 
-    /** What was lost is counted where it is lost, from before there is a registry. */
+    /** Lines are counted where they are dropped, because some are dropped before the registry exists. */
     private static void countDroppedLines(MeterRegistry registry) {
         FunctionCounter.builder("genv.enforcer.log.lines.dropped", registry, _ -> ConsoleOutput.dropped())
                 .description("Lines of the log that were dropped because no process read the output in time")
@@ -170,16 +171,16 @@ class Wiring {
             try {
                 node.close();
             } catch (IOException e) {
-                LOG.debug("The lock of this enforcer is given back when the process ends", e);
+                LOG.debug("The lock of this enforcer is released when the service exits", e);
             }
         }
     }
 
-    /** As genv's own flag of that name has it. */
-    private void endOnError(CycleReport report) {
-        if (others != null && others.remote().exitOnError()) {
+    /** Exits the service as genv's own flag of this name does. */
+    private void exitOnError(CycleReport report) {
+        if (fleetWiring != null && fleetWiring.remote().exitOnError()) {
             report.hosts().stream().filter(host -> !host.reached()).findFirst().ifPresent(host -> {
-                LOG.errorf("Ending, for host %s could not be reached", host.host());
+                LOG.errorf("Exiting, because host %s could not be reached", host.host());
                 Quarkus.asyncExit(1);
             });
         }
@@ -189,26 +190,26 @@ class Wiring {
         var acts = settings.general().mode() == ServiceMode.ENFORCE;
         var host = new NodeHost(
                 nodeName(),
-                new NodeHost.Places(
+                new NodeHost.NodePaths(
                         PROC,
                         settings.stateDirectory(),
                         settings.state().lockTimeout(),
                         settings.gpuProgram(),
                         settings.gpu().gpuTimeout(),
                         settings.safety().requireHostPid()),
-                new NodeHost.Care(
+                new NodeHost.NodeSafety(
                         List.copyOf(settings.safety().protectedExecutables()),
                         List.copyOf(settings.safety().exemptUsers()),
                         acts,
                         settings.general().terminateProcesses()));
         node = host;
         if (acts) {
-            host.openStateDirectoryToEverybody().ifPresent(LOG::warn);
-            host.takeCharge().ifPresent(LOG::warn);
+            host.openStateDirectory().ifPresent(LOG::warn);
+            host.claim().ifPresent(LOG::warn);
         }
-        var missing = host.missingRights();
+        var missing = host.missingPrivileges();
         if (!missing.isEmpty()) {
-            LOG.warnf("Privileges are missing: %s", String.join("; ", missing));
+            LOG.warnf("Missing privileges: %s", String.join("; ", missing));
         }
         LOG.infof(
                 "Node %s, state in %s, mode %s",
@@ -218,24 +219,21 @@ class Wiring {
         return () -> List.of(host);
     }
 
-    private Duration lookTimeout() {
-        if (others != null) {
-            return others.mostTime();
+    private Duration observationTimeout() {
+        if (fleetWiring != null) {
+            return fleetWiring.callTimeout();
         }
         return settings.gpu()
                 .gpuTimeout()
                 .multipliedBy(2)
-                .plus(settings.state().lockTimeout().multipliedBy(2)) // it may come and go while it is waited for
-                .plus(SLACK);
+                .plus(settings.state().lockTimeout().multipliedBy(2)) // it may be created and removed during the wait
+                .plus(MARGIN);
     }
 
-    private Duration actTimeout() {
-        if (others != null) {
-            return others.mostTime();
+    private Duration actionTimeout() {
+        if (fleetWiring != null) {
+            return fleetWiring.callTimeout();
         }
-        return settings.state()
-                .lockTimeout()
-                .multipliedBy(2)
-                .plus(SLACK); // the lock may be replaced while it is waited for
+        return settings.state().lockTimeout().multipliedBy(2).plus(MARGIN); // the lock may be replaced during the wait
     }
 }

@@ -1,4 +1,4 @@
-/** Start-up checks, and the wiring of everything with everything. */
+/** Start-up checks, and the creation of all objects. */
 @NullMarked
 package dev.genv.enforcer.config;
 

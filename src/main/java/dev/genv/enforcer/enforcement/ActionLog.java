@@ -1,30 +1,33 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.RuleName;
-import dev.genv.enforcer.policy.Words;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.RuleName;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
 
-/** Tells the log what is new: violations in genv's words, and every action also in one fixed form. */
+/** Logs new violations in genv's words, and every action also in a fixed format. */
 final class ActionLog {
     private static final Logger LOG = Logger.getLogger(ActionLog.class);
 
     private ActionLog() {}
 
-    /** What was done is told in full; of what was only seen, as much as anybody can read. */
-    static void tell(Fleet fleet, Journal.Update update) {
-        LogLines.bounded(messages(update.appeared()), "violations").forEach(LOG::warn);
+    /** Actions are logged in full. The number of other violations is bounded. */
+    static void log(Fleet fleet, Journal.Update update) {
+        LogLines.limit(messages(update.appeared()), "violations").forEach(LOG::warn);
         for (var action : update.actions()) {
             ReportLines.of(fleet, action).forEach(LOG::warn);
             LOG.warn(fixedForm(action));
         }
-        LogLines.bounded(messages(update.resolved()), "violations")
+        LogLines.limit(messages(update.resolved()), "violations")
                 .forEach(message -> LOG.infof("Resolved: %s", message));
     }
 
@@ -32,23 +35,23 @@ final class ActionLog {
         return entries.stream().map(entry -> entry.violation().message()).toList();
     }
 
-    /** One line, always with the same keys in the same order; what does not apply is {@code -}. */
+    /** Returns one line with the same keys in the same order; a value that does not apply is {@code -}. */
     static String fixedForm(ActionRecord done) {
         var rules = done.planned().rules().stream().map(RuleName::label).collect(Collectors.joining(","));
         var outcome = "outcome=%s detail=%s"
                 .formatted(
                         done.result().outcome().label(),
-                        Words.quoted(Objects.requireNonNullElse(done.result().detail(), "")));
+                        SafeText.quote(Objects.requireNonNullElse(done.result().detail(), "")));
         return switch (done.planned().action()) {
             case Action.Terminate(var host, var process, var signal) ->
                 "action=terminate rules=%s host=%s pid=%d start_time=%d uid=%s environment=%s devices=%s signal=%s %s"
                         .formatted(
                                 rules,
-                                Words.safe(host),
+                                SafeText.escape(host),
                                 process.pid(),
                                 process.id().startTime(),
                                 Objects.requireNonNullElse(process.uid(), "-"),
-                                Words.quoted(environmentOf(process)),
+                                SafeText.quote(environmentOf(process)),
                                 process.devices().stream().map(String::valueOf).collect(Collectors.joining(",")),
                                 signal,
                                 outcome);
@@ -56,9 +59,9 @@ final class ActionLog {
                 "action=detach rules=%s host=%s pid=- start_time=- uid=%d environment=%s devices=%d signal=- %s"
                         .formatted(
                                 rules,
-                                Words.safe(host),
+                                SafeText.escape(host),
                                 environment.uid(),
-                                Words.quoted(environment.eid()),
+                                SafeText.quote(environment.eid()),
                                 device,
                                 outcome);
         };

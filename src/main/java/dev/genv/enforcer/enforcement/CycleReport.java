@@ -1,8 +1,11 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -11,11 +14,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a cycle saw, decided and did.
+ * What a cycle observed, decided and executed.
  *
- * @param actions a record of each action of the plan but those to processes that were asked before
- * @param appeared the violations that nobody had seen before
- * @param error why it broke off; null where it did not
+ * @param actions a record of each action of the plan except those on processes that were signalled before
+ * @param appeared the new violations
+ * @param error why the cycle failed; null if it did not
  */
 public record CycleReport(
         Instant startedAt,
@@ -28,7 +31,7 @@ public record CycleReport(
         List<JournalEntry> appeared,
         @Nullable String error) {
 
-    /** The problems that hide nothing and prevent no action in this cycle. Where they do, another problem reports it. */
+    /** The problems that hide no data and prevent no action in this cycle. If they do, another problem reports it. */
     private static final Set<ProblemCode> HARMLESS_PROBLEMS = Set.of(
             ProblemCode.MISSING_PRIVILEGE,
             ProblemCode.SETTING_USER_UNKNOWN,
@@ -36,19 +39,18 @@ public record CycleReport(
             ProblemCode.DUPLICATE_HOST,
             ProblemCode.TERMINATION_LIMIT_REACHED);
 
-    /** Whether every host was seen completely. */
+    /** Whether every host was observed completely. */
     public boolean isComplete() {
         return result == CycleResult.SUCCESS || result == CycleResult.ACTION_FAILED;
     }
 
-    /** Why this is not all that there was to see and to do, in sentences; what became of the actions is not among them. */
-    public List<String> shortcomings() {
+    /** Returns why the observation is incomplete, in sentences; results of actions are not included. */
+    public List<String> incompletenessReasons() {
         var problems = hosts.stream().flatMap(host -> ProblemLog.lines(host, HARMLESS_PROBLEMS));
-        return LogLines.bounded(
-                Stream.concat(Stream.ofNullable(error), problems).toList(), "problems");
+        return LogLines.limit(Stream.concat(Stream.ofNullable(error), problems).toList(), "problems");
     }
 
-    /** genv's words for it, a line each: the violations, then the terminations, then the detachments. */
+    /** Returns the cycle in genv's words: violations, then terminations, then detachments. */
     public List<String> lines() {
         return ReportLines.of(this);
     }

@@ -2,15 +2,15 @@ package dev.genv.enforcer.enforcement;
 
 import java.util.Locale;
 
-/** How a cycle went. */
+/** The result of a cycle. */
 public enum CycleResult {
-    /** Everything was seen and everything that was to be done could be done. */
+    /** Every host was observed completely, and every action succeeded. */
     SUCCESS,
-    /** Some host, or a part of one, could not be seen. */
+    /** A host or a part of one could not be observed. */
     INCOMPLETE,
-    /** Everything was seen, but something that was to be done could not be. */
+    /** Every host was observed completely, but an action failed. */
     ACTION_FAILED,
-    /** The cycle broke off. */
+    /** The cycle failed. */
     FAILED;
 
     /** The name in metrics, such as {@code success}. */

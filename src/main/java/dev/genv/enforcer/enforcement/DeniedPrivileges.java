@@ -1,5 +1,8 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -11,11 +14,11 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * The privileges that a cycle found to be missing because the kernel denied something, as with a security module or genv's own
- * protocol. They count like those that a host reports by itself.
+ * The privileges that a cycle found to be missing because the kernel denied an access, for example with a security module or genv's
+ * own protocol. They count like the missing privileges that a host reports.
  */
 final class DeniedPrivileges {
-    /** What confines a container keeps it from reading and signalling, whatever capabilities it has. */
+    /** A security module can prevent reading and signalling despite all capabilities. */
     private static final String APPARMOR = "APPARMOR";
 
     private static final String KILL = "KILL";
@@ -28,20 +31,20 @@ final class DeniedPrivileges {
 
     private DeniedPrivileges() {}
 
-    /** The same reports with these privileges among the missing ones, and a problem for each. */
-    static List<HostReport> addedTo(List<HostReport> hosts, List<ActionRecord> actions) {
+    /** Returns the reports with these privileges added to the missing ones, and a problem for each. */
+    static List<HostReport> addTo(List<HostReport> hosts, List<ActionRecord> actions) {
         var unsignalled = actions.stream()
                 .filter(action -> action.result().outcome() == Outcome.DENIED)
                 .map(action -> action.planned().action().host())
                 .collect(Collectors.toUnmodifiableSet());
-        return hosts.stream().map(host -> addedTo(host, unsignalled)).toList();
+        return hosts.stream().map(host -> addTo(host, unsignalled)).toList();
     }
 
-    private static HostReport addedTo(HostReport host, Set<String> unsignalled) {
-        var known = host.missingRights();
+    private static HostReport addTo(HostReport host, Set<String> unsignalled) {
+        var known = host.missingPrivileges();
         var denied = new LinkedHashMap<String, String>();
         if (!known.contains(APPARMOR)) {
-            // Where one of the two is known to be missing, that is why; otherwise either can be.
+            // If one of the two is known to be missing, it is the reason; otherwise it may be either.
             if (Collections.disjoint(known, TO_READ) && isUnreadable(host)) {
                 TO_READ.forEach(privilege -> denied.put(privilege, NOT_READ));
             }
@@ -49,7 +52,7 @@ final class DeniedPrivileges {
                 denied.put(KILL, NOT_SIGNALLED);
             }
         }
-        return denied.isEmpty() ? host : host.lacking(List.copyOf(denied.keySet()), problems(denied));
+        return denied.isEmpty() ? host : host.withMissingPrivileges(List.copyOf(denied.keySet()), problems(denied));
     }
 
     private static List<Problem> problems(Map<String, String> denied) {

@@ -1,11 +1,24 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.action.ActionExecutor;
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.action.GracePeriods;
+import dev.genv.enforcer.enforcement.action.ObservationAge;
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.clock.CycleClock;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.HostWorkers;
+import dev.genv.enforcer.enforcement.host.ObservationCollector;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
-import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashSet;
@@ -19,7 +32,7 @@ import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** Runs cycles, never two at a time, and none that ends the service. */
+/** Runs cycles, one at a time. A failure of a cycle does not end the service. */
 public final class Enforcer {
     private static final Logger LOG = Logger.getLogger(Enforcer.class);
 
@@ -27,9 +40,9 @@ public final class Enforcer {
     private final Ticker ticker;
     private final CycleClock clock;
     private final Journal journal;
-    private final Workers workers;
-    private final Collector collector;
-    private final Grace grace;
+    private final HostWorkers workers;
+    private final ObservationCollector collector;
+    private final GracePeriods grace;
     private final ActionExecutor executor;
     private final List<Consumer<CycleReport>> listeners;
     private final ProblemLog problems;
@@ -38,16 +51,16 @@ public final class Enforcer {
     private volatile @Nullable Latest latest;
 
     /**
-     * What the cycles are about.
+     * The configuration of the cycles.
      *
-     * @param hosts asked at the beginning of every cycle; no two have the same name
-     * @param remote whether the hosts are other machines than our own
+     * @param hosts supplies the hosts at the start of every cycle; their names are unique
+     * @param remote whether the hosts are other machines, not the node
      * @param signals whether processes may be signalled at all
-     * @param restraint what holds it back
-     * @param interval from one cycle to the next; zero for a single one
-     * @param lookTimeout how long a host may take to be looked at
-     * @param actTimeout how long a host may take to do its part
-     * @param quiet whether the log says nothing of hosts that do not answer
+     * @param safetyLimits the grace periods and limits
+     * @param interval the time from one cycle to the next; zero for a single cycle
+     * @param observationTimeout the time limit for observing a host
+     * @param actionTimeout the time limit for the actions on a host
+     * @param quiet whether hosts that do not answer are left out of the log
      */
     public record Setup(
             Supplier<List<Host>> hosts,
@@ -55,44 +68,44 @@ public final class Enforcer {
             Policy policy,
             ServiceMode mode,
             boolean signals,
-            Restraint restraint,
+            SafetyLimits safetyLimits,
             Duration interval,
-            Duration lookTimeout,
-            Duration actTimeout,
+            Duration observationTimeout,
+            Duration actionTimeout,
             boolean quiet) {}
 
     /**
-     * Puts it together.
+     * Creates an enforcer.
      *
-     * @param listeners told of every cycle at its end
+     * @param listeners called at the end of every cycle
      */
     public Enforcer(Setup setup, Journal journal, Ticker ticker, List<Consumer<CycleReport>> listeners) {
         this.setup = setup;
         this.ticker = ticker;
         this.journal = journal;
         this.listeners = List.copyOf(listeners);
-        workers = new Workers(setup.hosts(), setup.remote(), ticker);
+        workers = new HostWorkers(setup.hosts(), setup.remote(), ticker);
         problems = new ProblemLog(setup.quiet());
-        collector = new Collector(setup.lookTimeout(), ticker);
+        collector = new ObservationCollector(setup.observationTimeout(), ticker);
         clock = new CycleClock(ticker, setup.interval());
-        grace = new Grace(setup.restraint(), setup.interval(), clock.ticker());
+        grace = new GracePeriods(setup.safetyLimits(), setup.interval(), clock.ticker());
         var limits = new ActionExecutor.Limits(
                 setup.mode(),
                 rule -> setup.policy().modeOf(rule) == RuleMode.ENFORCE,
                 setup.signals(),
-                setup.restraint(),
-                setup.actTimeout());
+                setup.safetyLimits(),
+                setup.actionTimeout());
         executor = new ActionExecutor(workers, limits, grace, ticker, clock.ticker());
         createdAt = ticker.mark();
     }
 
-    /** A finished cycle and the moment it ended, by the ticker's mark. */
+    /** The last cycle, and when it ended by the ticker's mark. */
     private record Latest(CycleReport report, long endedAt) {}
 
-    /** Runs a cycle; nothing comes back where another one is still under way. */
+    /** Runs a cycle; returns empty if another one still runs. */
     public Optional<CycleReport> runCycle() {
         if (!running.compareAndSet(false, true)) {
-            LOG.warn("The last cycle is still under way: this one is left out");
+            LOG.warn("The previous cycle still runs: this one is skipped");
             return Optional.empty();
         }
         try {
@@ -103,13 +116,14 @@ public final class Enforcer {
                 report = cycle(startedAt, start);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                report = brokenOff(startedAt, start, "interrupted");
-            } catch (RuntimeException | Error e) { // also when the memory runs out: the next cycle may fare better
-                LOG.error("A cycle broke off; the next one will be tried as usual", e);
-                report = brokenOff(startedAt, start, e.toString());
+                report = failedReport(startedAt, start, "interrupted");
+            } catch (RuntimeException
+                    | Error e) { // errors too, for example a lack of memory: the next cycle may succeed
+                LOG.error("A cycle failed; the next one starts as scheduled", e);
+                report = failedReport(startedAt, start, e.toString());
             }
             latest = new Latest(report, ticker.mark());
-            tell(report);
+            notifyListeners(report);
             return Optional.of(report);
         } finally {
             running.set(false);
@@ -117,20 +131,20 @@ public final class Enforcer {
     }
 
     private CycleReport cycle(Instant startedAt, long start) throws InterruptedException {
-        var age = new ObservationAge(ticker, setup.interval(), setup.lookTimeout());
+        var age = new ObservationAge(ticker, setup.interval(), setup.observationTimeout());
         var hosts = collector.collect(workers.update(), processesToVerify());
         age.observed();
         var seenAt = ticker.now();
-        var appearances = grace.see(hosts);
+        var appearances = grace.recordState(hosts);
         var fleet = new Fleet(hosts.stream().map(HostReport::snapshot).toList(), setup.remote(), appearances);
-        var plan = setup.policy().check(fleet, executor.justAsked());
-        var changes = grace.begin(plan);
+        var plan = setup.policy().check(fleet, executor.recentlySignalled());
+        var changes = grace.recordViolations(plan);
         var done = executor.execute(plan, hosts, age, gone -> setup.policy().check(fleet, gone));
         var reports =
-                Judgement.of(done.problems(), plan.problems()).addedTo(DeniedPrivileges.addedTo(hosts, done.records()));
-        problems.tell(reports);
+                HostProblems.of(done.problems(), plan.problems()).addTo(DeniedPrivileges.addTo(hosts, done.records()));
+        problems.log(reports);
         clock.endCycle();
-        var update = remember(fleet, plan, new Journal.News(done.records(), changes, ended(hosts), seenAt));
+        var update = recordCycle(fleet, plan, new Journal.CycleOutcome(done.records(), changes, ended(hosts), seenAt));
         return new CycleReport(
                 startedAt,
                 ticker.since(start),
@@ -143,7 +157,7 @@ public final class Enforcer {
                 null);
     }
 
-    /** Nothing new is begun from now on, and what a cycle under way still waits for is given up. */
+    /** Starts nothing new from now on, and stops the waits of a running cycle. */
     public void stop() {
         executor.stop();
         workers.abandon();
@@ -157,13 +171,13 @@ public final class Enforcer {
         return Optional.ofNullable(latest).map(Latest::report);
     }
 
-    /** How long ago the last cycle ended, or the service was started if there was none yet; not by the time of day. */
+    /** How long ago the last cycle ended, or the service started if there was none, by the monotonic clock. */
     public Duration sinceLatest() {
         var last = latest;
         return ticker.since(last == null ? createdAt : last.endedAt());
     }
 
-    /** By which the cycles go. */
+    /** The clocks of the cycles. */
     public Ticker ticker() {
         return ticker;
     }
@@ -176,15 +190,15 @@ public final class Enforcer {
         return setup.remote();
     }
 
-    private Journal.Update remember(Fleet fleet, Plan plan, Journal.News news) {
-        var update = journal.update(plan, news, this::effectiveMode, fleet);
-        grace.forgetAllBut(journal.active());
-        ActionLog.tell(fleet, update);
+    private Journal.Update recordCycle(Fleet fleet, Plan plan, Journal.CycleOutcome cycleOutcome) {
+        var update = journal.update(plan, cycleOutcome, this::effectiveMode, fleet);
+        grace.retainViolations(journal.active());
+        ActionLog.log(fleet, update);
         return update;
     }
 
     private Set<HostProcess> processesToVerify() {
-        var processes = new HashSet<>(executor.asked());
+        var processes = new HashSet<>(executor.pending());
         processes.addAll(journal.processesToVerify());
         return processes;
     }
@@ -210,7 +224,7 @@ public final class Enforcer {
                 : CycleResult.SUCCESS;
     }
 
-    private CycleReport brokenOff(Instant startedAt, long start, String why) {
+    private CycleReport failedReport(Instant startedAt, long start, String why) {
         var fleet = new Fleet(List.of(), setup.remote());
         return new CycleReport(
                 startedAt,
@@ -221,10 +235,10 @@ public final class Enforcer {
                 Plan.EMPTY,
                 List.of(),
                 List.of(),
-                Judgement.harmless(why));
+                HostProblems.escape(why));
     }
 
-    private void tell(CycleReport report) {
+    private void notifyListeners(CycleReport report) {
         for (var listener : listeners) {
             try {
                 listener.accept(report);

@@ -3,18 +3,20 @@ package dev.genv.enforcer.enforcement;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Lines of which there may be any number: users choose how many, and nobody's log may be flooded with them. */
+/** Limits the number of log lines of one kind, because users influence how many there are. */
 final class LogLines {
-    /** At once, of one kind. */
-    static final int MOST = 100;
+    /** The largest number of lines of one kind in one cycle. */
+    static final int MAX_LINES = 100;
 
     private LogLines() {}
 
-    /** The first of them, and where there are more, how many. */
-    static List<String> bounded(List<String> all, String of) {
-        return all.size() <= MOST
+    /** Returns the first lines, and the number of the others. */
+    static List<String> limit(List<String> all, String of) {
+        return all.size() <= MAX_LINES
                 ? all
-                : Stream.concat(all.stream().limit(MOST), Stream.of("and %d more %s".formatted(all.size() - MOST, of)))
+                : Stream.concat(
+                                all.stream().limit(MAX_LINES),
+                                Stream.of("and %d more %s".formatted(all.size() - MAX_LINES, of)))
                         .toList();
     }
 }

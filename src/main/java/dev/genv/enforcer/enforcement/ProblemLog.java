@@ -1,8 +1,9 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.HostProblem;
-import dev.genv.enforcer.policy.Words;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.policy.plan.HostProblem;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -11,7 +12,7 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
-/** Tells the log what could not be seen or judged, once when it begins and once when it is over. */
+/** Logs each problem once when it begins and once when it is over. */
 final class ProblemLog {
     private static final Logger LOG = Logger.getLogger(ProblemLog.class);
     private final boolean quiet;
@@ -19,33 +20,33 @@ final class ProblemLog {
     private Map<String, HostProblem> outOfReach = Map.of();
 
     /**
-     * Prepares it.
+     * Creates a log.
      *
-     * @param quiet whether nothing is said of hosts that do not answer
+     * @param quiet whether hosts that do not answer are left out
      */
     ProblemLog(boolean quiet) {
         this.quiet = quiet;
     }
 
-    void tell(List<HostReport> hosts) {
+    void log(List<HostReport> hosts) {
         var now = new LinkedHashSet<HostProblem>();
         var away = new TreeMap<String, HostProblem>();
         for (var host : hosts) {
             if (host.reached()) {
                 host.problems().forEach(problem -> now.add(new HostProblem(host.host(), problem)));
             } else if (!quiet) {
-                away.put(host.host(), told(host));
+                away.put(host.host(), logUnreachable(host));
             }
         }
         now.addAll(away.values());
-        LogLines.bounded(lines(now, known), "problems").forEach(LOG::warn);
-        LogLines.bounded(lines(known, now), "problems").forEach(line -> LOG.infof("Over: %s", line));
+        LogLines.limit(lines(now, known), "problems").forEach(LOG::warn);
+        LogLines.limit(lines(known, now), "problems").forEach(line -> LOG.infof("Over: %s", line));
         known = now;
         outOfReach = away;
     }
 
-    /** What is said of a host that does not answer changes from cycle to cycle, if only by when it is tried again. */
-    private HostProblem told(HostReport unreachable) {
+    /** The text for a host that does not answer changes in every cycle, for example by the time of the next attempt. */
+    private HostProblem logUnreachable(HostReport unreachable) {
         var why = unreachable.problems().getFirst();
         var last = outOfReach.get(unreachable.host());
         if (last != null
@@ -56,7 +57,7 @@ final class ProblemLog {
         return new HostProblem(unreachable.host(), why);
     }
 
-    /** The problems of a host but those of these codes, a line each. */
+    /** Returns a line for each problem of a host, except those with these codes. */
     static Stream<String> lines(HostReport host, Set<ProblemCode> without) {
         return host.problems().stream()
                 .filter(problem -> !without.contains(problem.code()))
@@ -70,11 +71,11 @@ final class ProblemLog {
                 .toList();
     }
 
-    /** What is told is harmless already; what tells two problems apart is not shortened any further. */
+    /** The text is already escaped. It is not shortened further, so that two problems stay distinct. */
     private static String line(HostProblem problem) {
         return "[%s] %s: %s"
                 .formatted(
-                        Words.safe(problem.host()),
+                        SafeText.escape(problem.host()),
                         problem.problem().code().label(),
                         problem.problem().detail());
     }

@@ -1,9 +1,11 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.Violation;
-import dev.genv.enforcer.policy.Words;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -18,13 +20,13 @@ final class ReportLines {
         return lines;
     }
 
-    /** What was done, and a second line where it could not be. What was not even tried says so at its end. */
+    /** Returns the action, and a second line if it failed. An action that was not attempted says so at the end. */
     static List<String> of(Fleet fleet, ActionRecord done) {
         var action = done.planned().action();
-        var host = Words.on(fleet, action.host());
+        var host = Messages.on(fleet, action.host());
         var result = done.result();
         return switch (result.outcome()) {
-            case SIGNALLED, DETACHED -> List.of(host + Words.of(action));
+            case SIGNALLED, DETACHED -> List.of(host + Messages.of(action));
             case EXITED -> List.of(host + "Process " + pid(action) + " has ended");
             case SKIPPED_AUDIT,
                     SKIPPED_PROTECTED,
@@ -37,11 +39,11 @@ final class ReportLines {
                 List.of("%s%s (%s: %s)"
                         .formatted(
                                 host,
-                                Words.of(action),
+                                Messages.of(action),
                                 result.outcome().label(),
-                                result.detail() == null ? "nothing to do" : Words.safe(result.detail())));
-            case DENIED -> List.of(host + Words.of(action), host + Words.notPermitted(pid(action)));
-            case ALREADY_GONE -> List.of(host + Words.of(action), host + Words.alreadyTerminated(pid(action)));
+                                result.detail() == null ? "nothing to do" : SafeText.escape(result.detail())));
+            case DENIED -> List.of(host + Messages.of(action), host + Messages.notPermitted(pid(action)));
+            case ALREADY_GONE -> List.of(host + Messages.of(action), host + Messages.alreadyTerminated(pid(action)));
         };
     }
 

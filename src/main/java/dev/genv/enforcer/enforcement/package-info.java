@@ -1,4 +1,4 @@
-/** The use case: collect what the machines look like, decide, act, remember. */
+/** Runs the cycle: observe the hosts, check the policy, carry out the actions, record the result. */
 @NullMarked
 package dev.genv.enforcer.enforcement;
 

@@ -3,7 +3,7 @@ package dev.genv.enforcer.files;
 import java.io.IOException;
 import java.util.Map;
 
-/** A system call that failed. */
+/** A system call failed. */
 public final class Errno extends IOException {
     public static final int EPERM = 1;
     public static final int ENOENT = 2;
@@ -16,7 +16,7 @@ public final class Errno extends IOException {
     public static final int ELOOP = 40;
     private static final long serialVersionUID = 1L;
 
-    /** The numbers are the same on all of Linux's architectures that a JDK 25 runs on. */
+    /** The numbers are the same on all Linux architectures that JDK 25 supports. */
     private static final Map<Integer, String> MEANINGS = Map.ofEntries(
             Map.entry(EPERM, "not permitted"),
             Map.entry(ENOENT, "no such file"),

@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 /**
- * The calls for files that Java does not offer: without waiting, relative to a directory, without following links, and
- * flock(2). Each throws {@link Errno} where the call fails.
+ * File system calls that Java does not offer: non-blocking, relative to a directory, without following links, and flock(2). Each
+ * throws {@link Errno} if it fails.
  */
 public final class FileCalls {
     public static final int AT_FDCWD = -100;
@@ -20,7 +20,7 @@ public final class FileCalls {
     public static final int O_WRONLY = 1;
     public static final int O_CREAT = 0100;
     public static final int O_EXCL = 0200;
-    // These two are the only flags here that differ between the architectures (asm/fcntl.h).
+    // Only these two flags differ between the architectures (asm/fcntl.h).
     private static final boolean ARM = System.getProperty("os.arch").equals("aarch64");
     public static final int O_DIRECTORY = ARM ? 040000 : 0200000;
     private static final int O_NOFOLLOW = ARM ? 0100000 : 0400000;
@@ -28,7 +28,7 @@ public final class FileCalls {
     private static final int O_NONBLOCK = 04000;
     private static final int O_CLOEXEC = 02000000;
 
-    /** In bytes. Native memory of the size of a file would stay with the process after it was freed. */
+    /** In bytes. Freed native memory of the size of a file would stay allocated to the service. */
     static final int BUFFER = 64 << 10;
 
     private static final int AT_SYMLINK_NOFOLLOW = 0x100;
@@ -54,12 +54,12 @@ public final class FileCalls {
 
     private FileCalls() {}
 
-    /** Opens a path relative to a directory, without following a link, as {@link #open} does. */
+    /** Opens a path relative to a directory without following a link, with the flags of {@link #open}. */
     public static int openat(int directory, String path, int flags, int mode) throws Errno {
         return open(directory, path, flags | O_NOFOLLOW, mode);
     }
 
-    /** Opens a file for reading; close-on-exec, never as a controlling terminal. It waits for no writer and no lease. */
+    /** Opens a file for reading with O_CLOEXEC, O_NOCTTY and O_NONBLOCK, without waiting for a writer or a lease. */
     public static int open(Path path) throws Errno {
         return open(AT_FDCWD, path.toString(), O_RDONLY, 0);
     }
@@ -71,12 +71,12 @@ public final class FileCalls {
         }
     }
 
-    /** Closes it, once: after EINTR the descriptor is closed all the same, and its number may be somebody else's. */
+    /** Closes a descriptor, once: after EINTR it is closed too, and its number may already be reused. */
     public static void close(int descriptor) throws Errno {
         CLOSE.callOnce(descriptor);
     }
 
-    /** Reads to the end of a file, but no more than so many bytes. */
+    /** Reads to the end of a file, up to a limit of bytes. */
     public static byte[] read(int descriptor, int limit) throws Errno {
         try (var arena = Arena.ofConfined()) {
             var buffer = arena.allocate(Math.min(BUFFER, limit));
@@ -107,7 +107,7 @@ public final class FileCalls {
         FCHMOD.call(descriptor, mode);
     }
 
-    /** Tries to take flock(2)'s exclusive lock. genv's lock is this one; Java's own file locks do not exclude it. */
+    /** Tries to take an exclusive flock(2) lock, which genv uses. Java's file locks do not exclude it. */
     public static boolean tryFlock(int descriptor) throws Errno {
         try {
             FLOCK.call(descriptor, LOCK_EX | LOCK_NB);
@@ -132,19 +132,19 @@ public final class FileCalls {
         }
     }
 
-    /** What an open descriptor refers to. */
+    /** Returns the status of an open descriptor. */
     public static FileStatus status(int descriptor) throws Errno {
         return statx(descriptor, "", AT_EMPTY_PATH);
     }
 
-    /** What a name in a directory refers to; a link is itself. */
+    /** Returns the status of a name in a directory, without following a link. */
     public static FileStatus status(int directory, String name) throws Errno {
         return statx(directory, name, AT_SYMLINK_NOFOLLOW);
     }
 
     /**
-     * What a path leads to, through links, as far as this machine knows: no server is asked, for one of a user's own need
-     * not answer.
+     * Returns the status of a path, following links, from cached attributes only (AT_STATX_DONT_SYNC): a user's file server may not
+     * answer.
      */
     public static FileStatus status(Path path) throws Errno {
         return statx(AT_FDCWD, path.toString(), AT_STATX_DONT_SYNC);

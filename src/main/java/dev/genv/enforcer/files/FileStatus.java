@@ -7,16 +7,16 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import java.lang.foreign.MemorySegment;
 
 /**
- * What the kernel says of a file.
+ * The status of a file from the kernel.
  *
  * @param mode type and permissions, as in stat(2)
- * @param uid its owner
+ * @param uid the owner
  * @param size in bytes
- * @param device the file system it is on: its major number in the upper half, its minor number in the lower
- * @param links how many names it has; 0 where it was removed
- * @param modified when its content was last written, in nanoseconds
- * @param changed when anything of it was last changed, in nanoseconds; nobody can set this back
- * @param born when it was made, in nanoseconds; 0 where the file system does not tell
+ * @param device the device number of its file system: the major number in the upper half, the minor number in the lower one
+ * @param links the number of hard links; 0 if the file was removed
+ * @param modified the modification time of its content, in nanoseconds
+ * @param changed the change time of its inode, in nanoseconds; users cannot set it
+ * @param born the creation time, in nanoseconds; 0 if the file system does not record it
  */
 public record FileStatus(
         int mode, long uid, long inode, long size, long device, long links, long modified, long changed, long born) {
@@ -25,7 +25,7 @@ public record FileStatus(
     private static final int PERMISSIONS = 07777;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
-    /** Reads {@code struct statx}. */
+    /** Parses {@code struct statx}. */
     static FileStatus ofStatx(MemorySegment status) {
         return new FileStatus(
                 Short.toUnsignedInt(status.get(JAVA_SHORT, 28)),

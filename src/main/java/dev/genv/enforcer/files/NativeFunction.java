@@ -25,17 +25,17 @@ public final class NativeFunction {
         this.handle = handle;
     }
 
-    /** Finds one with these parameters. */
+    /** Links a function with these parameters. */
     public static NativeFunction of(String name, MemoryLayout result, MemoryLayout... parameters) {
         return variadic(name, NOT_VARIADIC, result, parameters);
     }
 
     /**
-     * Finds one that takes any number of arguments.
+     * Links a function with variable arguments.
      *
-     * @param firstVariadic how many parameters come before those
+     * @param firstVariadic the number of fixed parameters
      */
-    @SuppressWarnings("restricted") // the one place that links native code
+    @SuppressWarnings("restricted") // the only place that links native code
     public static NativeFunction variadic(
             String name, int firstVariadic, MemoryLayout result, MemoryLayout... parameters) {
         var options = new ArrayList<>(List.of(Linker.Option.captureCallState("errno")));
@@ -49,7 +49,7 @@ public final class NativeFunction {
         return new NativeFunction(name, handle);
     }
 
-    /** Calls it, again where a signal interrupted it. */
+    /** Calls the function, and again if a signal interrupted it. */
     public long call(Object... arguments) throws Errno {
         while (true) {
             try {
@@ -63,9 +63,9 @@ public final class NativeFunction {
     }
 
     /**
-     * Calls it once.
+     * Calls the function once.
      *
-     * @throws Errno where it returns -1
+     * @throws Errno if it returns -1
      */
     public long callOnce(Object... arguments) throws Errno {
         try (var arena = Arena.ofConfined()) {

@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * An open regular file. Its path may lead to something else at any time, so what it is and what it says comes from one
- * descriptor. Opening it never waits, whatever stands there.
+ * An open regular file. Its path may lead to another file at any time, so type and content come from one descriptor. Opening never
+ * waits, whatever kind of file it is.
  */
 public final class RegularFile implements AutoCloseable {
     private static final int TYPE = 0170000;
@@ -34,7 +34,7 @@ public final class RegularFile implements AutoCloseable {
     }
 
     /**
-     * What the kernel says of a file. Two equal ones belong to the same content: no user can set the change time.
+     * The status of a file from the kernel. Equal statuses mean equal content, because users cannot set the change time.
      *
      * @param mode type and permissions
      * @param uid the owner
@@ -44,11 +44,11 @@ public final class RegularFile implements AutoCloseable {
     /**
      * Opens a file for reading.
      *
-     * @throws IOException where it cannot be opened or is not a regular file
+     * @throws IOException if it cannot be opened or is not a regular file
      */
     public static RegularFile open(Path path) throws IOException {
         if (!Files.readAttributes(path, BasicFileAttributes.class).isRegularFile()) {
-            throw notRegular(path); // to open a device may have an effect of its own
+            throw notRegular(path); // opening a device may have side effects
         }
         int descriptor;
         try {
@@ -71,7 +71,7 @@ public final class RegularFile implements AutoCloseable {
     /**
      * Reads the whole file.
      *
-     * @throws IOException where it has more than so many bytes
+     * @throws IOException if it has more bytes than the limit
      */
     public byte[] read(int largest) throws IOException {
         var content = new ByteArrayOutputStream();

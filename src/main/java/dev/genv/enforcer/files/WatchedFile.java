@@ -8,20 +8,20 @@ import java.time.Instant;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What a file says. It is read once, and again whenever it is no longer the same file. */
+/** The parsed content of a file. The file is read once, and again after each change. */
 public final class WatchedFile<T> {
     static final Duration QUIET = Duration.ofSeconds(2);
 
     private final Path path;
     private final int largest;
     private final Parser<T> parser;
-    private RegularFile.@Nullable Status seen;
+    private RegularFile.@Nullable Status lastStatus;
     private @Nullable T content;
 
     /**
-     * Nothing is read yet.
+     * Creates it without reading the file.
      *
-     * @param largest how many bytes it may have
+     * @param largest the largest size in bytes
      */
     public WatchedFile(Path path, int largest, Parser<T> parser) {
         this.path = path;
@@ -29,40 +29,40 @@ public final class WatchedFile<T> {
         this.parser = parser;
     }
 
-    /** Makes sense of the bytes of a file. */
+    /** Parses the bytes of a file. */
     public interface Parser<T> {
         /**
-         * Does so.
+         * Parses the bytes.
          *
-         * @throws IOException where there is no sense in them, with the reason for people
+         * @throws IOException if they are invalid, with the reason
          */
         T parse(byte[] bytes) throws IOException;
     }
 
     /**
-     * What it says now.
+     * Returns the present content.
      *
-     * @throws IOException where it cannot be read, with the reason for people
+     * @throws IOException if it cannot be read, with the reason
      */
     public synchronized T current() throws IOException {
         try (var file = open()) {
-            if (content == null || !file.status().equals(seen)) {
+            if (content == null || !file.status().equals(lastStatus)) {
                 content = null;
                 content = parser.parse(file.read(largest));
-                seen = file.status();
+                lastStatus = file.status();
             }
             return content;
         }
     }
 
     /**
-     * The same, or nothing where it was written to just now: then it may be half of what it is going to say.
+     * The same; empty if the file was written a moment ago and may be incomplete.
      *
      * @throws IOException as {@link #current}
      */
-    public synchronized Optional<T> settled(Instant when) throws IOException {
+    public synchronized Optional<T> currentIfSettled(Instant when) throws IOException {
         try (var file = open()) {
-            if (content == null || !file.status().equals(seen)) {
+            if (content == null || !file.status().equals(lastStatus)) {
                 if (!isQuiet(file.status(), when)) {
                     return Optional.empty();
                 }
@@ -73,7 +73,7 @@ public final class WatchedFile<T> {
                     }
                 }
                 content = next;
-                seen = file.status();
+                lastStatus = file.status();
             }
             return Optional.of(content);
         }

@@ -1,4 +1,4 @@
-/** Reads files whose path others may change. */
+/** Reads files whose paths users may change. */
 @NullMarked
 package dev.genv.enforcer.files;
 

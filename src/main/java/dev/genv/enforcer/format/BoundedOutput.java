@@ -4,22 +4,22 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 
-/** Collects bytes, and fails where there are too many. */
+/** Collects bytes up to a limit, and fails above it. */
 public final class BoundedOutput extends OutputStream {
-    private final int mostBytes;
+    private final int maxBytes;
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
 
-    /** There were more bytes than there may be. */
+    /** There were more bytes than the limit. */
     public static final class FullException extends IOException {
         private static final long serialVersionUID = 1L;
 
-        private FullException(int mostBytes) {
-            super("more than %d bytes".formatted(mostBytes));
+        private FullException(int maxBytes) {
+            super("more than %d bytes".formatted(maxBytes));
         }
     }
 
-    public BoundedOutput(int mostBytes) {
-        this.mostBytes = mostBytes;
+    public BoundedOutput(int maxBytes) {
+        this.maxBytes = maxBytes;
     }
 
     @Override
@@ -29,8 +29,8 @@ public final class BoundedOutput extends OutputStream {
 
     @Override
     public void write(byte[] more, int from, int length) throws FullException {
-        if (length > mostBytes - bytes.size()) {
-            throw new FullException(mostBytes);
+        if (length > maxBytes - bytes.size()) {
+            throw new FullException(maxBytes);
         }
         bytes.write(more, from, length);
     }

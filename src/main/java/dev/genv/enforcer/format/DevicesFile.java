@@ -17,23 +17,22 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code devices.json} says. An entry that cannot be read costs itself, a field that cannot be read
- * that field, and nothing else.
+ * The content of {@code devices.json}. An invalid entry is dropped, an invalid field is ignored, and everything else counts.
  *
- * @param devices with the attachments of all environments, dead ones too
+ * @param devices the devices with the attachments of all environments, inactive ones too
  */
 public record DevicesFile(List<Device> devices, List<Problem> problems) {
     public static final DevicesFile EMPTY = new DevicesFile(List.of(), List.of());
 
     /**
-     * Reads the file's present form or the one from before genv 0.9.0.
+     * Parses the file's present form, or the form before genv 0.9.0.
      *
-     * @throws UnreadableException where the whole is of no shape that genv ever wrote
+     * @throws UnreadableException if the file has no form that genv ever wrote
      */
     public static DevicesFile of(JsonNode root) throws UnreadableException {
         var byIndex = new LinkedHashMap<Integer, List<Device>>();
         var problems = new ArrayList<Problem>();
-        for (var entry : isOld(root) ? OldDevices.modernised(root) : Entries.of(root, "devices", "index")) {
+        for (var entry : isOld(root) ? OldDevices.convert(root) : Entries.of(root, "devices", "index")) {
             try {
                 var device = device(new Fields(entry), problems);
                 byIndex.computeIfAbsent(device.index(), _ -> new ArrayList<>()).add(device);
@@ -51,7 +50,7 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
         return new DevicesFile(List.copyOf(devices), List.copyOf(problems));
     }
 
-    /** One device of all entries with its index: whoever one of them says is attached, is. */
+    /** Merges all entries with the same index: an attachment in one of them counts. */
     private static Device merged(List<Device> same) {
         return new Device(
                 same.getFirst().index(),
@@ -87,34 +86,35 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
     }
 
     /**
-     * Where an attachment stands, and which one it is: somebody may have detached that environment and attached it again.
+     * Identifies an attachment in the file: the environment may have been detached and attached again.
      *
-     * @param time null where it has none
+     * @param time its recorded time; null if absent
      */
-    public record Place(int device, String eid, @Nullable String time) {
-        public Place(int device, Attachment attachment) {
+    public record AttachmentId(
+            int device, String eid, @Nullable String time) {
+        public AttachmentId(int device, Attachment attachment) {
             this(device, attachment.eid(), attachment.time());
         }
     }
 
     /**
-     * Takes attachments out of the file, all in one go: users choose how many there are. Whatever else stands in it stays
-     * as it is, also what we do not understand.
+     * Removes attachments from the file in one pass, because users choose their number. All other content stays unchanged, unknown
+     * fields included.
      *
      * @param root is changed
-     * @return those that were there
-     * @throws UnreadableException where the file is in the form from before genv 0.9.0, or in none
+     * @return the attachments that were present
+     * @throws UnreadableException if the file has the form before genv 0.9.0, or no known form
      */
-    public static Set<Place> remove(JsonNode root, Set<Place> places) throws UnreadableException {
+    public static Set<AttachmentId> remove(JsonNode root, Set<AttachmentId> places) throws UnreadableException {
         if (isOld(root)) {
-            throw new UnreadableException("has the form from before genv 0.9.0, which is read but never written");
+            throw new UnreadableException("has the form before genv 0.9.0, which is read but never written");
         }
         Entries.of(root, "devices", "index");
-        var removed = new HashSet<Place>();
+        var removed = new HashSet<AttachmentId>();
         for (var entry : root.path("devices")) {
             if (entry.path("index").isInt() && entry.path("attachments") instanceof ArrayNode attachments) {
                 var device = entry.path("index").intValue();
-                attachments.removeIf(node -> place(device, node)
+                attachments.removeIf(node -> attachmentId(device, node)
                         .filter(places::contains)
                         .map(removed::add)
                         .isPresent());
@@ -123,12 +123,12 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
         return removed;
     }
 
-    /** Nothing where it cannot be told: a time that is no text is not the time of an attachment without one. */
-    private static Optional<Place> place(int device, JsonNode attachment) {
+    /** Empty if unknown: a time that is no text differs from an absent time. */
+    private static Optional<AttachmentId> attachmentId(int device, JsonNode attachment) {
         var eid = attachment.path("eid").textValue();
         var time = attachment.path("time");
         return eid != null && (time.isTextual() || time.isNull() || time.isMissingNode())
-                ? Optional.of(new Place(device, eid, time.textValue()))
+                ? Optional.of(new AttachmentId(device, eid, time.textValue()))
                 : Optional.empty();
     }
 
@@ -146,14 +146,15 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
                 Entries.report(problems, Entries.problem("an attachment of device " + index, e));
             }
         }
-        var lenient = new Lenient("device " + index, problems);
+        var lenient = new OptionalFields("device " + index, problems);
         return new Device(index, lenient.read(() -> fields.textOrNull("total_memory")), attachments);
     }
 
-    /** Whose it is must be readable; what else is wrong with it must not make his processes strangers there. */
+    /** Its environment must be readable. Other invalid fields do not matter, so that the environment's processes do not violate a rule. */
     private static Attachment attachment(int device, Fields fields, List<Problem> problems) throws UnreadableException {
         var eid = fields.id("eid");
-        var lenient = new Lenient("the attachment of environment %s to device %d".formatted(eid, device), problems);
+        var lenient =
+                new OptionalFields("the attachment of environment %s to device %d".formatted(eid, device), problems);
         return new Attachment(
                 eid,
                 lenient.read(() -> fields.textOrNull("gpu_memory")),

@@ -8,25 +8,25 @@ import dev.genv.enforcer.model.ProblemCode;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The entries of a state file, in either of its forms. */
+/** The entries of a state file in its present or old form. */
 final class Entries {
-    /** A file full of bad entries must not fill the memory with complaints. */
-    private static final int MOST_PROBLEMS = 100;
+    /** A file may contain any number of invalid entries. */
+    private static final int MAX_PROBLEMS = 100;
 
     private static final int LONGEST_NAME = 40;
 
     private Entries() {}
 
-    /** Adds a problem, up to a bound; at it, that there are more. */
+    /** Adds a problem up to a limit; at the limit, adds that there are more. */
     static void report(List<Problem> problems, Problem problem) {
-        if (problems.size() < MOST_PROBLEMS) {
+        if (problems.size() < MAX_PROBLEMS) {
             problems.add(problem);
-        } else if (problems.size() == MOST_PROBLEMS) {
+        } else if (problems.size() == MAX_PROBLEMS) {
             problems.add(new Problem(ProblemCode.ENTRY_UNREADABLE, "and more entries like these"));
         }
     }
 
-    /** The entries of {@code {"name": […]}}, or of the old {@code {"name": {"id": {…}}}}, where the id moves in. */
+    /** Returns the entries of {@code {"name": […]}}, or of the old form {@code {"name": {"id": {…}}}} with the id as a field. */
     static List<JsonNode> of(JsonNode root, String name, String id) throws UnreadableException {
         var collection = root.path(name);
         var entries = new ArrayList<JsonNode>();
@@ -50,7 +50,7 @@ final class Entries {
         return new Problem(ProblemCode.ENTRY_UNREADABLE, entry + " " + why);
     }
 
-    /** A short name for an entry without a readable one. */
+    /** Returns a short name for an entry without a readable one. */
     static String name(JsonNode id) {
         var text = id.asText("?");
         return text.length() > LONGEST_NAME ? text.substring(0, LONGEST_NAME) + "…" : text;

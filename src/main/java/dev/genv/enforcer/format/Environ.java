@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HexFormat;
 
-/** The bytes of {@code /proc/PID/environ}: entries that end in a zero byte, without any promise of what is in them. */
+/** Parses {@code /proc/PID/environ}: entries that end in a zero byte, with arbitrary content. */
 public final class Environ {
     private static final byte[] VARIABLE = "GENV_ENVIRONMENT_ID=".getBytes(StandardCharsets.US_ASCII);
 
@@ -17,7 +17,7 @@ public final class Environ {
 
     private Environ() {}
 
-    /** The membership that the last {@code GENV_ENVIRONMENT_ID} in it names. */
+    /** Returns the membership that the last {@code GENV_ENVIRONMENT_ID} names. */
     public static Membership membership(byte[] environ) {
         byte[] id = {};
         for (int start = 0, end; start < environ.length; start = end + 1) {
@@ -32,7 +32,7 @@ public final class Environ {
         return named(id);
     }
 
-    /** The membership that this value of the variable is. */
+    /** Returns the membership for a value of the variable. */
     static Membership named(byte[] id) {
         return id.length == 0 ? new Membership.Outside() : new Membership.InEnvironment(text(id));
     }
@@ -43,12 +43,12 @@ public final class Environ {
     }
 
     /**
-     * The id as text. One that is not UTF-8 gets a name that says so and that no environment has: it must not become a
-     * shield, as an unknown membership would be.
+     * Returns the id as text. An id that is not UTF-8 becomes a text that no environment has as its id: an unknown membership would
+     * protect the process.
      */
     private static String text(byte[] id) {
         if (id.length > LONGEST_ID) {
-            // It would be kept with every violation; what tells it from others is enough.
+            // Every violation would keep the whole text; a digest identifies it.
             return "too-long:" + new String(id, 0, 32, StandardCharsets.ISO_8859_1) + ":" + Sha256.hex(id);
         }
         try {

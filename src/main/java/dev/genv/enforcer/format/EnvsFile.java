@@ -16,20 +16,20 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code envs.json} says. An entry that cannot be read costs itself, a field that cannot be read that field, and
- * nothing else: an environment whose id can be read is always there, so that a spoilt entry shields nobody.
+ * The content of {@code envs.json}. An invalid entry is dropped, an invalid field is ignored, and everything else counts. An
+ * environment with a readable id always counts, so that an invalid entry protects no process.
  *
- * @param environments all of them, dead ones too
+ * @param environments all environments, inactive ones too
  */
 public record EnvsFile(List<Environment> environments, List<Problem> problems) {
     public static final EnvsFile EMPTY = new EnvsFile(List.of(), List.of());
     private static final Ownership SEVERAL =
-            new Ownership("it is there more than once, for different users or uids", false, Set.of());
+            new Ownership("it is recorded more than once, for different users or uids", false, Set.of());
 
     /**
-     * Reads the file's present form or the one from before genv 0.9.0.
+     * Parses the file's present form, or the form before genv 0.9.0.
      *
-     * @throws UnreadableException where the whole is of no shape that genv ever wrote
+     * @throws UnreadableException if the file has no form that genv ever wrote
      */
     public static EnvsFile of(JsonNode root) throws UnreadableException {
         var byId = new LinkedHashMap<String, List<Environment>>();
@@ -39,7 +39,7 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
                 var fields = new Fields(entry);
                 var eid = fields.id("eid");
                 byId.computeIfAbsent(eid, _ -> new ArrayList<>())
-                        .add(environment(eid, fields, new Lenient("environment " + eid, problems)));
+                        .add(environment(eid, fields, new OptionalFields("environment " + eid, problems)));
             } catch (UnreadableException e) {
                 Entries.report(problems, Entries.problem("an environment", e));
             }
@@ -93,14 +93,14 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
         }
     }
 
-    /** The environments by id. */
+    /** Returns the environments by id. */
     public Map<String, Environment> byId() {
         var byId = new LinkedHashMap<String, Environment>();
         environments.forEach(environment -> byId.put(environment.eid(), environment));
         return byId;
     }
 
-    private static Environment environment(String eid, Fields fields, Lenient lenient) {
+    private static Environment environment(String eid, Fields fields, OptionalFields lenient) {
         return new Environment(
                 eid,
                 lenient.read(() -> fields.uid("uid")),
@@ -113,9 +113,8 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
     }
 
     /**
-     * One environment of all entries with its id, read in everybody's favour: it lives as long as any of them says, may
-     * use what the most generous allows, and where they disagree whose it is, it counts for nobody. So a second entry
-     * harms nobody whose environment it names.
+     * Merges all entries with the same id in the users' favour, so that a forged second entry harms no user: the environment is active
+     * if one of them is, it has the largest capacity, and it counts in no quota if their owners differ.
      */
     private static Environment merged(List<Environment> same) {
         var first = same.getFirst();
@@ -139,7 +138,7 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
                 owners.size() == 1 ? Ownership.UNDISPUTED : SEVERAL);
     }
 
-    /** The largest, but none where one of them has none. */
+    /** Returns the largest capacity; none if one entry has none. */
     private static @Nullable String capacity(List<Environment> same) {
         Environment largest = null;
         for (var one : same) {
@@ -154,10 +153,10 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
         return largest == null ? null : largest.config().gpuMemory();
     }
 
-    private static Environment.Config config(JsonNode node, Lenient lenient) {
+    private static Environment.Config config(JsonNode node, OptionalFields lenient) {
         if (!node.isObject()) {
             if (!node.isNull() && !node.isMissingNode()) {
-                lenient.tell("has a config that is not an object");
+                lenient.report("has a config that is not an object");
             }
             return new Environment.Config(null, null, null);
         }
@@ -167,24 +166,24 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
                 lenient.read(() -> new Fields(node).countOrNull("gpus")));
     }
 
-    private static List<Integer> pids(List<JsonNode> nodes, Lenient lenient) {
+    private static List<Integer> pids(List<JsonNode> nodes, OptionalFields lenient) {
         var pids = nodes.stream()
                 .filter(node -> node.isIntegralNumber() && node.canConvertToInt())
                 .map(JsonNode::intValue)
                 .toList();
         if (pids.size() < nodes.size()) {
-            lenient.tell("has a pid that is not a whole number");
+            lenient.report("has a pid that is not a whole number");
         }
         return pids;
     }
 
-    private static List<String> kernelIds(List<JsonNode> nodes, Lenient lenient) {
+    private static List<String> kernelIds(List<JsonNode> nodes, OptionalFields lenient) {
         var ids = nodes.stream()
                 .filter(JsonNode::isTextual)
                 .map(JsonNode::textValue)
                 .toList();
         if (ids.size() < nodes.size()) {
-            lenient.tell("has a kernel id that is not text");
+            lenient.report("has a kernel id that is not text");
         }
         return ids;
     }

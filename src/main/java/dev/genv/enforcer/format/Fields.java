@@ -5,10 +5,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The fields of one JSON object, each of which must be what genv writes there. */
+/** The fields of one JSON object. Each must have the type that genv writes. */
 final class Fields {
     private static final long LARGEST_UID = 0xFFFF_FFFFL;
-    /** What is read is kept, with every violation even: a name of a megabyte must not be. */
+    /** Every violation keeps these texts, so their length is limited. */
     static final int LONGEST_TEXT = 4096;
 
     private final JsonNode object;
@@ -78,7 +78,7 @@ final class Fields {
         return node.intValue();
     }
 
-    /** An array, or what older versions of genv did not write at all. */
+    /** Returns an array; empty if absent, because older versions of genv did not write it. */
     List<JsonNode> arrayOrNone(String name) throws UnreadableException {
         var node = object.path(name);
         if (node.isMissingNode()) {

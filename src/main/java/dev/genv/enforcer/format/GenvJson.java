@@ -30,82 +30,82 @@ import org.jspecify.annotations.Nullable;
 public final class GenvJson {
     /** genv's own files are five levels deep. */
     private static final int DEEPEST = 64;
-    /** In the form from before genv 0.9.0, ids are names; no longer one is taken for an id. */
+    /** In the form from before genv 0.9.0, ids are field names; longer names are invalid. */
     private static final int LONGEST_NAME = Fields.LONGEST_TEXT;
-    /** Of heap. An environment takes 2 KiB of it. */
-    private static final long MOST_BYTES = 24L << 20;
-    /** For the snapshots of a whole fleet. */
-    private static final long MOST_BYTES_OF_A_FLEET = 10 * MOST_BYTES;
+    /** The heap limit of a parsed state file. An environment takes 2 KiB. */
+    private static final long MAX_BYTES = 24L << 20;
+    /** The heap limit of the snapshots of a fleet. */
+    private static final long MAX_FLEET_BYTES = 10 * MAX_BYTES;
 
     private static final ObjectMapper MAPPER = mapper();
-    private static final ObjectWriter WRITER = MAPPER.writer(pythonsForm()).with(new DeleteEscaped());
-    private static final ObjectWriter LINE_WRITER = MAPPER.writer(pythonsLine()).with(new DeleteEscaped());
+    private static final ObjectWriter WRITER = MAPPER.writer(fileWriter()).with(new PythonEscapes());
+    private static final ObjectWriter LINE_WRITER = MAPPER.writer(lineWriter()).with(new PythonEscapes());
 
     private GenvJson() {}
 
     /**
-     * Reads one JSON value and nothing behind it.
+     * Parses one JSON value without trailing content.
      *
-     * @throws UnreadableException where it is none, is not UTF-8, or is too deep or too large; it quotes nothing of what
-     *     was read, which may be a secret in the wrong place
+     * @throws UnreadableException if the text is no JSON, not UTF-8, or too deep or too large; the message quotes nothing of it, because
+     *     it may be a misplaced secret
      */
     public static JsonNode read(byte[] bytes) throws UnreadableException {
-        return read(new ByteArrayInputStream(bytes), MOST_BYTES).orElseThrow(() -> new UnreadableException("is empty"));
+        return read(new ByteArrayInputStream(bytes), MAX_BYTES).orElseThrow(() -> new UnreadableException("is empty"));
     }
 
-    /** The same, for what may be as long as the snapshots of a whole fleet; nothing where there is no JSON value at all. */
+    /** The same with the limit for the snapshots of a fleet; empty if there is no JSON value. */
     public static Optional<JsonNode> readFleet(InputStream json) throws UnreadableException {
-        return read(json, MOST_BYTES_OF_A_FLEET);
+        return read(json, MAX_FLEET_BYTES);
     }
 
-    private static Optional<JsonNode> read(InputStream json, long mostBytes) throws UnreadableException {
-        // Decoded as it is read: a copy of the whole text would take up to four times as much as the bytes.
+    private static Optional<JsonNode> read(InputStream json, long maxBytes) throws UnreadableException {
+        // Decoded while it is read: a copy of the whole text would need up to four times the memory of the bytes.
         var text = new InputStreamReader(json, StandardCharsets.UTF_8.newDecoder());
-        try (var parser = new MemoryLimitedParser(MAPPER.createParser(text), mostBytes)) {
+        try (var parser = new MemoryLimitedParser(MAPPER.createParser(text), maxBytes)) {
             return Optional.ofNullable(MAPPER.<JsonNode>readTree(parser)).filter(node -> !node.isMissingNode());
         } catch (StreamConstraintsException e) {
-            throw new UnreadableException("is too large: " + e.getOriginalMessage() + place(e.getLocation()));
+            throw new UnreadableException("is too large: " + e.getOriginalMessage() + position(e.getLocation()));
         } catch (JsonProcessingException e) {
-            throw new UnreadableException("is not JSON: " + kind(e) + place(e.getLocation()));
+            throw new UnreadableException("is not JSON: " + describe(e) + position(e.getLocation()));
         } catch (IOException e) {
             throw new UnreadableException("is not UTF-8");
         }
     }
 
-    private static String kind(JsonProcessingException e) {
+    private static String describe(JsonProcessingException e) {
         return switch (e) {
             case JsonEOFException _ -> "it ends too early";
-            case MismatchedInputException _ -> "something stands behind its end";
-            default -> "what stands there is not understood";
+            case MismatchedInputException _ -> "text follows its end";
+            default -> "unexpected text";
         };
     }
 
-    private static String place(@Nullable JsonLocation location) {
+    private static String position(@Nullable JsonLocation location) {
         return location == null || location.getLineNr() < 1
                 ? ""
                 : " (line %d, column %d)".formatted(location.getLineNr(), location.getColumnNr());
     }
 
-    /** Writes in the form of genv's files: without a newline at the end, as genv does it. */
+    /** Writes the form of genv's files, without a newline at the end, like genv. */
     public static byte[] write(JsonNode node) {
         return write(node, WRITER);
     }
 
     /**
-     * The same, of bounded length: a letter that was one byte may become six.
+     * The same with a length limit: a character of one byte may become six.
      *
-     * @throws UnreadableException where there would be more bytes; a file that is larger could not be read again
+     * @throws UnreadableException if the text would be longer: a larger file could not be read again
      */
-    public static byte[] write(JsonNode node, int mostBytes) throws UnreadableException {
-        try (var out = new BoundedOutput(mostBytes)) {
+    public static byte[] write(JsonNode node, int maxBytes) throws UnreadableException {
+        try (var out = new BoundedOutput(maxBytes)) {
             WRITER.writeValue(out, node);
             return out.toByteArray();
         } catch (IOException e) {
-            throw new UnreadableException("would become larger than %d bytes".formatted(mostBytes));
+            throw new UnreadableException("would become larger than %d bytes".formatted(maxBytes));
         }
     }
 
-    /** Writes as Python's {@code json.dumps(…)} does: one line, in ASCII, without a newline at the end. */
+    /** Writes the form of Python's {@code json.dumps(…)}: one line of ASCII without a newline at the end. */
     public static String writeLine(JsonNode node) {
         return new String(write(node, LINE_WRITER), StandardCharsets.US_ASCII);
     }
@@ -124,7 +124,7 @@ public final class GenvJson {
                                 .maxNestingDepth(DEEPEST)
                                 .maxNameLength(LONGEST_NAME)
                                 .build())
-                        // Names would be kept for good, and users choose them.
+                        // Jackson would keep the names forever, and users choose them.
                         .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES)
                         .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
                         .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
@@ -136,14 +136,14 @@ public final class GenvJson {
                 .build();
     }
 
-    private static DefaultPrettyPrinter pythonsForm() {
+    private static DefaultPrettyPrinter fileWriter() {
         var indenter = new DefaultIndenter("  ", "\n");
         return new DefaultPrettyPrinter(separators())
                 .withArrayIndenter(indenter)
                 .withObjectIndenter(indenter);
     }
 
-    private static DefaultPrettyPrinter pythonsLine() {
+    private static DefaultPrettyPrinter lineWriter() {
         var separators = separators().withObjectEntrySpacing(Spacing.AFTER).withArrayValueSpacing(Spacing.AFTER);
         return new DefaultPrettyPrinter(separators).withArrayIndenter(null).withObjectIndenter(null);
     }

@@ -8,32 +8,32 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Estimates how many bytes of heap the tree takes that is made of the tokens, and fails before there are too many. Three
- * bytes of a file can become an object of 160, so the size of a file bounds nothing.
+ * Estimates the heap of the JSON tree from its tokens, and fails above a limit. Three bytes of a file can become an object of 160
+ * bytes, so the size of the file is no limit.
  */
 final class MemoryLimitedParser extends JsonParserDelegate {
-    /** A node with its map and the first table of that. */
+    /** An object node with its map and the map's first table. */
     private static final int OBJECT = 160;
-    /** A node with its list and the first array of that. */
+    /** An array node with its list and the list's first array. */
     private static final int ARRAY = 104;
-    /** An entry of a map, with the string that is its key. */
+    /** A map entry with its key. */
     private static final int FIELD = 96;
-    /** A node with its string and its place in a list. */
+    /** A text node with its string and its list slot. */
     private static final int STRING = 64;
-    /** A node with its number and its place in a list. */
+    /** A number node with its number and its list slot. */
     private static final int NUMBER = 24;
-    /** A place in a list. */
+    /** A list slot. */
     private static final int OTHER = 8;
 
     private static final int BYTES_PER_CHAR = 2;
     private static final int MEBIBYTE = 1 << 20;
 
-    private final long mostBytes;
+    private final long maxBytes;
     private long bytes;
 
-    MemoryLimitedParser(JsonParser parser, long mostBytes) {
+    MemoryLimitedParser(JsonParser parser, long maxBytes) {
         super(parser);
-        this.mostBytes = mostBytes;
+        this.maxBytes = maxBytes;
     }
 
     @Override
@@ -41,9 +41,9 @@ final class MemoryLimitedParser extends JsonParserDelegate {
         var token = super.nextToken();
         if (token != null) {
             bytes += size(token);
-            if (bytes > mostBytes) {
+            if (bytes > maxBytes) {
                 throw new StreamConstraintsException(
-                        "it would take more than %d MiB of memory".formatted(mostBytes / MEBIBYTE), currentLocation());
+                        "it would take more than %d MiB of memory".formatted(maxBytes / MEBIBYTE), currentLocation());
             }
         }
         return token;

@@ -5,12 +5,12 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import java.util.ArrayList;
 import java.util.List;
 
-/** {@code devices.json} from before genv 0.9.0: {@code {"devices": {"0": {"total_memory": …, "eids": {"15971": {…}}}}}}. */
+/** The form of {@code devices.json} before genv 0.9.0: {@code {"devices": {"0": {"total_memory": …, "eids": {"15971": {…}}}}}}. */
 final class OldDevices {
     private OldDevices() {}
 
-    /** The entries as today's genv would write them. */
-    static List<JsonNode> modernised(JsonNode root) {
+    /** Returns the entries in the present form. */
+    static List<JsonNode> convert(JsonNode root) {
         var entries = new ArrayList<JsonNode>();
         for (var property : root.path("devices").properties()) {
             var device = JsonNodeFactory.instance.objectNode();

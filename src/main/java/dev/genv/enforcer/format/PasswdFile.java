@@ -4,16 +4,16 @@ import dev.genv.enforcer.model.Accounts;
 import java.util.HashMap;
 import java.util.regex.Pattern;
 
-/** What passwd(5) says. */
+/** Parses passwd(5). */
 public final class PasswdFile {
-    /** A name, a password, a uid; what begins with a sign asks for the accounts of a directory service. */
+    /** A name, a password, a uid. A name that begins with a sign includes accounts of a directory service. */
     private static final Pattern ACCOUNT = Pattern.compile("([^:+-][^:]{0,255}):[^:]*:([0-9]{1,10}):.*");
 
     private static final long HIGHEST_UID = 0xFFFF_FFFEL;
 
     private PasswdFile() {}
 
-    /** Lines that are no accounts are passed over, and the first one of a name counts: both as getpwnam(3) has it. */
+    /** Skips lines that are no accounts, and uses the first line of each name, both like getpwnam(3). */
     public static Accounts parse(String text) {
         var uids = new HashMap<String, Long>();
         text.lines().map(ACCOUNT::matcher).filter(line -> line.matches()).forEach(line -> {

@@ -15,18 +15,18 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The processes of a snapshot that genv printed. An entry that cannot be read costs itself, a field that cannot be read
- * that field, and nothing else.
+ * The processes of a snapshot that genv printed. An invalid entry is dropped, an invalid field is ignored, and everything else
+ * counts.
  *
- * @param processes each with what it says of itself as its membership; uids and start times are unknown
- * @param unread how many processes, or devices that they use, could not be read
+ * @param processes each with the membership that its environ names; uids and start times are unknown
+ * @param unread the number of invalid processes and device entries
  */
 public record ProcessesJson(List<GpuProcess> processes, int unread, List<Problem> problems) {
 
     /**
-     * Reads {@code {"processes": […]}}.
+     * Parses {@code {"processes": […]}}.
      *
-     * @throws UnreadableException where it is of another shape
+     * @throws UnreadableException if it has another form
      */
     public static ProcessesJson of(JsonNode root) throws UnreadableException {
         var byPid = new LinkedHashMap<Integer, GpuProcess>();
@@ -36,7 +36,7 @@ public record ProcessesJson(List<GpuProcess> processes, int unread, List<Problem
             try {
                 var fields = new Fields(entry);
                 var pid = fields.index("pid");
-                var lenient = new Lenient("process " + pid, problems);
+                var lenient = new OptionalFields("process " + pid, problems);
                 var used = fields.array("used_gpu_memory");
                 var usage = usage(used, lenient);
                 unread += used.size() - usage.size();
@@ -53,7 +53,7 @@ public record ProcessesJson(List<GpuProcess> processes, int unread, List<Problem
         return new ProcessesJson(List.copyOf(byPid.values()), unread, List.copyOf(problems));
     }
 
-    private static List<DeviceUsage> usage(List<JsonNode> entries, Lenient lenient) {
+    private static List<DeviceUsage> usage(List<JsonNode> entries, OptionalFields lenient) {
         var usage = new ArrayList<DeviceUsage>();
         for (var entry : entries) {
             var device = lenient.read(() -> new Fields(entry).index("index"));
@@ -64,25 +64,25 @@ public record ProcessesJson(List<GpuProcess> processes, int unread, List<Problem
         return usage;
     }
 
-    /** With MIG a process can be on one device several times. */
+    /** With MIG, a process can have several entries for one device. */
     private static List<DeviceUsage> merged(List<DeviceUsage> usage) {
         var byDevice = new TreeMap<Integer, DeviceUsage>();
         usage.forEach(use -> byDevice.merge(use.device(), use, DeviceUsage::plus));
         return List.copyOf(byDevice.values());
     }
 
-    private static Membership membership(JsonNode eid, Lenient lenient) {
+    private static Membership membership(JsonNode eid, OptionalFields lenient) {
         if (eid.isTextual()) {
             return Environ.named(eid.textValue().getBytes(StandardCharsets.UTF_8));
         }
         if (eid.isNull() || eid.isMissingNode()) {
             return new Membership.Outside();
         }
-        lenient.tell("has an eid that is not text");
+        lenient.report("has an eid that is not text");
         return new Membership.Unknown("its environment's id is not text");
     }
 
-    /** What the driver does not tell, genv writes as {@code [N/A]mi}. */
+    /** genv writes {@code [N/A]mi} if the driver does not report the memory. */
     private static @Nullable Memory memory(Fields usage) throws UnreadableException {
         var text = usage.textOrNull("gpu_memory");
         if (text == null || text.startsWith("[")) {

@@ -13,11 +13,11 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** A snapshot in the form that {@code genv usage snapshot} prints. */
+/** Snapshots in the form that {@code genv usage snapshot} prints. */
 public final class SnapshotJson {
     private SnapshotJson() {}
 
-    /** Writes it piece by piece: of a large state, a tree would take many times the memory of the state itself. */
+    /** Writes the snapshot as a stream: a tree of a large state would need many times the memory of the state. */
     public static void write(Snapshot snapshot, JsonGenerator out) throws IOException {
         out.writeStartObject();
         out.writeObjectFieldStart("processes");
@@ -46,10 +46,10 @@ public final class SnapshotJson {
     }
 
     /**
-     * Reads a snapshot that somebody hands in: its environments are taken as alive, uids and start times as unknown, and
-     * the devices that it describes as those that there are.
+     * Parses a snapshot of a client. Its environments count as active, uids and start times as unknown, and the described devices as
+     * all devices.
      *
-     * @throws UnreadableException for anything in it that cannot be read
+     * @throws UnreadableException if anything in it is invalid
      */
     public static Snapshot read(String host, JsonNode json) throws UnreadableException {
         var root = new Fields(json);
@@ -67,7 +67,9 @@ public final class SnapshotJson {
                         .map(process -> process.with(Membership.resolve(process.membership(), process.pid(), listed)))
                         .toList(),
                 envs.environments(),
-                file.devices().stream().map(device -> device.ofOnly(living)).toList(),
+                file.devices().stream()
+                        .map(device -> device.retainAttachments(living))
+                        .toList(),
                 file.devices().stream().map(Device::index).collect(Collectors.toSet()),
                 Set.of(),
                 List.of());
@@ -80,7 +82,7 @@ public final class SnapshotJson {
         }
     }
 
-    /** Null, where genv would write {@code [N/A]mi}: a number that is none. */
+    /** Null if genv would write {@code [N/A]mi}, which is no number. */
     private static @Nullable String text(@Nullable Memory memory) {
         return memory == null ? null : memory.mebibytes() + "mi";
     }

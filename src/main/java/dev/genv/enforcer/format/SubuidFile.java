@@ -8,22 +8,22 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What subuid(5) says.
+ * Parses subuid(5).
  *
- * @param entries its lines
+ * @param entries the lines
  */
 public record SubuidFile(List<Entry> entries) {
     public static final SubuidFile EMPTY = new SubuidFile(List.of());
 
-    /** A user's name or uid, the first subordinate uid, and how many there are. */
+    /** A user's name or uid, the first subordinate uid, and their number. */
     private static final Pattern LINE = Pattern.compile("([^:]{1,256}):([0-9]{1,10}):([0-9]{1,10})");
 
     private static final Pattern UID = Pattern.compile("[0-9]{1,10}");
 
-    /** One line. */
+    /** A line. */
     public record Entry(String user, long first, long count) {}
 
-    /** Lines of another form are passed over. */
+    /** Skips lines of another form. */
     public static SubuidFile parse(String text) {
         return new SubuidFile(text.lines()
                 .map(LINE::matcher)
@@ -32,7 +32,7 @@ public record SubuidFile(List<Entry> entries) {
                 .toList());
     }
 
-    /** The ranges of those users whose uids are known. */
+    /** Returns the ranges of the users whose uids are known. */
     public SubordinateUids of(Accounts accounts) {
         return new SubordinateUids(entries.stream()
                 .flatMap(

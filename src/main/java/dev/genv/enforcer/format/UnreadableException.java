@@ -1,6 +1,6 @@
 package dev.genv.enforcer.format;
 
-/** Text that is not what it should be. The message says why, as the end of a sentence that begins with its name. */
+/** A text is invalid. The message is the end of a sentence that begins with the name of the text. */
 public final class UnreadableException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -1,4 +1,4 @@
-/** genv's JSON, read into the model and written back in genv's own form. No files, no processes. */
+/** Parses and writes genv's JSON and files of Linux, without I/O. */
 @NullMarked
 package dev.genv.enforcer.format;
 

@@ -8,8 +8,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The accounts that a machine knows by itself. Users from a directory service are not among them: not to find somebody
- * says nothing about him.
+ * The local accounts of a machine. Users of a directory service are not included, so a missing user proves nothing.
  */
 public final class Accounts {
     public static final Accounts NONE = new Accounts(Map.of());
@@ -17,11 +16,11 @@ public final class Accounts {
     private final Map<String, Long> uids;
     private final Map<Long, Set<String>> names;
 
-    /** The accounts with these uids, by name. */
+    /** Creates accounts from uids by name. */
     public Accounts(Map<String, Long> uids) {
         this.uids = Map.copyOf(uids);
         var byUid = new HashMap<Long, Set<String>>();
-        // Nearly all have one name, and of a fleet there are thousands of such maps.
+        // Nearly all uids have one name, and a fleet has thousands of these maps.
         this.uids.forEach((name, uid) -> byUid.merge(uid, Set.of(name), Accounts::both));
         names = Map.copyOf(byUid);
     }
@@ -30,7 +29,7 @@ public final class Accounts {
         return Optional.ofNullable(uids.get(name));
     }
 
-    /** All names of a uid, for several may share one; none where it is not known. */
+    /** Returns all names of a uid, because several accounts may share it; empty if the uid is unknown. */
     public Set<String> namesOf(long uid) {
         return names.getOrDefault(uid, Set.of());
     }

@@ -4,23 +4,23 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The attachments that the service saw appear in their user's name. One that it found at its first complete observation of a
- * host is not among them: its age is not known.
+ * The attachments that appeared in a user's name after the first complete observation of a host. The age of an attachment that the
+ * first observation found is unknown, so it is not included.
  *
- * @param trustsRecordedTimes whether the times in the state, which every user can write, tell the age of those
+ * @param trustsRecordedTimes whether the recorded times, which every user can write, decide the age of those
  */
 public record Appearances(Map<Key, Appearance> all, boolean trustsRecordedTimes) {
-    /** Of a fleet without any history. */
+    /** The appearances in a fleet without a history. */
     public static final Appearances NONE = new Appearances(Map.of(), true);
 
-    /** An environment's hold on a device of a host. */
+    /** The attachment of a device to an environment on a host. */
     public record Key(String host, String eid, int device) {}
 
     /**
-     * When one appeared.
+     * When an attachment appeared.
      *
-     * @param order larger for one that appeared later
-     * @param recent whether that is so short a while ago that the attachment is new
+     * @param order a number that is larger for a later appearance
+     * @param recent whether the attachment still counts as new
      */
     public record Appearance(long order, boolean recent) {}
 
@@ -28,7 +28,7 @@ public record Appearances(Map<Key, Appearance> all, boolean trustsRecordedTimes)
         all = Map.copyOf(all);
     }
 
-    /** Null if the first observation found it. */
+    /** Returns when an attachment appeared; null if the first observation found it. */
     public @Nullable Appearance of(String host, String eid, int device) {
         return all.get(new Key(host, eid, device));
     }

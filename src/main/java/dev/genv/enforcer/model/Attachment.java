@@ -7,17 +7,17 @@ import java.time.format.ResolverStyle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An environment's hold on a device.
+ * The attachment of a device to an environment.
  *
- * @param gpuMemory how much of the device it was promised; null for all of it
- * @param time when, in the machine's local time, as genv wrote it; null where nothing was written
+ * @param gpuMemory the requested memory on the device; null for the whole device
+ * @param time when it was attached, in the machine's local time, as genv wrote it; null if absent
  */
 public record Attachment(
         String eid, @Nullable String gpuMemory, @Nullable String time) {
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("dd/MM/uuuu HH:mm:ss").withResolverStyle(ResolverStyle.STRICT);
 
-    /** The time; what cannot be read is older than everything. */
+    /** Returns the parsed time; an invalid time counts as older than every other one. */
     public LocalDateTime attachedAt() {
         if (time == null) {
             return LocalDateTime.MIN;

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * A device, as {@code devices.json} describes it.
  *
  * @param totalMemory as genv wrote it
- * @param attachments sorted; in a snapshot only those of live environments
+ * @param attachments sorted by environment; in a snapshot only those of active environments
  */
 public record Device(int index, @Nullable String totalMemory, List<Attachment> attachments) {
     private static final Comparator<Attachment> ORDER = Comparator.comparing(Attachment::eid)
@@ -22,8 +22,8 @@ public record Device(int index, @Nullable String totalMemory, List<Attachment> a
         attachments = attachments.stream().distinct().sorted(ORDER).toList();
     }
 
-    /** The same device as only these environments hold it: the attachments of dead ones count as free. */
-    public Device ofOnly(Set<String> living) {
+    /** Returns the device with the attachments of these environments only: attachments of inactive environments do not count. */
+    public Device retainAttachments(Set<String> living) {
         return new Device(
                 index,
                 totalMemory,
@@ -33,7 +33,7 @@ public record Device(int index, @Nullable String totalMemory, List<Attachment> a
     }
 
     public boolean isAttachedTo(String eid) {
-        // They are sorted by it, and users choose how many there are.
+        // A binary search, because users choose the number of attachments.
         return Collections.binarySearch(
                         attachments, new Attachment(eid, null, null), Comparator.comparing(Attachment::eid))
                 >= 0;

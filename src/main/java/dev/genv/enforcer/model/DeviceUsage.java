@@ -3,13 +3,13 @@ package dev.genv.enforcer.model;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one process uses of one device.
+ * The use of one device by one process.
  *
- * @param memory null where the driver does not tell
+ * @param memory the used memory; null if the driver does not report it
  */
 public record DeviceUsage(int device, @Nullable Memory memory) {
 
-    /** Both together; unknown where one of them is. */
+    /** Returns the sum; unknown if one of them is unknown. */
     public DeviceUsage plus(DeviceUsage other) {
         return new DeviceUsage(device, memory == null || other.memory == null ? null : memory.plus(other.memory));
     }

@@ -6,13 +6,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A live environment, as {@code envs.json} describes it. Every local user can write that file: this is testimony, not
- * proof.
+ * An active environment, as {@code envs.json} describes it. Every local user can write that file, so its content is no proof.
  *
- * @param uid the uid that was written down; null where what stands there is none
- * @param username null where genv knew no name
- * @param creation the machine's local time, as genv wrote it
- * @param ownership what is known of its owner besides
+ * @param uid the recorded uid; null if it is invalid
+ * @param username the recorded user name; null if genv knew none
+ * @param creation when it was activated, in the machine's local time, as genv wrote it
+ * @param ownership what is known of its owner from other sources
  */
 public record Environment(
         String eid,
@@ -30,7 +29,7 @@ public record Environment(
         kernelIds = List.copyOf(kernelIds);
     }
 
-    /** One against whose owner nothing speaks. */
+    /** Creates an environment with an undisputed owner. */
     public Environment(
             String eid,
             @Nullable Long uid,
@@ -43,10 +42,10 @@ public record Environment(
     }
 
     /**
-     * Whether a process of this uid belongs in it, as far as is known: it is that of one of its live pids, and where
-     * nothing is known of them, the one that was written down. A stranger may be in it too.
+     * Whether a process of this real uid is expected in it: one of its live pids has this uid or, if their uids are unknown, it is the
+     * recorded uid. Another user's process may be among the pids.
      */
-    public boolean isOf(@Nullable Long realUid) {
+    public boolean isOwnedBy(@Nullable Long realUid) {
         return realUid == null
                 || (ownership.uids().isEmpty()
                         ? realUid.equals(uid)
@@ -54,8 +53,8 @@ public record Environment(
     }
 
     /**
-     * Whether a process of this uid is neither root's nor of a user to whom the environment may belong: whose uid is
-     * recorded, or is that of one of its live pids. False if neither is known.
+     * Whether this real uid is neither root's nor one to which the environment may belong: the recorded uid, or the uid of one of its
+     * live pids. False if neither is known.
      */
     public boolean isStranger(@Nullable Long realUid) {
         return realUid != null
@@ -66,14 +65,14 @@ public record Environment(
     }
 
     /**
-     * The pid that is its id: genv names an environment after the shell in which it was activated, unless the user names
-     * it otherwise. Nothing where the id is no pid.
+     * Returns the pid that is its id: genv names an environment after the shell that activated it, unless the user chooses another id.
+     * Empty if the id is no pid.
      */
     public Optional<Integer> shell() {
         return PID.matcher(eid).matches() ? Optional.of(Integer.valueOf(eid)) : Optional.empty();
     }
 
-    /** The same with other pids. */
+    /** Returns the environment with other pids. */
     public Environment with(List<Integer> otherPids) {
         return new Environment(eid, uid, username, creation, config, otherPids, kernelIds, ownership);
     }
@@ -83,23 +82,23 @@ public record Environment(
     }
 
     /**
-     * What the user asked for.
+     * The configuration of an environment.
      *
-     * @param gpuMemory the memory capacity, as it was typed; genv accepts anything here
+     * @param gpuMemory the memory capacity as the user typed it; genv accepts any text
      */
     public record Config(
             @Nullable String name,
             @Nullable String gpuMemory,
             @Nullable Integer gpus) {}
 
-    /** The memory capacity on each attached device; nothing where there is none or where it cannot be read. */
+    /** Returns the memory capacity on each attached device; empty if there is none or it is invalid. */
     public Optional<Memory> capacity() {
         return Optional.ofNullable(config.gpuMemory()).flatMap(Memory::parse);
     }
 
     /**
-     * Whose environment this is: the name, else the uid. Without a name, uid 0 is nobody: every container of genv's own
-     * toolkit looks like that.
+     * Returns the user in whose quota it counts: the name, or else the uid. Empty for uid 0 without a name, which every container of
+     * genv's toolkit records.
      */
     public Optional<String> user() {
         if (username != null && !username.isEmpty()) {

@@ -4,10 +4,10 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * The snapshots of all machines of one cycle, by name.
+ * The snapshots of all machines in one cycle.
  *
- * @param remote whether the machines are others than our own: then reports say which one they speak of
- * @param appearances which attachments the service saw appear; none where it has no history
+ * @param remote whether the machines are reached over SSH; then reports name the machine
+ * @param appearances the attachments that appeared after the first observation; empty without a history
  */
 public record Fleet(List<Snapshot> snapshots, boolean remote, Appearances appearances) {
     public Fleet {
@@ -15,7 +15,7 @@ public record Fleet(List<Snapshot> snapshots, boolean remote, Appearances appear
                 snapshots.stream().sorted(Comparator.comparing(Snapshot::host)).toList();
     }
 
-    /** One of which nothing is known but what these snapshots show. */
+    /** Creates a fleet without a history. */
     public Fleet(List<Snapshot> snapshots, boolean remote) {
         this(snapshots, remote, Appearances.NONE);
     }

@@ -5,12 +5,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process that computes on at least one device.
+ * A process on at least one device.
  *
- * @param uid its real uid, a fact of the kernel; null where it is not known
+ * @param uid its real uid from the kernel; null if unknown
  * @param command the short name ({@code /proc/PID/comm}), never its arguments
- * @param usage one entry a device, in the order of the devices
- * @param immunity why it is never ended; null where it can be
+ * @param usage one entry for each device, in the order of the devices
+ * @param immunity why it is never terminated; null if it may be
  */
 public record GpuProcess(
         ProcessId id,
@@ -20,7 +20,7 @@ public record GpuProcess(
         List<DeviceUsage> usage,
         @Nullable Immunity immunity) {
 
-    /** One that nothing shields. */
+    /** Creates a process without immunity. */
     public GpuProcess(
             ProcessId id, @Nullable Long uid, String command, Membership membership, List<DeviceUsage> usage) {
         this(id, uid, command, membership, usage, null);
@@ -40,13 +40,13 @@ public record GpuProcess(
         return id.pid();
     }
 
-    /** The indices of the devices it uses, ascending. */
+    /** Returns the indices of its devices, ascending. */
     public List<Integer> devices() {
         return usage.stream().map(DeviceUsage::device).toList();
     }
 
     public boolean uses(int device) {
-        for (var use : usage) { // it is asked for every process and every device
+        for (var use : usage) { // called for every process and every device
             if (use.device() == device) {
                 return true;
             }
@@ -54,7 +54,7 @@ public record GpuProcess(
         return false;
     }
 
-    /** What it holds on that device: zero where it does not use it, null where the driver does not tell. */
+    /** Returns its memory on a device: zero if it does not use the device, null if the driver does not report it. */
     public @Nullable Memory memoryOn(int device) {
         for (var use : usage) {
             if (use.device() == device) {
@@ -64,7 +64,7 @@ public record GpuProcess(
         return Memory.ZERO;
     }
 
-    /** Whether it names this environment. */
+    /** Whether the process names this environment. */
     public boolean names(String eid) {
         return membership instanceof Membership.InEnvironment(var own) && own.equals(eid);
     }

@@ -1,17 +1,17 @@
 package dev.genv.enforcer.model;
 
 /**
- * Why a process is never ended, by facts of the kernel alone.
+ * Why a process is never terminated, decided by facts of the kernel.
  *
- * @param reason a phrase for people, such as {@code it runs /usr/bin/nvidia-persistenced}
+ * @param reason a clause for reports, such as {@code it runs /usr/bin/nvidia-persistenced}
  */
 public record Immunity(Kind kind, String reason) {
 
-    /** What makes it immune. */
+    /** The kinds of immunity. */
     public enum Kind {
-        /** The machine needs it: a server of the GPUs, of the screen, the kernel, ourselves. */
+        /** The machine needs the process: a GPU or display server, a kernel thread, the service itself. */
         PROTECTED,
-        /** It belongs to a user of whom nothing is ended. */
+        /** The process belongs to an exempt user. */
         EXEMPT
     }
 }

@@ -16,7 +16,7 @@ public record Memory(long bytes) implements Comparable<Memory> {
 
     public Memory {
         if (bytes < 0) {
-            throw new IllegalArgumentException("memory cannot be negative: " + bytes);
+            throw new IllegalArgumentException("memory must not be negative: " + bytes);
         }
     }
 
@@ -25,10 +25,10 @@ public record Memory(long bytes) implements Comparable<Memory> {
     }
 
     /**
-     * Reads an amount as genv writes it ({@code 4g}, {@code 15258mi}, {@code 1000}) or as people type it ({@code 4G},
-     * {@code 4gb}, {@code 4GiB}, {@code 1.5g}); a fraction of a byte is dropped.
+     * Parses an amount as genv writes it ({@code 4g}, {@code 15258mi}, {@code 1000}) or as users type it ({@code 4G}, {@code 4gb},
+     * {@code 4GiB}, {@code 1.5g}). A fraction of a byte is dropped.
      *
-     * @return nothing where the text is no amount, or one that does not fit into a long
+     * @return empty if the text is no amount, or does not fit into a long
      */
     public static Optional<Memory> parse(String text) {
         var match = TEXT.matcher(text.strip().toLowerCase(Locale.ROOT));
@@ -42,23 +42,23 @@ public record Memory(long bytes) implements Comparable<Memory> {
                 : Optional.of(new Memory(bytes.setScale(0, RoundingMode.DOWN).longValueExact()));
     }
 
-    /** The sum; an overflow ends at the largest amount there is, so that it can never look small. */
+    /** Returns the sum; an overflow gives the largest amount, so that a large sum never appears small. */
     public Memory plus(Memory other) {
         var sum = bytes + other.bytes;
         return new Memory(sum < 0 ? Long.MAX_VALUE : sum);
     }
 
-    /** The difference, never below zero. */
+    /** Returns the difference, at least zero. */
     public Memory minus(Memory other) {
         return new Memory(Math.max(0, bytes - other.bytes));
     }
 
-    /** Whole decimal megabytes, rounded down: what genv prints as {@code 1153m}. */
+    /** Returns whole decimal megabytes, rounded down, as genv prints them: {@code 1153m}. */
     public long megabytes() {
         return bytes / 1_000_000;
     }
 
-    /** Whole mebibytes, rounded up as nvidia-smi does. */
+    /** Returns whole mebibytes, rounded up as nvidia-smi does. */
     public long mebibytes() {
         return bytes / (1L << 20) + (bytes % (1L << 20) == 0 ? 0 : 1);
     }

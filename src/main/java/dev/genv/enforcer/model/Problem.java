@@ -1,8 +1,8 @@
 package dev.genv.enforcer.model;
 
 /**
- * Something that a look could not read or did not expect.
+ * Something that an observation could not read or did not expect.
  *
- * @param detail a sentence for people
+ * @param detail a sentence for administrators
  */
 public record Problem(ProblemCode code, String detail) {}

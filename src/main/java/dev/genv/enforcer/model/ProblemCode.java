@@ -4,18 +4,18 @@ import static dev.genv.enforcer.model.ProblemConsequence.ACCOUNTS_OUTDATED;
 import static dev.genv.enforcer.model.ProblemConsequence.ATTACHMENT_RULES_STOP;
 import static dev.genv.enforcer.model.ProblemConsequence.CONTAINER_RECREATED;
 import static dev.genv.enforcer.model.ProblemConsequence.COUNTED_ELSEWHERE;
-import static dev.genv.enforcer.model.ProblemConsequence.DEVICE_NOT_JUDGED;
+import static dev.genv.enforcer.model.ProblemConsequence.DEVICE_NOT_CHECKED;
 import static dev.genv.enforcer.model.ProblemConsequence.ENTRY_IGNORED;
 import static dev.genv.enforcer.model.ProblemConsequence.GPUS_SKIPPED;
 import static dev.genv.enforcer.model.ProblemConsequence.KERNELS_COUNT_AS_ACTIVE;
 import static dev.genv.enforcer.model.ProblemConsequence.MACHINE_UNREACHABLE;
-import static dev.genv.enforcer.model.ProblemConsequence.MEMORY_NOT_JUDGED;
-import static dev.genv.enforcer.model.ProblemConsequence.NOBODY_SPARED;
+import static dev.genv.enforcer.model.ProblemConsequence.MEMORY_NOT_CHECKED;
 import static dev.genv.enforcer.model.ProblemConsequence.NOTHING_DETACHED;
 import static dev.genv.enforcer.model.ProblemConsequence.NOT_ALL_LISTED;
+import static dev.genv.enforcer.model.ProblemConsequence.NO_EXEMPTIONS;
 import static dev.genv.enforcer.model.ProblemConsequence.NO_RULE_ACTS;
 import static dev.genv.enforcer.model.ProblemConsequence.PRIVILEGE_NEEDED;
-import static dev.genv.enforcer.model.ProblemConsequence.PROCESSES_NOT_JUDGED;
+import static dev.genv.enforcer.model.ProblemConsequence.PROCESSES_NOT_CHECKED;
 import static dev.genv.enforcer.model.ProblemConsequence.PROCESSES_SKIPPED;
 import static dev.genv.enforcer.model.ProblemConsequence.PROCESS_SKIPPED;
 import static dev.genv.enforcer.model.ProblemConsequence.PROTECTION_UNCERTAIN;
@@ -31,7 +31,7 @@ import static dev.genv.enforcer.model.ProblemConsequence.TERMINATIONS_WAIT;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What a problem is. Programs match the {@link #label}; the reference page of all problems is generated from this. */
+/** The kind of a problem. Programs match the {@link #label}; the reference page of all problems is generated from this. */
 public enum ProblemCode {
     STATE_UNREADABLE(STATE_RULES_STOP, """
             The service cannot read `envs.json` or `devices.json`, or the content is not in genv's format. It reads no file of more than 6 MiB (3 MiB over SSH), or whose content needs more than 24 MiB of memory.
@@ -69,7 +69,7 @@ public enum ProblemCode {
     ENTRY_UNREADABLE(ENTRY_IGNORED, """
             A part of an entry of a state file makes no sense, or the entry exists twice.
             See the detail. Any user can write such an entry."""),
-    CAPACITY_UNREADABLE(MEMORY_NOT_JUDGED, """
+    CAPACITY_UNREADABLE(MEMORY_NOT_CHECKED, """
             The memory capacity of an environment is not an amount of memory.
             The owner sets a new one, such as `genv config gpu-memory 4g`."""),
     ENVIRONMENT_USER_UNKNOWN(
@@ -87,7 +87,7 @@ public enum ProblemCode {
     MORE_PROBLEMS(NOT_ALL_LISTED, """
             The machine has more than 100 problems.
             Solve the listed ones first."""),
-    GPU_TOOL_FAILED(PROCESSES_NOT_JUDGED, """
+    GPU_TOOL_FAILED(PROCESSES_NOT_CHECKED, """
             nvidia-smi is missing, is not trusted, fails, is killed, takes too long, or prints too much.
             Run nvidia-smi on the machine. The detail gives its first line or the reason."""),
     GPU_LOST(GPUS_SKIPPED, """
@@ -106,9 +106,9 @@ public enum ProblemCode {
     DEVICES_MOVED(ATTACHMENT_RULES_STOP, """
             A GPU is gone and others have taken its index, so genv's attachments may mean other GPUs.
             Bring the GPU back; or detach what `devices.json` lists and restart the service."""),
-    DEVICE_UNDESCRIBED(DEVICE_NOT_JUDGED, """
+    DEVICE_UNDESCRIBED(DEVICE_NOT_CHECKED, """
             nvidia-smi lists a device that `devices.json` lacks.
-            Let genv write the file anew with `genv devices --reset`, which removes all attachments."""),
+            Let genv write the file again with `genv devices --reset`, which removes all attachments."""),
     DEVICE_UNLISTED(REPORTED_ONLY, """
             An active environment is attached to a device that nvidia-smi does not list. Any user can write such an attachment.
             If a GPU is gone, repair it; otherwise detach the environment."""),
@@ -121,7 +121,7 @@ public enum ProblemCode {
     MEMBERSHIP_UNKNOWN(PROCESS_SKIPPED, """
             The service cannot determine to which environment a process belongs. The detail gives the reason.
             With genv's Python SDK and Ray this is normal. Otherwise see the reason."""),
-    MEMORY_UNKNOWN(MEMORY_NOT_JUDGED, "The GPU driver does not report how much memory a process uses."),
+    MEMORY_UNKNOWN(MEMORY_NOT_CHECKED, "The GPU driver does not report how much memory a process uses."),
     TERMINATION_LIMIT_REACHED(TERMINATIONS_WAIT, """
             More processes are to be terminated than `GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE` allows for one cycle.
             If they are not what you expect, set `GENV_ENFORCER_MODE=audit` and look at the violations."""),
@@ -137,7 +137,7 @@ public enum ProblemCode {
     PASSWD_UNREADABLE(ACCOUNTS_OUTDATED, """
             The service cannot read the machine's `/etc/passwd` or `/etc/subuid`.
             Check the file's permissions and size."""),
-    PROTECTION_UNKNOWN(NOBODY_SPARED, """
+    PROTECTION_UNKNOWN(NO_EXEMPTIONS, """
             genv's own protocol reports neither the program nor the user of a process.
             Set `GENV_ENFORCER_REMOTE_AGENT=shell`."""),
     IDENTITIES_UNKNOWN(SAFEGUARDS_WEAKER, """
@@ -162,7 +162,7 @@ public enum ProblemCode {
             The connection or login takes longer than `GENV_ENFORCER_REMOTE_TIMEOUT`.
             Check the network and the machine's load."""),
     CONNECTION_LOST(MACHINE_UNREACHABLE, """
-            The connection was lost before the login or during a command. The next cycle connects anew.
+            The connection was lost before the login or during a command. The next cycle connects again.
             If this lasts, look at the log of sshd on the machine."""),
     SSH_FAILED(MACHINE_UNREACHABLE, """
             SSH failed in another way: the SSH configuration, the negotiation, or the opening of a channel.
@@ -226,12 +226,12 @@ public enum ProblemCode {
         return meaning;
     }
 
-    /** What the service does not do meanwhile. */
+    /** What the service does not do while the problem lasts. */
     public ProblemConsequence consequence() {
         return consequence;
     }
 
-    /** What to do, in the same form; empty where there is nothing to do. */
+    /** What an administrator can do, in the same form; empty if there is nothing to do. */
     public Optional<String> remedy() {
         return Optional.of(remedy).filter(text -> !text.isEmpty());
     }

@@ -9,7 +9,7 @@ public enum ProblemConsequence {
             "Without `envs.json` no rule acts on this machine. Without `devices.json`, `env-devices`, `env-memory` and `max-devices-per-user` do not act. Readiness fails."),
     ATTACHMENT_RULES_STOP(
             "`env-devices`, `env-memory` and `max-devices-per-user` do not act on this machine. Readiness fails."),
-    PROCESSES_NOT_JUDGED("No rule acts on the processes of this machine. Readiness fails."),
+    PROCESSES_NOT_CHECKED("No rule acts on the processes of this machine. Readiness fails."),
     CONTAINER_RECREATED(
             "No rule acts on the processes of this machine. Readiness fails. On a node, liveness fails too after three cycles."),
     PROCESSES_SKIPPED(
@@ -17,11 +17,12 @@ public enum ProblemConsequence {
     GPUS_SKIPPED(
             "No rule acts on what the service did not observe; if nvidia-smi fails, that is every process. `max-devices-per-user` does not count this machine. Violations stay active. Readiness fails."),
     PROCESS_SKIPPED("No rule acts on this process."),
-    PRIVILEGE_NEEDED("The service does not do what needs the privilege; without `HOST_PID` no rule acts. Readiness fails."),
+    PRIVILEGE_NEEDED(
+            "The service does not do what needs the privilege; without `HOST_PID` no rule acts. Readiness fails."),
     NOTHING_DETACHED("The service detaches nothing on this machine. The service reads the state without genv's lock."),
     READ_ONLY("The service reports violations, but terminates and detaches nothing on this machine."),
-    DEVICE_NOT_JUDGED("`env-devices`, `env-memory` and `max-devices-per-user` do not act on this device."),
-    MEMORY_NOT_JUDGED("`env-memory` does not act on this process or environment."),
+    DEVICE_NOT_CHECKED("`env-devices`, `env-memory` and `max-devices-per-user` do not act on this device."),
+    MEMORY_NOT_CHECKED("`env-memory` does not act on this process or environment."),
     QUOTA_NOT_COUNTED("`max-devices-per-user` does not count the devices of this environment."),
     QUOTA_NOT_ENFORCED("`max-devices-per-user` does not detach these devices of the user."),
     ENTRY_IGNORED(
@@ -37,7 +38,7 @@ public enum ProblemConsequence {
             "The service uses the accounts that it read last, if any. It does not know a user that a setting names if the account is missing there."),
     SAFEGUARDS_WEAKER(
             "All rules act. A signal can reach a process that took over the pid between the last check and the signal."),
-    NOBODY_SPARED("All rules act, also on protected programs and exempt users of this machine."),
+    NO_EXEMPTIONS("All rules act, also on protected programs and exempt users of this machine."),
     NOT_ALL_LISTED("All rules act. Only the first 100 are listed."),
     REPORTED_ONLY("All rules act.");
 

@@ -3,11 +3,11 @@ package dev.genv.enforcer.model;
 import java.util.Comparator;
 
 /**
- * A process, told apart from every other process that ever had its pid on that machine since it was booted.
+ * The identity of a process: its start time distinguishes it from all other processes with the same pid since the boot.
  *
  * @param pid the pid in the machine's first PID namespace
- * @param startTime when it was started, in clock ticks since boot (field 22 of {@code /proc/PID/stat}); where nobody knows
- *     that, which look had it first, as far as there were several, or 0
+ * @param startTime when it was started, in clock ticks since boot (field 22 of {@code /proc/PID/stat}); if that is unknown, the number
+ *     of the observation that found it first, or 0
  */
 public record ProcessId(int pid, long startTime) implements Comparable<ProcessId> {
     private static final Comparator<ProcessId> ORDER =

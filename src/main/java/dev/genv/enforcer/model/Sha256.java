@@ -8,7 +8,7 @@ import java.util.HexFormat;
 public final class Sha256 {
     private Sha256() {}
 
-    /** The 32 bytes of the digest of these parts, one after the other. */
+    /** Returns the 32 bytes of the digest of the concatenated parts. */
     public static byte[] digest(byte[]... parts) {
         try {
             var digest = MessageDigest.getInstance("SHA-256");
@@ -21,7 +21,7 @@ public final class Sha256 {
         }
     }
 
-    /** The digest as 64 lower-case hexadecimal digits. */
+    /** Returns the digest as 64 lower-case hexadecimal digits. */
     public static String hex(byte[] bytes) {
         return HexFormat.of().formatHex(digest(bytes));
     }

@@ -8,16 +8,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
- * One look at one machine. Its lists are sorted, so that what is decided never depends on the order in which things were
- * found.
+ * One observation of one machine. Its lists are sorted, so that decisions do not depend on the order of discovery.
  *
- * @param environments the live ones
- * @param devices those that {@code devices.json} describes, with the attachments of live environments
+ * @param environments the active environments
+ * @param devices the devices that {@code devices.json} describes, with the attachments of active environments
  * @param listedDevices the indices of the devices that the GPU tool lists
  * @param uidsOfPids the real uids of the live pids that the environments list or are named after, as far as they are known
- * @param missing the parts that could not be seen: no rule that needs one of them may act here
+ * @param missing the parts that could not be observed; a rule that needs one of them does not act here
  */
 public record Snapshot(
         String host,
@@ -27,17 +27,17 @@ public record Snapshot(
         Set<Integer> listedDevices,
         Map<Integer, Long> uidsOfPids,
         SubordinateUids subordinateUids,
-        Set<Part> missing,
+        Set<SnapshotPart> missing,
         List<Problem> problems) {
 
-    /** One of a machine of which neither the uids of the listed pids nor the subordinate uids are known. */
+    /** Creates a snapshot without uids of listed pids and without subordinate uids. */
     public Snapshot(
             String host,
             List<GpuProcess> processes,
             List<Environment> environments,
             List<Device> devices,
             Set<Integer> listedDevices,
-            Set<Part> missing,
+            Set<SnapshotPart> missing,
             List<Problem> problems) {
         this(host, processes, environments, devices, listedDevices, Map.of(), SubordinateUids.NONE, missing, problems);
     }
@@ -56,31 +56,40 @@ public record Snapshot(
         problems = List.copyOf(problems);
     }
 
-    /** A machine of which nothing is known beyond its name, and why. */
+    /** Creates the snapshot of a machine that could not be observed. */
     public static Snapshot unseen(String host, Problem why) {
-        return new Snapshot(host, List.of(), List.of(), List.of(), Set.of(), EnumSet.allOf(Part.class), List.of(why));
+        return new Snapshot(
+                host, List.of(), List.of(), List.of(), Set.of(), EnumSet.allOf(SnapshotPart.class), List.of(why));
     }
 
     public boolean isComplete() {
         return missing.isEmpty();
     }
 
-    public boolean knows(Part... parts) {
+    public boolean has(SnapshotPart... parts) {
         return Set.of(parts).stream().noneMatch(missing::contains);
     }
 
-    /** The live environments by their id. */
+    /**
+     * Returns the user of a process in an environment. A uid that the environment records is a user of its own, also if it is in a
+     * range of subordinate uids: uids of a directory service can overlap these ranges. Another subordinate uid is its account's.
+     */
+    public @Nullable Long userOf(@Nullable Long uid, Environment environment) {
+        return uid != null && uid.equals(environment.uid()) ? uid : subordinateUids.ownerOf(uid);
+    }
+
+    /** Returns the active environments by id. */
     public Map<String, Environment> environmentsById() {
         return environments.stream()
                 .collect(Collectors.toMap(Environment::eid, environment -> environment, (first, second) -> first));
     }
 
-    /** The described devices by their index. */
+    /** Returns the described devices by index. */
     public Map<Integer, Device> devicesByIndex() {
         return devices.stream().collect(Collectors.toMap(Device::index, device -> device, (first, second) -> first));
     }
 
-    /** The processes that name an environment, by that environment's id. */
+    /** Returns the processes that name an environment, by its id. */
     public Map<String, List<GpuProcess>> processesByEnvironment() {
         var byEnvironment = new HashMap<String, List<GpuProcess>>();
         for (var process : processes) {

@@ -1,4 +1,4 @@
-/** What a machine looks like: plain records without behaviour that reaches outside. */
+/** The observed machines as immutable records, without I/O. */
 @NullMarked
 package dev.genv.enforcer.model;
 

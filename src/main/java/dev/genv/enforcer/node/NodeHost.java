@@ -1,15 +1,25 @@
 package dev.genv.enforcer.node;
 
-import dev.genv.enforcer.enforcement.Host;
-import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.node.gpu.GpuProcesses;
+import dev.genv.enforcer.node.gpu.NvidiaSmi;
+import dev.genv.enforcer.node.linux.KernelClock;
+import dev.genv.enforcer.node.proc.Privileges;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.proc.ProcLivenessSource;
+import dev.genv.enforcer.node.proc.ProcessProbe;
+import dev.genv.enforcer.node.protection.ImmunityCheck;
+import dev.genv.enforcer.node.protection.ImmunityLoader;
+import dev.genv.enforcer.node.state.NodeState;
 import dev.genv.enforcer.observation.LiveState;
-import dev.genv.enforcer.observation.MissingRight;
+import dev.genv.enforcer.observation.MissingPrivilege;
 import dev.genv.enforcer.observation.ProtectedExecutable;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.plan.Action;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -23,26 +33,25 @@ import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The machine that we run on. */
+/** The node: the machine that the service runs on. */
 public final class NodeHost implements Host, Closeable {
     private final String name;
     private final ProcFs proc;
-    private final Guard guard;
-    private final Rights rights;
+    private final ImmunityLoader immunityLoader;
+    private final Privileges privileges;
     private final ProcessProbe probe;
     private final NvidiaSmi gpus;
     private final NodeState state;
     private final Signaller signaller;
 
     /**
-     * Where things are on this machine, and how long to wait for them.
+     * Paths on this machine, and time limits.
      *
-     * @param proc {@code /proc}, or what a test takes for it
-     * @param nvidiaSmi a path, or a name that is looked for in the usual folders
-     * @param requireHostPid whether to believe the GPU tool's pids only in the first PID namespace, which is where they
-     *     are from
+     * @param proc {@code /proc}, or another directory in tests
+     * @param nvidiaSmi a path, or a name that is searched in the standard directories
+     * @param requireHostPid whether to act only in the first PID namespace, to which the GPU tool's pids belong
      */
-    public record Places(
+    public record NodePaths(
             Path proc,
             Path stateDirectory,
             Duration lockTimeout,
@@ -51,54 +60,54 @@ public final class NodeHost implements Host, Closeable {
             boolean requireHostPid) {}
 
     /**
-     * What may be done, and to whom not.
+     * Which actions are allowed, and which processes are immune.
      *
-     * @param protectedExecutables the programs that are never ended, besides those that are built in
-     * @param exemptUsers names or uids of users of whom nothing is ended
-     * @param acts whether anything is done at all
-     * @param signals whether processes are ended then
+     * @param protectedExecutables programs that are never terminated, besides the built-in ones
+     * @param exemptUsers names or uids of users whose processes are never terminated
+     * @param acts whether any action is executed
+     * @param signals whether processes are terminated
      */
-    public record Care(
+    public record NodeSafety(
             List<ProtectedExecutable> protectedExecutables, List<String> exemptUsers, boolean acts, boolean signals) {}
 
-    public NodeHost(String name, Places places, Care care) {
+    public NodeHost(String name, NodePaths places, NodeSafety care) {
         this.name = name;
         proc = new ProcFs(places.proc());
-        guard = new Guard(proc, care.protectedExecutables(), care.exemptUsers());
-        rights = new Rights(
+        immunityLoader = new ImmunityLoader(proc, care.protectedExecutables(), care.exemptUsers());
+        privileges = new Privileges(
                 proc,
-                new Rights.Needs(
+                new Privileges.Needs(
                         places.requireHostPid(), care.acts() && care.signals(), care.acts(), places.stateDirectory()));
         probe = new ProcessProbe(proc);
         gpus = new NvidiaSmi(places.nvidiaSmi(), places.gpuTimeout());
-        state = new NodeState(places.stateDirectory(), places.lockTimeout(), proc, rights);
+        state = new NodeState(places.stateDirectory(), places.lockTimeout(), proc, privileges);
         signaller = new Signaller(probe);
     }
 
     /**
-     * Opens an empty state directory of root's to everybody. Docker and Kubernetes make a missing mount so, and genv
-     * would fail in it for every user.
+     * Gives an empty state directory of root the permissions that genv needs. Docker and Kubernetes create a missing mount point closed
+     * to other users, and genv would fail in it.
      *
-     * @return what was done or could not be done; nothing where there was nothing to do
+     * @return what was done or why it failed; empty if nothing was to be done
      */
-    public Optional<String> openStateDirectoryToEverybody() throws InterruptedException {
-        return state.openToEverybody();
+    public Optional<String> openStateDirectory() throws InterruptedException {
+        return state.openToAll();
     }
 
-    /** What the service was not given here, each with how to grant it. */
-    public List<String> missingRights() throws InterruptedException {
-        return state.place().lacking().stream()
+    /** Returns the missing privileges, each with how to grant it. */
+    public List<String> missingPrivileges() throws InterruptedException {
+        return state.checkDirectory().missingPrivileges().stream()
                 .map(right -> right.problem().detail())
                 .toList();
     }
 
     /**
-     * From now on we act here, unless another enforcer does; and what one that was killed left unfinished is removed.
+     * Takes the enforcer lock, and removes the temporary files that a killed run left behind.
      *
-     * @return what was done or could not be done; nothing where there was nothing to do
+     * @return what was done or why it failed; empty if nothing was to be done
      */
-    public Optional<String> takeCharge() throws InterruptedException {
-        return state.takeCharge();
+    public Optional<String> claim() throws InterruptedException {
+        return state.claim();
     }
 
     @Override
@@ -107,50 +116,57 @@ public final class NodeHost implements Host, Closeable {
     }
 
     @Override
-    public Look look(Set<ProcessId> verified) throws InterruptedException {
-        proc.startLook();
+    public Observation observe(Set<ProcessId> verified) throws InterruptedException {
+        proc.beginObservation();
         var problems = new ArrayList<Problem>();
-        var missing = EnumSet.noneOf(Part.class);
-        var place = state.place();
-        var standing = place.standing();
-        if (standing.problem() != null) {
-            problems.add(standing.problem());
+        var missing = EnumSet.noneOf(SnapshotPart.class);
+        var place = state.checkDirectory();
+        var lockStatus = place.lockStatus();
+        if (lockStatus.problem() != null) {
+            problems.add(lockStatus.problem());
         }
-        place.lacking().forEach(right -> problems.add(right.problem()));
-        var spared = guard.look(problems);
-        // The processes first and the state after: so a process that has just been started in a new environment is
-        // never taken for one whose environment is not there.
-        var seen = processes(spared, problems, missing);
-        // Before the state is read: what is started while it is read must not count as older than an environment in it.
+        place.missingPrivileges().forEach(right -> problems.add(right.problem()));
+        var immunityCheck = immunityLoader.load(problems);
+        // Processes are read before the state, so that the environment of a process that was just started is never
+        // missing.
+        var listing = processes(immunityCheck, problems, missing);
+        // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var readAt = ticks();
         var read = state.read(place);
-        var environments =
-                new LiveState(read, new ProcLiving(proc), spared.accounts(), spared.exempt(), problems, missing);
+        var environments = new LiveState(
+                read,
+                new ProcLivenessSource(proc),
+                immunityCheck.accounts(),
+                immunityCheck.exempt(),
+                problems,
+                missing);
         var snapshot = new Snapshot(
                 name,
-                seen.processes().stream().map(environments::settle).toList(),
+                listing.processes().stream()
+                        .map(environments::resolveMembership)
+                        .toList(),
                 environments.environments(),
-                environments.devices(seen.devices()),
-                seen.devices(),
+                environments.devices(listing.devices()),
+                listing.devices(),
                 environments.uidsOfPids(),
-                guard.subordinateUids(spared.accounts(), problems),
+                immunityLoader.subordinateUids(immunityCheck.accounts(), problems),
                 missing,
                 problems);
         var ended = verified.stream().filter(probe::hasEnded).collect(Collectors.toUnmodifiableSet());
-        return new Look(
+        return new Observation(
                 snapshot,
                 "nvidia-smi",
                 proc.machine().driverVersion(),
                 readAt,
                 ended,
-                place.lacking().stream().map(MissingRight::name).toList(),
-                standing.other() == null ? watchesOnly() : standing.other(),
+                place.missingPrivileges().stream().map(MissingPrivilege::name).toList(),
+                lockStatus.other() == null ? readOnlyReason() : lockStatus.other(),
                 null,
                 read.lockWait(),
                 read.changedAt());
     }
 
-    /** Lets another enforcer act here. */
+    /** Releases the enforcer lock. */
     @Override
     public void close() throws IOException {
         state.close();
@@ -160,37 +176,39 @@ public final class NodeHost implements Host, Closeable {
         try {
             return KernelClock.ticks();
         } catch (IOException e) {
-            throw new IllegalStateException("every kernel tells it", e);
+            throw new IllegalStateException("the kernel's clock cannot be read", e);
         }
     }
 
-    private @Nullable String watchesOnly() {
-        return rights.isOutsideHostPid() ? "this is not the host's PID namespace: run with --pid=host" : null;
+    private @Nullable String readOnlyReason() {
+        return privileges.isOutsideHostPid() ? "this is not the host's PID namespace: run with --pid=host" : null;
     }
 
-    private GpuProcesses.Found processes(Spared spared, List<Problem> problems, Set<Part> missing)
+    private GpuProcesses.Listing processes(
+            ImmunityCheck immunityCheck, List<Problem> problems, Set<SnapshotPart> missing)
             throws InterruptedException {
-        if (rights.isOutsideHostPid()) {
-            missing.add(Part.PROCESSES);
-            return GpuProcesses.Found.NONE;
+        if (privileges.isOutsideHostPid()) {
+            missing.add(SnapshotPart.PROCESSES);
+            return GpuProcesses.Listing.NONE;
         }
-        return new GpuProcesses(gpus, probe, spared).list(problems, missing);
+        return new GpuProcesses(gpus, probe, immunityCheck).list(problems, missing);
     }
 
     @Override
-    public void perform(List<Action> actions, BiConsumer<Action, Result> done) throws InterruptedException {
-        var watchesOnly = watchesOnly();
-        if (watchesOnly != null) {
-            actions.forEach(action -> done.accept(action, Result.failed(watchesOnly)));
+    public void execute(List<Action> actions, BiConsumer<Action, Result> done) throws InterruptedException {
+        var readOnlyReason = readOnlyReason();
+        if (readOnlyReason != null) {
+            actions.forEach(action -> done.accept(action, Result.failed(readOnlyReason)));
             return;
         }
-        proc.startLook();
-        // Not as it was when they were judged: since then a program may have been replaced.
-        var spared = guard.look(new ArrayList<>());
+        proc.beginObservation();
+        // Loaded again, because a program may have been replaced since the check.
+        var immunityCheck = immunityLoader.load(new ArrayList<>());
         var detachments = new ArrayList<Action.Detach>();
         for (var action : actions) {
             switch (action) {
-                case Action.Terminate terminate -> done.accept(terminate, signaller.end(terminate, spared));
+                case Action.Terminate terminate ->
+                    done.accept(terminate, signaller.terminate(terminate, immunityCheck));
                 case Action.Detach detach -> detachments.add(detach);
             }
         }

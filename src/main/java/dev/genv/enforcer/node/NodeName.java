@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.node.files.FileTree;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
@@ -7,17 +8,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * What a node is called where nobody gave it a name: as its machine is. A container has a host name of its own, which is
- * another one each time it is made anew.
+ * The default name of the node: the host name of its machine. A container has its own host name, which changes with each new
+ * container.
  */
 public final class NodeName {
     private static final Path FILE = Path.of("/etc/hostname");
-    /** In bytes; a name has 64 at most. */
+    /** The largest size of the file in bytes; a host name has at most 64. */
     private static final int LONGEST = 4096;
 
     private NodeName() {}
 
-    /** By the processes that are to be seen there, such as {@code /proc}. */
+    /** Returns the name for this directory of processes, such as {@code /proc}. */
     public static String of(Path proc) {
         try {
             if (!namespace(proc, "self").equals(namespace(proc, "1"))) {
@@ -27,7 +28,7 @@ public final class NodeName {
                 }
             }
         } catch (IOException e) {
-            // Then our own has to do.
+            // The service's own host name is used instead.
         }
         try {
             return Files.readString(proc.resolve("sys/kernel/hostname")).strip();
@@ -42,13 +43,13 @@ public final class NodeName {
 
     private static String ofMachine(FileTree files) throws IOException {
         try (var stream = Files.newInputStream(files.follow(FILE, FileTree.Inspection.NONE))) {
-            // As hostname(5) has it: a name, perhaps with comments in front of it.
+            // As in hostname(5): a name, possibly after comments.
             return new String(stream.readNBytes(LONGEST), StandardCharsets.US_ASCII)
                     .lines()
                     .map(String::strip)
                     .filter(line -> !line.isEmpty() && !line.startsWith("#"))
                     .findFirst()
-                    .filter(name -> !name.startsWith("localhost")) // so every machine may be called
+                    .filter(name -> !name.startsWith("localhost")) // the default name of every machine
                     .orElse("");
         }
     }

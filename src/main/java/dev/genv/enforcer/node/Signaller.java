@@ -1,34 +1,38 @@
 package dev.genv.enforcer.node;
 
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.observation.Evasion;
-import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.Signal;
+import dev.genv.enforcer.node.linux.Descriptor;
+import dev.genv.enforcer.node.linux.Libc;
+import dev.genv.enforcer.node.proc.ProcessProbe;
+import dev.genv.enforcer.node.protection.ImmunityCheck;
+import dev.genv.enforcer.observation.IdentityFlapping;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Signal;
 import java.io.IOException;
 
-/** Asks processes to end, each only if it still is who it was. */
+/** Signals processes, each only if its identity has not changed. */
 final class Signaller {
     private final ProcessProbe probe;
-    private final Evasion evasion = new Evasion();
+    private final IdentityFlapping identityFlapping = new IdentityFlapping();
 
     Signaller(ProcessProbe probe) {
         this.probe = probe;
     }
 
-    /** Sends the signal through a process descriptor that was opened before the process was looked at again. */
-    Result end(Action.Terminate action, Spared spared) {
+    /** Sends the signal through a pidfd that was opened before the identity of the process was checked again. */
+    Result terminate(Action.Terminate action, ImmunityCheck immunityCheck) {
         var process = action.process();
         if (process.pid() <= 0) {
-            return new Result(Outcome.SKIPPED_PROTECTED, "this is no process");
+            return new Result(Outcome.SKIPPED_PROTECTED, "this pid is not a process");
         }
         try (var descriptor = new Descriptor(Libc.pidfdOpen(process.pid()))) {
-            var seen = probe.see(process.pid());
-            if (seen.isEmpty() || !seen.get().id().equals(process.id())) {
+            var observed = probe.observe(process.pid());
+            if (observed.isEmpty() || !observed.get().id().equals(process.id())) {
                 return Result.of(Outcome.ALREADY_GONE);
             }
-            var immunity = spared.immunity(seen.get());
+            var immunity = immunityCheck.immunity(observed.get());
             if (immunity != null) {
                 return new Result(
                         switch (immunity.kind()) {
@@ -38,10 +42,12 @@ final class Signaller {
                         immunity.reason());
             }
             if (Thread.currentThread().isInterrupted()) {
-                return Result.failed("given up: it took too long"); // by now it may have been judged otherwise
+                return Result.failed(
+                        "abandoned: the execution took too long"); // a later check may have a different result
             }
-            if (evasion.isOther(process, seen.get().uid(), seen.get().membership())) {
-                return Result.failed("it is no longer what it was when it was judged");
+            if (identityFlapping.isOther(
+                    process, observed.get().uid(), observed.get().membership())) {
+                return Result.failed("its identity has changed since the rules were checked");
             }
             Libc.pidfdSendSignal(descriptor.number(), action.signal() == Signal.KILL ? Libc.SIGKILL : Libc.SIGTERM);
             return Result.of(Outcome.SIGNALLED);

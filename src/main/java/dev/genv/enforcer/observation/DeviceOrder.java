@@ -9,37 +9,37 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Remembers which GPUs there were, and which index each had at first. genv's state goes by the index: when a GPU goes and the others move up, what
- * was attached before means other GPUs than what is attached now, and nobody could tell the one from the other.
+ * Records the GPUs and their first index. genv's state uses the index: if a GPU disappears and the others move up, earlier and later
+ * attachments mean different GPUs, and the state does not show which.
  */
 public final class DeviceOrder {
     private final Map<String, Integer> first = new HashMap<>();
-    private final Map<String, Integer> seen = new TreeMap<>();
+    private final Map<String, Integer> firstIndices = new TreeMap<>();
     private String boot = "";
 
     /**
-     * Forgets which GPUs there were if the machine has been booted since: one that was removed before is not lost.
+     * Forgets the GPUs after a reboot: a GPU that was removed before is not lost.
      *
-     * @param id tells this boot from every other
+     * @param id the id of the boot
      */
-    public void boot(String id) {
+    public void recordBoot(String id) {
         if (!boot.equals(id)) {
-            seen.clear();
+            firstIndices.clear();
             boot = id;
         }
     }
 
-    /** The problem where a GPU that was listed before is not listed any more. */
-    Optional<Problem> lost(Map<String, Integer> now) {
-        var lost = new TreeMap<>(seen);
+    /** Returns a problem if a GPU that was listed before is no longer listed. */
+    Optional<Problem> findLost(Map<String, Integer> now) {
+        var lost = new TreeMap<>(firstIndices);
         lost.keySet().removeAll(now.keySet());
-        seen.putAll(now);
+        firstIndices.putAll(now);
         return lost.isEmpty()
                 ? Optional.empty()
                 : Optional.of(new Problem(
                         ProblemCode.GPU_LOST,
                         "nvidia-smi listed %d GPU(s) before that it does not list now (%s): reset the GPU or reboot; if it was removed on purpose, restart genv-enforcer"
-                                .formatted(lost.size(), GpuComplaints.shown(indices(lost)))));
+                                .formatted(lost.size(), GpuToolProblems.shorten(indices(lost)))));
     }
 
     private static String indices(Map<String, Integer> devices) {
@@ -49,7 +49,7 @@ public final class DeviceOrder {
                 .collect(Collectors.joining(", "));
     }
 
-    /** What must be told where some GPU is not where it was. */
+    /** Returns a problem if a GPU has another index than before. */
     public Optional<Problem> compare(Map<String, Integer> now) {
         var moved = new TreeMap<Integer, Integer>();
         now.forEach((uuid, index) -> {
@@ -62,7 +62,7 @@ public final class DeviceOrder {
                 ? Optional.empty()
                 : Optional.of(new Problem(
                         ProblemCode.DEVICES_MOVED,
-                        "the GPUs have other indices than before (%s), so it is not known which ones genv's attachments mean: detach what stands in devices.json and restart genv-enforcer, or bring the GPU that is missing back"
+                        "the GPUs have other indices than before (%s), so it is unknown which GPUs genv's attachments mean: detach all devices in devices.json and restart genv-enforcer, or restore the missing GPU"
                                 .formatted(moved)));
     }
 }

@@ -12,7 +12,7 @@ import java.util.Set;
 
 /** The devices that nvidia-smi lists. */
 public record GpuDevices(Map<String, Integer> byUuid, List<Problem> problems) {
-    /** Reads {@code index, uuid, memory.total}; a line that cannot be read is a problem. */
+    /** Parses {@code index, uuid, memory.total}; an invalid line is a problem. */
     public static GpuDevices parse(List<String> lines) {
         var problems = new ArrayList<Problem>();
         var byUuid = new LinkedHashMap<String, Integer>();
@@ -21,16 +21,16 @@ public record GpuDevices(Map<String, Integer> byUuid, List<Problem> problems) {
             var fields = line.split(",", -1);
             if (fields.length != 3
                     || !fields[0].strip().matches("[0-9]{1,6}")
-                    || fields[1].strip().startsWith("[")) { // such as [GPU is lost], which tells none from another
-                GpuComplaints.add(problems, line);
+                    || fields[1].strip().startsWith("[")) { // such as [GPU is lost], which identifies no device
+                GpuToolProblems.add(problems, line);
             } else if (byUuid.put(fields[1].strip(), Integer.valueOf(fields[0].strip())) != null) {
                 repeated.add(fields[1].strip());
-                GpuComplaints.add(
+                GpuToolProblems.add(
                         problems,
                         ProblemCode.GPU_LINE_UNREADABLE,
-                        "nvidia-smi names a device twice: " + GpuComplaints.shown(line));
-            } else if (line.contains(GpuComplaints.GPU_IS_LOST)) {
-                GpuComplaints.add(problems, line); // it is known which one it is, but not what runs there
+                        "nvidia-smi names a device twice: " + GpuToolProblems.shorten(line));
+            } else if (line.contains(GpuToolProblems.GPU_IS_LOST)) {
+                GpuToolProblems.add(problems, line); // the device is known, but its processes are not
             }
         }
         byUuid.keySet().removeAll(repeated);
@@ -42,10 +42,10 @@ public record GpuDevices(Map<String, Integer> byUuid, List<Problem> problems) {
     }
 
     /**
-     * Checks them against an answer to the other query.
+     * Compares the devices with an answer to the process query.
      *
-     * @param found whether that one found any devices
-     * @throws ToolException where the answers contradict each other: devices have come or gone in between
+     * @param found whether that answer found devices
+     * @throws ToolException if the answers contradict each other because devices appeared or disappeared in between
      */
     public void requireSame(boolean found) throws ToolException {
         if (!found && !byUuid.isEmpty()) {

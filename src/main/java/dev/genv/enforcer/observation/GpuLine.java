@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * A process on a device, as nvidia-smi lists it.
  *
- * @param memory null where the driver does not tell
+ * @param memory the used memory; null if the driver does not report it
  */
 public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
-    /** Reads {@code gpu_uuid, pid, used_gpu_memory}; a line that cannot be read is a problem. */
+    /** Parses {@code gpu_uuid, pid, used_gpu_memory}; an invalid line is a problem. */
     public static List<GpuLine> parse(List<String> text, List<Problem> problems) {
         return text.stream().flatMap(line -> parse(line, problems).stream()).toList();
     }
@@ -20,7 +20,7 @@ public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
     private static Optional<GpuLine> parse(String line, List<Problem> problems) {
         var fields = line.split(",", -1);
         if (fields.length != 3 || !fields[1].strip().matches("[1-9][0-9]{0,8}")) {
-            GpuComplaints.add(problems, line);
+            GpuToolProblems.add(problems, line);
             return Optional.empty();
         }
         return Optional.of(new GpuLine(fields[0].strip(), Integer.parseInt(fields[1].strip()), memory(fields[2])));

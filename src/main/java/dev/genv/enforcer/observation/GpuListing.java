@@ -1,9 +1,9 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.DeviceUsage;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SnapshotPart;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,40 +13,40 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * What is on the GPUs.
+ * The devices and processes that the GPU tool lists.
  *
  * @param devices the indices of all devices
  * @param usage by pid
- * @param moved that the indices are no longer those that the state was written with; nothing where they are
+ * @param moved a problem if the indices differ from those that the state was written with; empty if they do not
  */
 public record GpuListing(
         Set<Integer> devices, Map<Integer, List<DeviceUsage>> usage, List<Problem> problems, Optional<Problem> moved) {
 
     /**
-     * Puts both lists together.
+     * Combines the lists of devices and processes.
      *
-     * @param told what was wrong with the lines
+     * @param reported the problems of the lines
      */
-    public static GpuListing of(List<GpuLine> lines, GpuDevices devices, List<Problem> told, DeviceOrder order) {
-        var problems = new ArrayList<>(told);
-        problems.addAll(devices.problems()); // they last as long as the list that has them
-        var lost = order.lost(devices.byUuid());
-        if (devices.problems().isEmpty()) { // otherwise it is said already that some device is not known
+    public static GpuListing of(List<GpuLine> lines, GpuDevices devices, List<Problem> reported, DeviceOrder order) {
+        var problems = new ArrayList<>(reported);
+        problems.addAll(devices.problems()); // they apply as long as the list that has them
+        var lost = order.findLost(devices.byUuid());
+        if (devices.problems().isEmpty()) { // otherwise another problem already reports an unknown device
             lost.ifPresent(problems::add);
         }
         var moved = order.compare(devices.byUuid());
         return new GpuListing(devices.indices(), usage(lines, devices, problems), problems, moved);
     }
 
-    /** Says what could not be seen. */
-    public void report(List<Problem> all, Set<Part> missing) {
+    /** Adds the problems and the missing parts. */
+    public void report(List<Problem> all, Set<SnapshotPart> missing) {
         all.addAll(problems);
         if (!problems.isEmpty()) {
-            missing.add(Part.EVERY_PROCESS);
+            missing.add(SnapshotPart.EVERY_PROCESS);
         }
         moved.ifPresent(problem -> {
             all.add(problem);
-            missing.add(Part.ATTACHMENTS);
+            missing.add(SnapshotPart.ATTACHMENTS);
         });
     }
 
@@ -56,11 +56,11 @@ public record GpuListing(
         for (var line : lines) {
             var index = devices.indexOf(line.uuid());
             if (index.isEmpty()) {
-                GpuComplaints.add(
+                GpuToolProblems.add(
                         problems,
                         ProblemCode.DEVICE_UNKNOWN,
                         "nvidia-smi lists process %d on %s, which is none of its devices"
-                                .formatted(line.pid(), GpuComplaints.shown(line.uuid())));
+                                .formatted(line.pid(), GpuToolProblems.shorten(line.uuid())));
             } else {
                 // With MIG a process can have several lines for one device.
                 byPid.computeIfAbsent(line.pid(), _ -> new TreeMap<>())

@@ -4,7 +4,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import java.util.List;
 import java.util.Optional;
 
-/** What is asked of nvidia-smi, and whether it answered. */
+/** The queries to nvidia-smi, and whether it answered them. */
 public final class GpuQuery {
     public static final String FORMAT = "--format=csv,noheader,nounits";
     public static final String DEVICES = "--query-gpu=index,uuid,memory.total";
@@ -19,9 +19,9 @@ public final class GpuQuery {
     private GpuQuery() {}
 
     /**
-     * The lines of an answer; none where there are no devices.
+     * Returns the lines of an answer; empty if there are no devices.
      *
-     * @throws ToolException where it is none
+     * @throws ToolException if it is no answer
      */
     public static List<String> lines(int exitCode, String stdout, String stderr) throws ToolException {
         if (foundNoDevices(exitCode, stdout)) {
@@ -29,14 +29,14 @@ public final class GpuQuery {
         }
         var lines = stdout.lines().filter(line -> !line.isBlank()).toList();
         if (exitCode != 0) {
-            var said =
+            var output =
                     Optional.of(stdout.strip()).filter(text -> !text.isEmpty()).orElse(stderr.strip());
-            throw failure(exitCode, said.lines().findFirst().orElse("it said nothing"));
+            throw failure(exitCode, output.lines().findFirst().orElse("it printed nothing"));
         }
         return lines;
     }
 
-    /** Whether the answer is that there are no devices, which is another one than that nothing runs on them. */
+    /** Whether nvidia-smi reports that there are no devices, as opposed to devices without processes. */
     public static boolean foundNoDevices(int exitCode, String stdout) {
         var first = stdout.lines().filter(line -> !line.isBlank()).findFirst();
         return first.isPresent()
@@ -44,13 +44,13 @@ public final class GpuQuery {
                 && (exitCode == 0 || exitCode == NO_DEVICES_EXIT_CODE);
     }
 
-    private static ToolException failure(int exitCode, String said) {
-        var message = "nvidia-smi ended with %d: %s".formatted(exitCode, GpuComplaints.shown(said));
-        if (said.startsWith(NO_ACCESS)) {
+    private static ToolException failure(int exitCode, String output) {
+        var message = "nvidia-smi exited with %d: %s".formatted(exitCode, GpuToolProblems.shorten(output));
+        if (output.startsWith(NO_ACCESS)) {
             return new ToolException(ProblemCode.GPU_NEEDS_NEW_CONTAINER, message + ": " + NEW_CONTAINER, null);
         }
-        return said.contains(GpuComplaints.NO_HANDLE)
-                ? new ToolException(ProblemCode.GPU_LOST, message + ": " + GpuComplaints.LOST, null)
+        return output.contains(GpuToolProblems.NO_HANDLE)
+                ? new ToolException(ProblemCode.GPU_LOST, message + ": " + GpuToolProblems.LOST, null)
                 : new ToolException(message);
     }
 }

@@ -10,9 +10,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * A program of the host whose processes are never ended: those of root, and those of one more user.
+ * A program of the host whose processes are never terminated if they belong to root or to one other user.
  *
- * @param path where it lies on the host
+ * @param path its path on the host
  * @param user a name, a uid, or {@code *} for everybody
  */
 public record ProtectedExecutable(Path path, String user) {
@@ -22,7 +22,7 @@ public record ProtectedExecutable(Path path, String user) {
     private static final String ROOT = "0";
     private static final Pattern VALUE = Pattern.compile("(/.*?[^@])(?:@([^@/:]+))?");
 
-    /** What a machine with GPUs cannot do without: the servers of the GPUs and those of the screens. */
+    /** The programs that a GPU machine needs: GPU servers and display servers. */
     public static final List<ProtectedExecutable> BUILT_IN = Stream.concat(
                     Stream.of(new ProtectedExecutable(Path.of("/usr/bin/nvidia-cuda-mps-server"), EVERYBODY)),
                     Stream.of(
@@ -39,41 +39,41 @@ public record ProtectedExecutable(Path path, String user) {
                             .map(path -> new ProtectedExecutable(Path.of(path), ROOT)))
             .toList();
 
-    /** All that are protected: these, and those that are built in. */
+    /** Returns all protected programs: these and the built-in ones. */
     public static List<ProtectedExecutable> with(List<ProtectedExecutable> others) {
         return Stream.concat(others.stream(), BUILT_IN.stream()).distinct().toList();
     }
 
-    /** Whether it is protected whoever runs it. */
-    public boolean isEverybodys() {
+    /** Whether it is protected for every user. */
+    public boolean isForAllUsers() {
         return user.equals(EVERYBODY);
     }
 
-    /** That there is no such file; nothing where nobody asked for it. */
+    /** Returns the problem that the file does not exist; empty for a built-in program. */
     public Optional<Problem> absent() {
         return BUILT_IN.contains(this) ? Optional.empty() : Optional.of(unusable("there is no such file on this host"));
     }
 
-    /** That not root alone decides what file that is. */
+    /** Returns the problem that a user other than root can replace the file. */
     public Problem unusable(String why) {
         return new Problem(
                 ProblemCode.PROTECTED_UNUSABLE,
-                "%s protects no process (it must be a file of root's that nobody else can write): %s; correct it, or take it out of %s"
+                "%s protects no process (it must be a file of root that no other user can write): %s; correct it, or remove it from %s"
                         .formatted(path, why, SETTING));
     }
 
-    /** That it cannot be told which file that is: its processes may be there all the same. */
+    /** Returns the problem that the file cannot be identified; its processes may run. */
     public Problem unexamined(String why) {
         return new Problem(
                 ProblemCode.PROTECTED_UNUSABLE,
-                "%s cannot be examined, so that no process is ended that could run it: %s; correct it, or take it out of %s"
+                "%s cannot be examined, so no process that may run it is terminated: %s; correct it, or remove it from %s"
                         .formatted(path, why, SETTING));
     }
 
     /**
-     * Reads {@code path}, {@code path@user} or {@code path@*}.
+     * Parses {@code path}, {@code path@user} or {@code path@*}.
      *
-     * @throws IllegalArgumentException saying what would be right
+     * @throws IllegalArgumentException with the expected form
      */
     public static ProtectedExecutable parse(String text) {
         var match = VALUE.matcher(text);
@@ -83,7 +83,7 @@ public record ProtectedExecutable(Path path, String user) {
                 return new ProtectedExecutable(Path.of(match.group(1)), user == null ? ROOT : user);
             }
         } catch (InvalidPathException e) {
-            // The same complaint fits.
+            // The same message applies.
         }
         throw new IllegalArgumentException("expected absolute paths, each with @ and a user, with @*, or with neither,"
                 + " such as /opt/bin/server,/opt/bin/worker@alice");

@@ -12,12 +12,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The two state files as they stood at one moment.
+ * The two state files at one moment.
  *
- * @param problems what was wrong besides the files themselves
- * @param lockWait how long genv's lock was waited for; null where nobody did, or nobody told
+ * @param problems the problems besides those of the files
+ * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
  * @param changedAt when the files or their directory were last changed, in clock ticks since boot; a little later rather than
- *     earlier. The kernel says so, and no user can set it back. Null where it is not known
+ *     earlier. The time comes from the kernel, and users cannot set it back; null if unknown
  */
 public record State(
         File<EnvsFile> envs,
@@ -25,26 +25,26 @@ public record State(
         List<Problem> problems,
         @Nullable Duration lockWait,
         @Nullable Long changedAt) {
-    /** A machine on which nobody has used genv yet. */
+    /** A machine on which genv was never used. */
     public static final State ABSENT = new State(new File.Absent<>(), new File.Absent<>());
 
     public State(File<EnvsFile> envs, File<DevicesFile> devices) {
         this(envs, devices, List.of(), null, null);
     }
 
-    /** The same with a problem more. */
+    /** Returns the state with one more problem. */
     public State with(Problem problem) {
         var all = new ArrayList<>(problems);
         all.add(problem);
         return new State(envs, devices, List.copyOf(all), lockWait, changedAt);
     }
 
-    /** The same after so long a wait. */
-    public State waited(@Nullable Duration wait) {
+    /** Returns the state with the wait for the lock. */
+    public State withLockWait(@Nullable Duration wait) {
         return new State(envs, devices, problems, wait, changedAt);
     }
 
-    /** The same, last changed at that many clock ticks since boot. */
+    /** Returns the state with the time of its last change, in clock ticks since boot. */
     public State changed(@Nullable Long at) {
         return new State(envs, devices, problems, lockWait, at);
     }
@@ -57,14 +57,14 @@ public record State(
         return new State(new File.Unreadable<>(why), new File.Unreadable<>(why));
     }
 
-    /** What the two files say. */
+    /** Parses both files. */
     public static State parse(File<byte[]> envs, File<byte[]> devices) {
         return new State(
                 parsed(envs, "envs.json", bytes -> EnvsFile.of(GenvJson.read(bytes))),
                 parsed(devices, "devices.json", bytes -> DevicesFile.of(GenvJson.read(bytes))));
     }
 
-    /** A file that is there, is not there, or cannot be read. */
+    /** A file that is present, absent or unreadable. */
     public sealed interface File<T> {
         record Present<T>(T content) implements File<T> {}
 

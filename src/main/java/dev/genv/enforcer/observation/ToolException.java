@@ -3,7 +3,7 @@ package dev.genv.enforcer.observation;
 import dev.genv.enforcer.model.ProblemCode;
 import org.jspecify.annotations.Nullable;
 
-/** The GPU tool gave no answer that can be used. */
+/** The GPU tool gave no valid answer. */
 public final class ToolException extends Exception {
     private static final long serialVersionUID = 1L;
 

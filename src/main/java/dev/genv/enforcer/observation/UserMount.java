@@ -2,7 +2,7 @@ package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.Words;
+import dev.genv.enforcer.model.SafeText;
 
 /** A file system (FUSE) that a user has mounted over the state directory or in it. */
 public final class UserMount {
@@ -11,16 +11,16 @@ public final class UserMount {
     private UserMount() {}
 
     /**
-     * The problem. The user decides what is read there, and whether there is ever an answer, so nothing there is touched.
+     * Returns the problem. The user decides what is read there and whether there is an answer, so the service accesses nothing there.
      *
-     * @param uid the user who serves it
+     * @param uid the user whose process serves it
      * @param type such as {@code fuse.sshfs}
      * @param point where it is mounted
      */
     public static Problem problem(String directory, long uid, String type, String point) {
         return new Problem(
                 ProblemCode.STATE_USER_MOUNT,
-                "%s is not read: user %d has mounted a file system of the type %s on %s: unmount it (umount -l) and end the process that serves it"
-                        .formatted(directory, uid, Words.safe(type, LONGEST), Words.safe(point, LONGEST)));
+                "%s is not read: user %d has mounted a file system of the type %s on %s: unmount it (umount -l) and terminate the process that serves it"
+                        .formatted(directory, uid, SafeText.escape(type, LONGEST), SafeText.escape(point, LONGEST)));
     }
 }

@@ -1,4 +1,4 @@
-/** What the facts of a machine add up to, however they were come by: over its own files here, or from afar. No I/O. */
+/** Combines the facts of a machine, which come from local files or over SSH. No I/O. */
 @NullMarked
 package dev.genv.enforcer.observation;
 

@@ -5,10 +5,10 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many devices a user may hold, over all machines.
+ * The number of devices that a user may hold on all machines together.
  *
- * @param general the limit of everybody else; null for none
- * @param perUser limits of single users, which also hold where there is no general one
+ * @param general the limit of all other users; null for none
+ * @param perUser limits of single users, which apply even without a general limit
  */
 public record DeviceLimits(@Nullable Integer general, Map<String, Integer> perUser) {
     public static final DeviceLimits NONE = new DeviceLimits(null, Map.of());
@@ -16,11 +16,11 @@ public record DeviceLimits(@Nullable Integer general, Map<String, Integer> perUs
     public DeviceLimits {
         perUser = Map.copyOf(perUser);
         if ((general != null && general < 0) || perUser.values().stream().anyMatch(limit -> limit < 0)) {
-            throw new IllegalArgumentException("a limit of devices cannot be negative");
+            throw new IllegalArgumentException("a device limit must not be negative");
         }
     }
 
-    public OptionalInt of(String user) {
+    public OptionalInt limitFor(String user) {
         var limit = perUser.getOrDefault(user, general);
         return limit == null ? OptionalInt.empty() : OptionalInt.of(limit);
     }

@@ -4,13 +4,16 @@ import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.plan.RuleName;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Broken by a process of a live environment on a device that is not attached to that environment. */
+/** Violated by a process of an active environment on a device that is not attached to the environment. */
 final class EnvDevices implements Rule {
 
     @Override
@@ -19,14 +22,14 @@ final class EnvDevices implements Rule {
     }
 
     @Override
-    public Verdict check(Fleet fleet, Ending ending) {
+    public RuleResult check(Fleet fleet, ExpectedExits ending) {
         var findings = new ArrayList<Finding>();
         for (var snapshot : fleet.snapshots()) {
-            if (snapshot.knows(Part.PROCESSES, Part.ENVIRONMENTS, Part.ATTACHMENTS)) {
+            if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {
                 findings.addAll(check(fleet, snapshot));
             }
         }
-        return new Verdict(findings);
+        return new RuleResult(findings);
     }
 
     private List<Finding> check(Fleet fleet, Snapshot snapshot) {
@@ -37,9 +40,10 @@ final class EnvDevices implements Rule {
             for (var process : processes.getOrDefault(environment.eid(), List.of())) {
                 var strange = notAttached(process, environment, devices);
                 if (!strange.isEmpty()) {
-                    var message = Words.on(fleet, snapshot.host())
+                    var message = Messages.on(fleet, snapshot.host())
                             + "Process %d from environment %s is using non-attached GPU(s) %s"
-                                    .formatted(process.pid(), Words.safe(environment.eid()), Words.list(strange));
+                                    .formatted(
+                                            process.pid(), SafeText.escape(environment.eid()), Messages.list(strange));
                     findings.add(Finding.ofProcess(
                             name(),
                             snapshot,
@@ -54,7 +58,7 @@ final class EnvDevices implements Rule {
         return findings;
     }
 
-    /** A device that the state does not describe is not judged: who holds it is not known. */
+    /** A device that the state does not describe is not checked, because its attachments are unknown. */
     private static List<Integer> notAttached(
             GpuProcess process, Environment environment, Map<Integer, Device> devices) {
         return process.devices().stream()

@@ -3,16 +3,22 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** Broken by an environment that uses more memory on one of its devices than it asked for. */
+/** Violated by an environment that uses more memory on one of its devices than its capacity. */
 final class EnvMemory implements Rule {
 
     @Override
@@ -21,15 +27,15 @@ final class EnvMemory implements Rule {
     }
 
     @Override
-    public Verdict check(Fleet fleet, Ending ending) {
+    public RuleResult check(Fleet fleet, ExpectedExits ending) {
         var findings = new ArrayList<Finding>();
         var problems = new ArrayList<HostProblem>();
         for (var snapshot : fleet.snapshots()) {
-            if (!snapshot.knows(Part.PROCESSES, Part.ENVIRONMENTS, Part.ATTACHMENTS)) {
+            if (!snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {
                 continue;
             }
             var shares = MemoryShare.of(snapshot);
-            var over = shares.stream().filter(MemoryShare::isOver).toList();
+            var over = shares.stream().filter(MemoryShare::isExceeded).toList();
             var victims = new MemoryVictims(over, snapshot.host(), ending).choose();
             for (var share : over) {
                 findings.add(finding(fleet, share, victims, ending));
@@ -39,20 +45,21 @@ final class EnvMemory implements Rule {
                     .forEach(problems::add);
             shares.stream().flatMap(EnvMemory::problems).distinct().forEach(problems::add);
         }
-        return new Verdict(findings, problems);
+        return new RuleResult(findings, problems);
     }
 
-    /** A process that another rule ends anyway brings relief here too, so both rules are named for it. */
-    private Finding finding(Fleet fleet, MemoryShare share, Set<ProcessId> victims, Ending ending) {
+    /** A process that another rule terminates also frees memory here, so its action names both rules. */
+    private Finding finding(Fleet fleet, MemoryShare share, Set<ProcessId> victims, ExpectedExits ending) {
         var environment = share.environment();
-        var message = Words.on(fleet, share.host())
+        var message = Messages.on(fleet, share.host())
                 + "Environment %s is using %dm on device %d which is %dm over its capacity of %s"
                         .formatted(
-                                Words.safe(environment.eid()),
+                                SafeText.escape(environment.eid()),
                                 share.used().megabytes(),
                                 share.device(),
                                 share.used().minus(share.capacity()).megabytes(),
-                                Words.safe(String.valueOf(environment.config().gpuMemory())));
+                                SafeText.escape(
+                                        String.valueOf(environment.config().gpuMemory())));
         var violation = new Violation(
                 name(),
                 share.host(),
@@ -79,8 +86,8 @@ final class EnvMemory implements Rule {
                         host,
                         new Problem(
                                 ProblemCode.CAPACITY_UNREADABLE,
-                                "The memory capacity %s of environment %s is no amount of memory"
-                                        .formatted(Words.safe(capacity), Words.safe(environment.eid())))));
+                                "The memory capacity %s of environment %s is not a valid amount of memory"
+                                        .formatted(SafeText.escape(capacity), SafeText.escape(environment.eid())))));
     }
 
     private static Stream<HostProblem> problems(MemoryShare share) {
@@ -90,10 +97,11 @@ final class EnvMemory implements Rule {
                         share.host(),
                         new Problem(
                                 ProblemCode.MEMORY_UNKNOWN,
-                                "The driver does not tell how much memory process %d of environment %s uses on device %d"
+                                "The driver does not report how much memory process %d of environment %s uses on device %d"
                                         .formatted(
                                                 process.pid(),
-                                                Words.safe(share.environment().eid()),
+                                                SafeText.escape(
+                                                        share.environment().eid()),
                                                 share.device()))));
     }
 }

@@ -3,27 +3,32 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * Broken by a process that names the environment of another user, and by an environment whose owner is disputed. Most of
- * what it compares can be forged. So only a process is terminated of which the kernel says that it is a stranger.
+ * Violated by a process that names the environment of another user, and by an environment whose owner is disputed. Users can forge
+ * most of the compared data, so the rule terminates a process only if the kernel's uids prove that it is a stranger.
  */
 final class EnvOwner implements Rule {
-    /** Of each kind, on one machine: anybody can write as many into the state as it holds. */
-    static final int MOST = 100;
+    /** The largest number of findings of each kind on a machine: users choose how many the state contains. */
+    static final int MAX_FINDINGS = 100;
 
     /**
      * A process in an environment of another user.
      *
-     * @param isProven whether the uids on both sides are the kernel's
+     * @param isProven whether the kernel provides the uids of both sides
      */
     private record Stranger(Environment environment, GpuProcess process, boolean isProven) {}
 
@@ -33,35 +38,35 @@ final class EnvOwner implements Rule {
     }
 
     @Override
-    public Verdict check(Fleet fleet, Ending ending) {
+    public RuleResult check(Fleet fleet, ExpectedExits ending) {
         var findings = new ArrayList<Finding>();
         var problems = new ArrayList<HostProblem>();
         for (var snapshot : fleet.snapshots()) {
-            if (snapshot.knows(Part.ENVIRONMENTS)) {
+            if (snapshot.has(SnapshotPart.ENVIRONMENTS)) {
                 var disputed = snapshot.environments().stream()
                         .filter(environment -> environment.ownership().isDisputed())
                         .toList();
                 var strangers = strangers(snapshot);
                 disputed.stream()
-                        .limit(MOST)
+                        .limit(MAX_FINDINGS)
                         .map(environment -> disputed(fleet, snapshot, environment))
                         .forEach(findings::add);
-                // A process that can be terminated is not hidden by others that cannot.
+                // Processes that can be terminated come first, so that others cannot displace them.
                 var proven = strangers.stream().filter(Stranger::isProven);
                 var unproven = strangers.stream().filter(stranger -> !stranger.isProven);
-                Stream.concat(proven, unproven.limit(MOST))
+                Stream.concat(proven, unproven.limit(MAX_FINDINGS))
                         .map(stranger -> stranger(fleet, snapshot, stranger))
                         .forEach(findings::add);
-                if (disputed.size() > MOST
+                if (disputed.size() > MAX_FINDINGS
                         || strangers.stream()
                                         .filter(stranger -> !stranger.isProven)
                                         .count()
-                                > MOST) {
+                                > MAX_FINDINGS) {
                     problems.add(tooMany(snapshot.host(), disputed.size(), strangers.size()));
                 }
             }
         }
-        return new Verdict(findings, problems);
+        return new RuleResult(findings, problems);
     }
 
     private static List<Stranger> strangers(Snapshot snapshot) {
@@ -78,23 +83,22 @@ final class EnvOwner implements Rule {
                 host,
                 new Problem(
                         ProblemCode.MORE_DISPUTES,
-                        "%d environments are disputed and %d processes name another user's environment; of each only %d are listed: see who wrote envs.json"
-                                .formatted(disputed, strangers, MOST)));
+                        "%d environments are disputed and %d processes name another user's environment; only %d of each are listed: check who wrote envs.json"
+                                .formatted(disputed, strangers, MAX_FINDINGS)));
     }
 
-    /** A subordinate uid of the environment's user is that user's, as in a user namespace. */
+    /** A subordinate uid of the environment's user counts as that user, as in a user namespace. */
     private static boolean isStranger(Snapshot snapshot, GpuProcess process, Environment environment) {
-        var uid = snapshot.subordinateUids().ownerOf(process.uid());
+        var uid = snapshot.userOf(process.uid(), environment);
         return uid != null && uid != 0 && environment.uid() != null && !uid.equals(environment.uid());
     }
 
     /**
-     * Whether the kernel says whose environment it is: all its live pids are of the recorded uid, and the shell that it is
-     * named after is of no other, for its entry may have been replaced by another user's. A container of genv's own
-     * toolkit records root without a name, whoever runs in it.
+     * Whether the kernel proves the owner of an environment: all its live pids have the recorded uid, and so has the shell that it is
+     * named after, because another user may have replaced its entry. A container of genv's toolkit records root without a name.
      */
     private static boolean isProven(Snapshot snapshot, Environment environment) {
-        return snapshot.knows(Part.PROCESSES)
+        return snapshot.has(SnapshotPart.PROCESSES)
                 && !environment.ownership().isDisputed()
                 && environment.user().isPresent()
                 && environment.uid() != null
@@ -109,9 +113,9 @@ final class EnvOwner implements Rule {
     private Finding stranger(Fleet fleet, Snapshot snapshot, Stranger stranger) {
         var environment = stranger.environment;
         var process = stranger.process;
-        var message = Words.on(fleet, snapshot.host())
+        var message = Messages.on(fleet, snapshot.host())
                 + "Process %d of uid %d names environment %s of uid %d"
-                        .formatted(process.pid(), process.uid(), Words.safe(environment.eid()), environment.uid());
+                        .formatted(process.pid(), process.uid(), SafeText.escape(environment.eid()), environment.uid());
         var finding = Finding.ofProcess(
                 name(),
                 snapshot,
@@ -124,11 +128,11 @@ final class EnvOwner implements Rule {
     }
 
     private Finding disputed(Fleet fleet, Snapshot snapshot, Environment environment) {
-        var message = Words.on(fleet, snapshot.host())
+        var message = Messages.on(fleet, snapshot.host())
                 + "Environment %s is disputed: %s"
                         .formatted(
-                                Words.safe(environment.eid()),
-                                Words.safe(
+                                SafeText.escape(environment.eid()),
+                                SafeText.escape(
                                         String.valueOf(environment.ownership().dispute())));
         return new Finding(
                 new Violation(

@@ -2,13 +2,16 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A violation and what its rule wants done about it. */
+/** A violation, and the actions that its rule asks for. */
 record Finding(Violation violation, List<Action> actions) {
 
-    /** One process breaks a rule by itself, and is to be ended for it. */
+    /** Creates the finding of a single process that is to be terminated. */
     static Finding ofProcess(
             RuleName rule,
             Snapshot snapshot,

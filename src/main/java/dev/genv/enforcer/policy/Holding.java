@@ -10,12 +10,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A device that a user holds, through one environment or several: it counts once.
+ * A device that a user holds through one or several environments; it counts once.
  *
- * @param shares the user's attachments to it, with their environments
- * @param processes the processes of those environments on it
- * @param use whether the user's environments are at work there
- * @param appearance when the service saw the user come to hold it; null if the first observation found it
+ * @param shares the user's attachments of the device, with their environments
+ * @param processes the processes of these environments on the device
+ * @param use how the user's environments use the device
+ * @param appearance when the user began to hold the device; null if the first observation found it
  */
 record Holding(
         String host,
@@ -24,17 +24,17 @@ record Holding(
         List<GpuProcess> processes,
         Use use,
         Appearances.@Nullable Appearance appearance) {
-    /** Which one to give up first. Among equals it is the one that came last. */
+    /** Orders holdings by the harm of losing them; among equals, the latest comes first. */
     static final Comparator<Holding> LEAST_HARM = Comparator.comparing(Holding::harm)
             .thenComparing(Holding::appearedAt, Comparator.reverseOrder())
             .thenComparing(Holding::attachedAt, Comparator.reverseOrder())
             .thenComparing(Holding::host)
             .thenComparing(Comparator.comparingInt(Holding::device).reversed());
 
-    /** One environment's part in it. */
+    /** The attachment of one environment. */
     record Share(Environment environment, Attachment attachment) {}
 
-    /** What runs on a device of a user. */
+    /** How a user's environments use a device. */
     enum Use {
         /** No process of any of the user's environments. */
         IDLE,
@@ -44,13 +44,13 @@ record Holding(
         PROVEN
     }
 
-    /** What it does to a user to lose it, from the least to the most. */
+    /** The harm of losing a device, from the least to the most. */
     private enum Harm {
-        /** It may be a forged entry in the user's name: then the user loses nothing. */
+        /** A new attachment may be a forged entry in the user's name; then the user loses nothing. */
         NEW,
         IDLE,
         BUSY,
-        /** It is new, but the kernel proves that it is no forgery. */
+        /** A new attachment that the kernel proves to be the user's. */
         NEW_AND_PROVEN,
         PROVEN
     }
@@ -71,7 +71,7 @@ record Holding(
         };
     }
 
-    /** What the first observation found comes before all others. */
+    /** An attachment that the first observation found is older than all others. */
     private long appearedAt() {
         return appearance == null ? Long.MIN_VALUE : appearance.order();
     }

@@ -6,7 +6,9 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.plan.HostProblem;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -19,23 +21,25 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Who holds which devices on one machine. Only devices that the GPU tool lists count. */
+/** The devices that users hold on one machine. Only devices that the GPU tool lists count. */
 final class Holdings {
     private final Snapshot snapshot;
-    private final Ending ending;
+    private final ExpectedExits ending;
     private final Appearances appearances;
+    private final ConfirmedOwners owners;
     private final Map<String, Environment> environments;
     private final Map<String, List<GpuProcess>> processes;
 
-    Holdings(Snapshot snapshot, Ending ending, Appearances appearances) {
+    Holdings(Snapshot snapshot, ExpectedExits ending, Appearances appearances, ConfirmedOwners owners) {
         this.snapshot = snapshot;
         this.ending = ending;
         this.appearances = appearances;
+        this.owners = owners;
         this.environments = snapshot.environmentsById();
         this.processes = snapshot.processesByEnvironment();
     }
 
-    /** Every user's holdings. */
+    /** Returns the holdings of every user. */
     Map<String, List<Holding>> byUser() {
         var busy = busyDevices();
         var byUser = new TreeMap<String, List<Holding>>();
@@ -63,7 +67,7 @@ final class Holdings {
         return new Holding(snapshot.host(), device, shares, processes, use, appearance(device, shares));
     }
 
-    /** A device that one of them held in the first observation is not new; else it is as old as the oldest. */
+    /** A device that one of the attachments held in the first observation is not new; otherwise the oldest one counts. */
     private Appearances.@Nullable Appearance appearance(int device, List<Holding.Share> shares) {
         Appearances.Appearance oldest = null;
         for (var share : shares) {
@@ -76,18 +80,22 @@ final class Holdings {
         return oldest;
     }
 
-    /** Whether the kernel proves that the user works there: no other user can give a process this uid and this id. */
+    /**
+     * Whether the kernel proves that the user runs a process there: no other user can start a process with this uid. It proves nothing
+     * if the uid may be another user's.
+     */
     private boolean isUsedByItsOwner(Holding.Share share, int device) {
-        return processes.getOrDefault(share.environment().eid(), List.of()).stream()
-                .anyMatch(process -> process.uid() != null
-                        && Objects.equals(
-                                snapshot.subordinateUids().ownerOf(process.uid()),
-                                share.environment().uid())
-                        && process.uses(device)
-                        && !ending.covers(snapshot.host(), process));
+        return owners.isConfirmed(share.environment())
+                && processes.getOrDefault(share.environment().eid(), List.of()).stream()
+                        .anyMatch(process -> process.uid() != null
+                                && Objects.equals(
+                                        snapshot.userOf(process.uid(), share.environment()),
+                                        share.environment().uid())
+                                && process.uses(device)
+                                && !ending.covers(snapshot.host(), process));
     }
 
-    /** The environments that hold devices for nobody. */
+    /** Returns a problem for each environment that counts in no quota. */
     List<HostProblem> problems() {
         return listed().stream()
                 .flatMap(device -> device.attachments().stream())
@@ -99,7 +107,7 @@ final class Holdings {
                         new Problem(
                                 ProblemCode.ENVIRONMENT_USER_UNKNOWN,
                                 "Environment %s has neither a user name nor a uid other than 0: it counts in no quota"
-                                        .formatted(Words.safe(nobody.eid())))))
+                                        .formatted(SafeText.escape(nobody.eid())))))
                 .toList();
     }
 
@@ -134,8 +142,8 @@ final class Holdings {
     }
 
     /**
-     * The devices on which one of a user's environments is at work, by user. Whatever uid a process has: a job in a container
-     * often runs under another one than its user's.
+     * Returns the devices that each user's environments use. The uid of a process does not matter, because a job in a container often
+     * runs under another uid than its user's.
      */
     private Map<String, Set<Integer>> busyDevices() {
         var byPid = snapshot.processes().stream().collect(Collectors.groupingBy(GpuProcess::pid));
@@ -151,7 +159,7 @@ final class Holdings {
                         }));
     }
 
-    /** Those of the processes that name the environment, and of those that it lists, as genv's SDK and Ray do. */
+    /** Returns the devices of the processes that name the environment, and of those that it lists, as genv's SDK and Ray do. */
     private Set<Integer> busyDevices(Environment environment, Map<Integer, List<GpuProcess>> byPid) {
         var naming = processes.getOrDefault(environment.eid(), List.of()).stream();
         var listed = environment.pids().stream().flatMap(pid -> byPid.getOrDefault(pid, List.of()).stream());

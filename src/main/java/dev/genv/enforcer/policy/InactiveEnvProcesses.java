@@ -2,10 +2,13 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.plan.RuleName;
 import java.util.ArrayList;
 
-/** Broken by a GPU process that names an environment which is not alive. */
+/** Violated by a GPU process that names an environment which is not active. */
 final class InactiveEnvProcesses implements Rule {
 
     @Override
@@ -14,23 +17,23 @@ final class InactiveEnvProcesses implements Rule {
     }
 
     @Override
-    public Verdict check(Fleet fleet, Ending ending) {
+    public RuleResult check(Fleet fleet, ExpectedExits ending) {
         var findings = new ArrayList<Finding>();
         for (var snapshot : fleet.snapshots()) {
-            if (!snapshot.knows(Part.PROCESSES, Part.ENVIRONMENTS)) {
+            if (!snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS)) {
                 continue;
             }
             var environments = snapshot.environmentsById();
             for (var process : snapshot.processes()) {
                 if (process.membership() instanceof Membership.InEnvironment(var eid)
                         && !environments.containsKey(eid)) {
-                    var message = Words.on(fleet, snapshot.host())
+                    var message = Messages.on(fleet, snapshot.host())
                             + "Process %d names environment %s, which is not active"
-                                    .formatted(process.pid(), Words.safe(eid));
+                                    .formatted(process.pid(), SafeText.escape(eid));
                     findings.add(Finding.ofProcess(name(), snapshot, process, message, null, eid, process.devices()));
                 }
             }
         }
-        return new Verdict(findings);
+        return new RuleResult(findings);
     }
 }

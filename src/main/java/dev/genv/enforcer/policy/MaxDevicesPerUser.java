@@ -1,6 +1,11 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -9,7 +14,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Broken by a user whose environments hold more devices than allowed, over all machines. */
+/** Violated by a user whose environments hold more devices than allowed on all machines together. */
 final class MaxDevicesPerUser implements Rule {
     private final DeviceLimits limits;
 
@@ -23,16 +28,17 @@ final class MaxDevicesPerUser implements Rule {
     }
 
     @Override
-    public Verdict check(Fleet fleet, Ending ending) {
+    public RuleResult check(Fleet fleet, ExpectedExits ending) {
         if (limits.equals(DeviceLimits.NONE)) {
-            return new Verdict(List.of());
+            return new RuleResult(List.of());
         }
         var held = new TreeMap<String, List<Holding>>();
         var problems = new ArrayList<HostProblem>();
+        var owners = new ConfirmedOwners(fleet);
         for (var snapshot : fleet.snapshots()) {
-            // Without all the processes nobody can tell which devices are idle, and a running job might be hit first.
+            // Without a complete process list, idle devices are unknown, and a running job might lose its device first.
             if (snapshot.isComplete()) {
-                var holdings = new Holdings(snapshot, ending, fleet.appearances());
+                var holdings = new Holdings(snapshot, ending, fleet.appearances(), owners);
                 holdings.byUser()
                         .forEach((user, more) -> held.computeIfAbsent(user, _ -> new ArrayList<>())
                                 .addAll(more));
@@ -41,7 +47,7 @@ final class MaxDevicesPerUser implements Rule {
         }
         var hosts = hostsByUser(fleet);
         var findings = new ArrayList<Finding>();
-        held.forEach((user, devices) -> limits.of(user).ifPresent(limit -> {
+        held.forEach((user, devices) -> limits.limitFor(user).ifPresent(limit -> {
             if (devices.size() > limit) {
                 var where = fleet.remote() ? " on %d hosts".formatted(hosts.getOrDefault(user, 0)) : "";
                 var surplus = Surplus.of(devices, devices.size() - limit, fleet.appearances());
@@ -49,7 +55,7 @@ final class MaxDevicesPerUser implements Rule {
                 problems.addAll(surplus.problems(user));
             }
         }));
-        return new Verdict(findings, problems);
+        return new RuleResult(findings, problems);
     }
 
     private Finding finding(String user, List<Holding> held, Surplus surplus, String onHosts) {
@@ -64,7 +70,7 @@ final class MaxDevicesPerUser implements Rule {
             }
         }
         var message = "User %s is using %d devices%s which is %d more than the maximum allowed"
-                .formatted(Words.safe(user), held.size(), onHosts, surplus.size());
+                .formatted(SafeText.escape(user), held.size(), onHosts, surplus.size());
         var where = held.stream().map(Holding::host).collect(Collectors.toUnmodifiableSet());
         var violation = new Violation(
                 name(),
@@ -86,7 +92,7 @@ final class MaxDevicesPerUser implements Rule {
         return new Finding(violation, actions);
     }
 
-    /** On how many machines each user has environments, with devices or without. */
+    /** Returns the number of machines on which each user has environments, with or without devices. */
     private static Map<String, Integer> hostsByUser(Fleet fleet) {
         var hosts = new HashMap<String, Integer>();
         for (var snapshot : fleet.snapshots()) {

@@ -13,11 +13,11 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one user's processes use of one device in the name of one environment with a memory capacity. Each user is judged by
- * itself: to name another user's environment and to fill it must not end that user's job. A user's subordinate uids count as
- * the user's own.
+ * The memory that one user's processes use on one device in one environment with a memory capacity. Each user is checked
+ * separately, so that a process that names another user's environment cannot cause the termination of that user's job. A user's
+ * subordinate uids count as the user.
  *
- * @param uid whose processes these are; null where the uids are not known
+ * @param uid the user of the processes; null if the uids are unknown
  */
 record MemoryShare(
         String host,
@@ -28,7 +28,7 @@ record MemoryShare(
         List<GpuProcess> processes) {
     private static final Comparator<@Nullable Long> UID = Comparator.nullsFirst(Comparator.naturalOrder());
 
-    /** The shares of all environments with a capacity on the devices that are attached to them, in a fixed order. */
+    /** Returns the shares of all environments with a capacity on their attached devices, in a fixed order. */
     static List<MemoryShare> of(Snapshot snapshot) {
         var shares = new ArrayList<MemoryShare>();
         var processes = snapshot.processesByEnvironment();
@@ -50,7 +50,7 @@ record MemoryShare(
         var byUser = new TreeMap<@Nullable Long, List<GpuProcess>>(UID);
         for (var process : processes) {
             if (process.uses(device.index())) {
-                var user = snapshot.subordinateUids().ownerOf(process.uid());
+                var user = snapshot.userOf(process.uid(), environment);
                 byUser.computeIfAbsent(user, _ -> new ArrayList<>()).add(process);
             }
         }
@@ -60,17 +60,17 @@ record MemoryShare(
         return shares;
     }
 
-    /** What is used, as far as it is known. */
+    /** Returns the used memory, as far as it is known. */
     Memory used() {
         return processes.stream().map(this::known).reduce(Memory.ZERO, Memory::plus);
     }
 
-    /** What a process uses here; zero where the driver does not tell, so that nobody is ended for it. */
+    /** Returns the memory that a process uses; zero if the driver does not report it, so that no process is terminated for it. */
     Memory known(GpuProcess process) {
         return Objects.requireNonNullElse(process.memoryOn(device), Memory.ZERO);
     }
 
-    boolean isOver() {
+    boolean isExceeded() {
         return used().compareTo(capacity) > 0;
     }
 }

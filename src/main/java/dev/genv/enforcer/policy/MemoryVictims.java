@@ -15,11 +15,11 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Chooses which processes to end where environments of one machine use too much memory: as few and as small ones as will
- * do, and always the same ones. Sums are kept up to date, not made again: users choose how many processes there are.
+ * Chooses the processes to terminate if environments of one machine exceed their memory capacity: as few and as small as possible,
+ * and always the same ones. Sums are updated and not recomputed, because users choose the number of processes.
  */
 final class MemoryVictims {
-    /** Among equals the newest comes first, then the higher pid: the least work is lost. */
+    /** Among equals, the newest comes first, then the higher pid, so that the least work is lost. */
     private static final Comparator<GpuProcess> NEWEST_FIRST = Comparator.comparingLong(
                     (GpuProcess process) -> process.id().startTime())
             .thenComparingInt(GpuProcess::pid)
@@ -29,7 +29,7 @@ final class MemoryVictims {
     private final Map<ProcessId, List<Load>> loadsOf = new HashMap<>();
     private final Map<ProcessId, GpuProcess> victims = new LinkedHashMap<>();
 
-    MemoryVictims(List<MemoryShare> over, String host, Ending ending) {
+    MemoryVictims(List<MemoryShare> over, String host, ExpectedExits ending) {
         for (var share : over) {
             var staying = share.processes().stream()
                     .filter(process -> !ending.covers(host, process))
@@ -47,7 +47,7 @@ final class MemoryVictims {
         return Set.copyOf(victims.keySet());
     }
 
-    /** The smallest process that frees enough; where none does, the largest, and again. */
+    /** Takes the smallest process that frees enough; if there is none, the largest one, and repeats. */
     private void relieve(Load load) {
         var bySize = new TreeMap<Memory, TreeSet<GpuProcess>>();
         for (var process : load.staying) {
@@ -56,7 +56,7 @@ final class MemoryVictims {
                 bySize.computeIfAbsent(size, _ -> new TreeSet<>(NEWEST_FIRST)).add(process);
             }
         }
-        while (load.isOver() && !bySize.isEmpty()) { // what is immune may be too much by itself
+        while (load.isOver() && !bySize.isEmpty()) { // immune processes alone may exceed the capacity
             var size = bySize.ceilingKey(load.excessUpTo(bySize.lastKey()));
             var equals = bySize.getOrDefault(size, new TreeSet<>(NEWEST_FIRST));
             take(equals.removeFirst());
@@ -66,7 +66,7 @@ final class MemoryVictims {
         }
     }
 
-    /** Takes back every victim that has become superfluous through a later one, the first chosen first. */
+    /** Removes each victim that a later one made unnecessary, in the order of choice. */
     private void prune() {
         for (var victim : List.copyOf(victims.values())) {
             giveBack(victim);
@@ -90,7 +90,7 @@ final class MemoryVictims {
         return loadsOf.getOrDefault(process.id(), List.of());
     }
 
-    /** What those who stay use of a share; without bounds, for what is added must come off again. */
+    /** The memory that the remaining processes use of a share. It may overflow a memory amount, because sums are also reduced. */
     private static final class Load {
         private final MemoryShare share;
         private final List<GpuProcess> staying;

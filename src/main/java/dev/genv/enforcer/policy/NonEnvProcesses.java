@@ -2,10 +2,12 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.plan.RuleName;
 import java.util.ArrayList;
 
-/** Broken by a GPU process that runs outside all environments. */
+/** Violated by a GPU process that is in no environment. */
 final class NonEnvProcesses implements Rule {
 
     @Override
@@ -14,20 +16,20 @@ final class NonEnvProcesses implements Rule {
     }
 
     @Override
-    public Verdict check(Fleet fleet, Ending ending) {
+    public RuleResult check(Fleet fleet, ExpectedExits ending) {
         var findings = new ArrayList<Finding>();
         for (var snapshot : fleet.snapshots()) {
-            if (!snapshot.knows(Part.PROCESSES)) {
+            if (!snapshot.has(SnapshotPart.PROCESSES)) {
                 continue;
             }
             for (var process : snapshot.processes()) {
                 if (process.membership() instanceof Membership.Outside) {
-                    var message = Words.on(fleet, snapshot.host())
+                    var message = Messages.on(fleet, snapshot.host())
                             + "Process %d is not running in a GPU environment".formatted(process.pid());
                     findings.add(Finding.ofProcess(name(), snapshot, process, message, null, null, process.devices()));
                 }
             }
         }
-        return new Verdict(findings);
+        return new RuleResult(findings);
     }
 }

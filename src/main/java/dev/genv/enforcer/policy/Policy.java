@@ -2,6 +2,13 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
@@ -11,7 +18,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** The rules, each with its mode. Pure: the same fleet always gives the same plan. */
+/** The rules with their modes. A pure function: the same fleet always gives the same plan. */
 public final class Policy {
     private static final Comparator<Action.Detach> DETACHMENTS = Comparator.comparing(Action.Detach::host)
             .thenComparing(detach -> detach.environment().eid())
@@ -25,9 +32,9 @@ public final class Policy {
     private final List<Rule> rules;
 
     /**
-     * Puts the rules together.
+     * Creates a policy.
      *
-     * @param modes a rule that is not named is off
+     * @param modes the modes of the rules; a rule without a mode is off
      */
     public Policy(Map<RuleName, RuleMode> modes, DeviceLimits limits) {
         this.modes = new EnumMap<>(RuleName.class);
@@ -46,35 +53,35 @@ public final class Policy {
     }
 
     /**
-     * Applies the rules one after the other. What an enforced rule ends counts as gone for those after it; what a rule in
-     * audit would end does not, for it goes on running.
+     * Checks the rules in their order. Later rules treat a process that an enforced rule terminates as gone. They do not do so for a
+     * rule in audit mode, because the process continues to run.
      *
-     * @param asked processes that were asked to end a short while ago: what they hold counts as freed
+     * @param pending processes that were signalled recently: their memory and devices count as freed
      */
-    public Plan check(Fleet fleet, Set<HostProcess> asked) {
-        var ending = new Ending(asked, Set.of());
+    public Plan check(Fleet fleet, Set<HostProcess> pending) {
+        var ending = new ExpectedExits(pending, Set.of());
         var findings = new ArrayList<Finding>();
         var problems = new ArrayList<HostProblem>();
         for (var rule : rules) {
             if (modeOf(rule.name()) == RuleMode.OFF) {
                 continue;
             }
-            var verdict = rule.check(fleet, ending);
-            findings.addAll(verdict.findings());
-            problems.addAll(verdict.problems());
+            var result = rule.check(fleet, ending);
+            findings.addAll(result.findings());
+            problems.addAll(result.problems());
             if (modeOf(rule.name()) == RuleMode.ENFORCE) {
-                ending = ending.and(terminated(verdict));
+                ending = ending.and(terminated(result));
             }
         }
         return new Plan(findings.stream().map(Finding::violation).toList(), merge(findings), problems);
     }
 
-    private static List<HostProcess> terminated(Verdict verdict) {
-        return verdict.findings().stream()
+    private static List<HostProcess> terminated(RuleResult result) {
+        return result.findings().stream()
                 .flatMap(finding -> finding.actions().stream())
                 .filter(Action.Terminate.class::isInstance)
                 .map(Action.Terminate.class::cast)
-                .filter(terminate -> terminate.process().immunity() == null) // it goes on holding what it holds
+                .filter(terminate -> terminate.process().immunity() == null) // the process keeps its memory and devices
                 .map(Action.Terminate::target)
                 .toList();
     }

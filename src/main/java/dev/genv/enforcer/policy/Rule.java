@@ -1,15 +1,16 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.plan.RuleName;
 
-/** One rule. It sees the whole fleet, for a user's quota spans machines. */
+/** A rule. It checks the whole fleet, because a user's quota spans machines. */
 interface Rule {
     RuleName name();
 
     /**
-     * Judges the fleet.
+     * Checks the fleet.
      *
-     * @param ending what counts as gone: it still breaks rules, but nobody else need be ended for what it holds
+     * @param ending the processes that are treated as gone: they may still violate the rule, but no other process is terminated for what they hold
      */
-    Verdict check(Fleet fleet, Ending ending);
+    RuleResult check(Fleet fleet, ExpectedExits ending);
 }

@@ -3,14 +3,16 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.policy.plan.HostProblem;
 import java.util.List;
 
 /**
- * What a user holds above the limit.
+ * The devices that a user holds above the limit.
  *
- * @param chosen those to give up
- * @param undecided those that only the recorded times would choose. Every user can write these: another user may have forged one
- *     of the attachments, dated long ago, and then the real one and its processes would go
+ * @param chosen the devices to detach
+ * @param undecided the devices that only the recorded times would choose. Every user can write these times, so another user may have
+ *     forged an attachment with an old time, and then the real one and its processes would be lost
  */
 record Surplus(List<Holding> chosen, List<Holding> undecided) {
 
@@ -38,8 +40,8 @@ record Surplus(List<Holding> chosen, List<Holding> undecided) {
                         host,
                         new Problem(
                                 ProblemCode.QUOTA_UNDECIDED,
-                                "User %s holds %d device(s) too many, and only the times in devices.json tell which ones came last: these are left to the user"
-                                        .formatted(Words.safe(user), undecided.size()))))
+                                "User %s holds %d device(s) too many, and only the times in devices.json show which ones came last: the user must detach them"
+                                        .formatted(SafeText.escape(user), undecided.size()))))
                 .toList();
     }
 }

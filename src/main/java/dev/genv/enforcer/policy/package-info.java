@@ -1,4 +1,4 @@
-/** What is wrong on the machines and what should be done about it: pure functions of the model. */
+/** The rules: pure functions from observed machines to violations and planned actions. */
 @NullMarked
 package dev.genv.enforcer.policy;
 

@@ -1,20 +1,22 @@
 package dev.genv.enforcer.remote;
 
-import dev.genv.enforcer.enforcement.Host;
-import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.plan.Action;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BiConsumer;
 
-/** What is said on a host to look at it and to act on it. One for each host; used by one thread at a time. */
+/** Observes a machine and executes actions on it by running commands there. Each machine has its own; one thread at a time
+ * uses it. */
 public interface Agent {
-    /** As {@link Host#look}. */
-    Host.Look look(Exchange host, Set<ProcessId> verified) throws UnreachableException, InterruptedException;
+    /** Observes the machine; see {@link Host#observe}. */
+    Host.Observation observe(CommandRunner host, Set<ProcessId> verified)
+            throws UnreachableException, InterruptedException;
 
-    /** As {@link Host#perform}. */
-    void perform(Exchange host, List<Action> actions, BiConsumer<Action, Result> done)
+    /** Executes actions on the machine; see {@link Host#execute}. */
+    void execute(CommandRunner host, List<Action> actions, BiConsumer<Action, Result> done)
             throws UnreachableException, InterruptedException;
 }

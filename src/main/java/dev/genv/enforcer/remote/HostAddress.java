@@ -4,17 +4,17 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a host is to be found.
+ * The address of a machine in the host list.
  *
- * @param user whom to log in as; null where the settings say it
+ * @param user the user to log in as; null for the user of the settings
  * @param host a name, an alias of the SSH configuration, or an address (IPv6 without its brackets)
- * @param port null where the SSH configuration says it, or 22
+ * @param port null for the port of the SSH configuration, or else 22
  */
 public record HostAddress(
         @Nullable String user, String host, @Nullable Integer port) {
-    private static final String RIGHT = "; right is [user@]host[:port], such as raz@gpu-2:2222 or [::1]:22";
+    private static final String EXPECTED_FORM = "; expected [user@]host[:port], such as raz@gpu-2:2222 or [::1]:22";
 
-    // None begins with a dash: it may stand in a command that somebody copies from a message.
+    // No user or name begins with a dash, because a message may show it in a command that an administrator copies.
     private static final Pattern USER = Pattern.compile("[\\p{Alnum}_.][\\p{Alnum}_.@$+\\\\-]{0,254}");
     private static final Pattern NAME = Pattern.compile("[\\p{Alnum}_.][\\p{Alnum}_.-]{0,254}");
     private static final Pattern IPV6 =
@@ -22,15 +22,15 @@ public record HostAddress(
     private static final Pattern PORT = Pattern.compile("\\d{1,5}");
 
     /**
-     * Reads one.
+     * Parses {@code [user@]host[:port]}.
      *
-     * @throws IllegalArgumentException where it is none, with what would be right
+     * @throws IllegalArgumentException if the text is no address, with the expected form
      */
     public static HostAddress parse(String text) {
         var at = text.lastIndexOf('@');
         var user = at < 0 ? null : text.substring(0, at);
         if (user != null && !USER.matcher(user).matches()) {
-            throw new IllegalArgumentException("not a user name before the @" + RIGHT);
+            throw new IllegalArgumentException("not a user name before the @" + EXPECTED_FORM);
         }
         var rest = text.substring(at + 1);
         var hostEnd = rest.startsWith("[") ? rest.indexOf(']') + 1 : endOfName(rest);
@@ -38,7 +38,7 @@ public record HostAddress(
         return new HostAddress(user, host, port(rest.substring(hostEnd)));
     }
 
-    /** How the host is called in reports: as it was given, but for the user. */
+    /** The name of the machine in reports: the text of the list without the user. */
     @Override
     public String toString() {
         var name = host.indexOf(':') < 0 ? host : "[" + host + "]";
@@ -48,7 +48,7 @@ public record HostAddress(
     private static int endOfName(String text) {
         var colon = text.indexOf(':');
         if (colon != text.lastIndexOf(':')) {
-            throw new IllegalArgumentException("an IPv6 address stands in brackets" + RIGHT);
+            throw new IllegalArgumentException("an IPv6 address must be in brackets" + EXPECTED_FORM);
         }
         return colon < 0 ? text.length() : colon;
     }
@@ -56,7 +56,7 @@ public record HostAddress(
     private static String inBrackets(String text, int end) {
         var address = text.substring(1, Math.max(1, end - 1));
         if (address.indexOf(':') < 0 || !IPV6.matcher(address).matches()) {
-            throw new IllegalArgumentException("not an IPv6 address in brackets" + RIGHT);
+            throw new IllegalArgumentException("not an IPv6 address in brackets" + EXPECTED_FORM);
         }
         return address;
     }
@@ -64,7 +64,7 @@ public record HostAddress(
     private static String name(String text) {
         if (!NAME.matcher(text).matches()) {
             throw new IllegalArgumentException(
-                    (text.isEmpty() ? "no name of a host" : "not the name of a host") + RIGHT);
+                    (text.isEmpty() ? "no name of a host" : "not the name of a host") + EXPECTED_FORM);
         }
         return text;
     }
@@ -77,7 +77,7 @@ public record HostAddress(
                 ? Integer.parseInt(text.substring(1))
                 : 0;
         if (number < 1 || number > 65_535) {
-            throw new IllegalArgumentException("not a port from 1 to 65535" + RIGHT);
+            throw new IllegalArgumentException("not a port from 1 to 65535" + EXPECTED_FORM);
         }
         return number;
     }

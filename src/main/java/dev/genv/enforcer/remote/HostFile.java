@@ -10,8 +10,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file with a host a line, read again when it has changed and nobody writes to it any longer. A spoilt one leaves the hosts
- * as they were.
+ * A file with one machine on each line. It is read again after a change, once it is no longer being written. If it is invalid,
+ * the list stays as it was.
  */
 public final class HostFile {
     static final int LARGEST = 1 << 20;
@@ -23,9 +23,9 @@ public final class HostFile {
     private @Nullable String problem;
 
     /**
-     * Reads it.
+     * Opens and reads the file.
      *
-     * @throws IllegalArgumentException where that cannot be done, with the reason
+     * @throws IllegalArgumentException if the file cannot be read, with the reason
      */
     public HostFile(Path path) {
         this(path, InstantSource.system());
@@ -42,28 +42,28 @@ public final class HostFile {
         }
     }
 
-    /** The hosts that it names now, or named when it could be read the last time. */
+    /** Returns the current list, or the last valid one. */
     public synchronized List<HostAddress> current() {
         try {
-            file.settled(clock.instant()).ifPresent(this::take);
+            file.currentIfSettled(clock.instant()).ifPresent(this::update);
         } catch (IOException e) {
             problem = unusable(reason(e));
         }
         return hosts;
     }
 
-    /** All hosts at once are given up by taking the file out of the settings, not by emptying it, which happens. */
-    private void take(List<HostAddress> now) {
+    /** An empty file is refused, because files are emptied by accident. To remove all machines, remove the file from the settings. */
+    private void update(List<HostAddress> now) {
         var lost = now.isEmpty() && !hosts.isEmpty();
         hosts = lost ? hosts : now;
         problem = lost ? unusable("it names no host") : null;
     }
 
     private String unusable(String why) {
-        return path + " cannot be used, and the hosts stay as they were: " + why;
+        return path + " cannot be used, and the list of machines stays as it was: " + why;
     }
 
-    /** Why {@link #current} last told what once was. */
+    /** Returns why {@link #current} last returned an earlier list. */
     public synchronized Optional<String> problem() {
         return Optional.ofNullable(problem);
     }

@@ -1,24 +1,24 @@
 package dev.genv.enforcer.remote;
 
-import dev.genv.enforcer.policy.Words;
+import dev.genv.enforcer.model.SafeText;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 
-/** Reads lists of hosts. A name that comes again counts once, as it came first. */
+/** Parses lists of machines. A repeated name counts once, with its first entry. */
 public final class HostList {
-    static final int MOST_LINES = 100_000;
-    private static final int MOST_COMPLAINTS = 5;
+    static final int MAX_LINES = 100_000;
+    private static final int MAX_ERRORS = 5;
     private static final int LONGEST_QUOTE = 80;
 
     private HostList() {}
 
     /**
-     * Reads {@code gpu-1,raz@gpu-2:2222}.
+     * Parses a list such as {@code gpu-1,raz@gpu-2:2222}.
      *
-     * @throws IllegalArgumentException where one of them is not the address of a host
+     * @throws IllegalArgumentException if an entry is not an address
      */
     public static List<HostAddress> parse(String text) {
         var hosts = new ArrayList<HostAddress>();
@@ -31,29 +31,29 @@ public final class HostList {
     }
 
     /**
-     * Reads a host a line, with {@code #} before comments.
+     * Parses a file with one machine on each line and comments after {@code #}.
      *
-     * @throws IllegalArgumentException naming the lines that are wrong
+     * @throws IllegalArgumentException naming the invalid lines
      */
     static List<HostAddress> parseLines(String text) {
         var hosts = new ArrayList<HostAddress>();
-        var complaints = new ArrayList<String>();
-        var lines = text.split("\\R", MOST_LINES + 2);
-        if (lines.length > MOST_LINES + 1 || (lines.length > MOST_LINES && !lines[MOST_LINES].isEmpty())) {
-            throw new IllegalArgumentException("more than " + MOST_LINES + " lines");
+        var errors = new ArrayList<String>();
+        var lines = text.split("\\R", MAX_LINES + 2);
+        if (lines.length > MAX_LINES + 1 || (lines.length > MAX_LINES && !lines[MAX_LINES].isEmpty())) {
+            throw new IllegalArgumentException("more than " + MAX_LINES + " lines");
         }
-        for (var number = 1; number <= lines.length && complaints.size() < MOST_COMPLAINTS; number++) {
+        for (var number = 1; number <= lines.length && errors.size() < MAX_ERRORS; number++) {
             var line = lines[number - 1].split("#", 2)[0].strip();
             try {
                 if (!line.isEmpty()) {
                     hosts.add(address(line));
                 }
             } catch (IllegalArgumentException e) {
-                complaints.add("line " + number + ": " + e.getMessage());
+                errors.add("line " + number + ": " + e.getMessage());
             }
         }
-        if (!complaints.isEmpty()) {
-            throw new IllegalArgumentException(String.join("; ", complaints));
+        if (!errors.isEmpty()) {
+            throw new IllegalArgumentException(String.join("; ", errors));
         }
         return once(hosts);
     }
@@ -62,7 +62,8 @@ public final class HostList {
         try {
             return HostAddress.parse(text);
         } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException("\"" + Words.safe(text, LONGEST_QUOTE) + "\" is " + e.getMessage(), e);
+            throw new IllegalArgumentException(
+                    "\"" + SafeText.escape(text, LONGEST_QUOTE) + "\" is " + e.getMessage(), e);
         }
     }
 

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote;
 
-import dev.genv.enforcer.enforcement.Host;
+import dev.genv.enforcer.enforcement.host.Host;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -11,46 +11,46 @@ import java.util.function.Supplier;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** The machines of the list, as hosts. A connection lasts as long as its host is in the list. */
+/** The machines of the host list. A connection stays open as long as its machine is in the list. */
 public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
     private static final Logger LOG = Logger.getLogger(RemoteFleet.class);
 
     private final List<HostAddress> fixed;
     private final @Nullable HostFile file;
-    private final Function<HostAddress, KeptExchange> ways;
+    private final Function<HostAddress, Connection> connections;
     private final Function<String, Agent> agents;
-    private Map<String, Member> members = Map.of();
+    private Map<String, Machine> members = Map.of();
     private Optional<String> problem = Optional.empty();
 
-    /** A host that is in the list. */
-    private record Member(HostAddress address, KeptExchange way, RemoteHost host) {
+    /** A machine of the list. */
+    private record Machine(HostAddress address, Connection connection, RemoteHost host) {
         void close() {
-            way.close();
+            connection.close();
         }
     }
 
     /**
-     * Prepares it; nothing is connected yet.
+     * Creates the fleet without connecting.
      *
-     * @param file where further hosts are named; null where there is none
-     * @param ways the way to a host
-     * @param agents what looks at the host of a name and acts on it
+     * @param file a file with more machines; null for none
+     * @param connections creates the connection to a machine
+     * @param agents creates the agent of a machine by its name
      */
     public RemoteFleet(
             List<HostAddress> fixed,
             @Nullable HostFile file,
-            Function<HostAddress, KeptExchange> ways,
+            Function<HostAddress, Connection> connections,
             Function<String, Agent> agents) {
         this.fixed = List.copyOf(fixed);
         this.file = file;
-        this.ways = ways;
+        this.connections = connections;
         this.agents = agents;
     }
 
-    /** The hosts that there are at this moment, each name once. */
+    /** Returns the machines of the current list, each name once. */
     @Override
     public synchronized List<Host> get() {
-        var now = new LinkedHashMap<String, Member>();
+        var now = new LinkedHashMap<String, Machine>();
         for (var address : addresses()) {
             var name = address.toString();
             var known = members.get(name);
@@ -60,13 +60,13 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
         members = now;
         before.values().stream()
                 .filter(member -> !member.equals(now.get(member.address.toString())))
-                .forEach(Member::close);
-        return now.values().stream().<Host>map(Member::host).toList();
+                .forEach(Machine::close);
+        return now.values().stream().<Host>map(Machine::host).toList();
     }
 
     @Override
     public synchronized void close() {
-        members.values().forEach(Member::close);
+        members.values().forEach(Machine::close);
         members = Map.of();
     }
 
@@ -74,22 +74,22 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
         var all = new ArrayList<>(fixed);
         if (file != null) {
             all.addAll(file.current());
-            tell(file.problem());
+            logProblem(file.problem());
         }
         return all;
     }
 
-    /** Once, when it comes, and once when it is over. */
-    private void tell(Optional<String> now) {
+    /** Logs a problem of the file once when it begins, and once when it is over. */
+    private void logProblem(Optional<String> now) {
         if (!now.equals(problem)) {
-            now.ifPresentOrElse(LOG::error, () -> LOG.info("The file of the hosts can be used again"));
+            now.ifPresentOrElse(LOG::error, () -> LOG.info("The host file can be used again"));
             problem = now;
         }
     }
 
-    private Member member(HostAddress address) {
-        var way = ways.apply(address);
+    private Machine member(HostAddress address) {
+        var way = connections.apply(address);
         var name = address.toString();
-        return new Member(address, way, new RemoteHost(name, way, agents.apply(name)));
+        return new Machine(address, way, new RemoteHost(name, way, agents.apply(name)));
     }
 }

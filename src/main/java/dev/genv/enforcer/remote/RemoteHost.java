@@ -1,26 +1,26 @@
 package dev.genv.enforcer.remote;
 
-import dev.genv.enforcer.enforcement.Host;
-import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.plan.Action;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BiConsumer;
 
-/** Another machine. */
+/** A machine that is reached over SSH. */
 public final class RemoteHost implements Host {
     private final String name;
-    private final Exchange exchange;
+    private final CommandRunner exchange;
     private final Agent agent;
 
     /**
-     * Nothing is asked of it yet.
+     * Creates the host without connecting.
      *
-     * @param name how reports call it
+     * @param name its name in reports
      */
-    public RemoteHost(String name, Exchange exchange, Agent agent) {
+    public RemoteHost(String name, CommandRunner exchange, Agent agent) {
         this.name = name;
         this.exchange = exchange;
         this.agent = agent;
@@ -32,13 +32,13 @@ public final class RemoteHost implements Host {
     }
 
     @Override
-    public Look look(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
-        return agent.look(exchange, verified);
+    public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
+        return agent.observe(exchange, verified);
     }
 
     @Override
-    public void perform(List<Action> actions, BiConsumer<Action, Result> done)
+    public void execute(List<Action> actions, BiConsumer<Action, Result> done)
             throws UnreachableException, InterruptedException {
-        agent.perform(exchange, actions, done);
+        agent.execute(exchange, actions, done);
     }
 }

@@ -1,15 +1,15 @@
 package dev.genv.enforcer.remote;
 
-/** Words of a command, so that the shell of any host takes each for what it is. */
+/** Quotes words of a command line for the shell of any machine. */
 public final class ShellWords {
     private static final String PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.:=,+@-";
 
     private ShellWords() {}
 
     /**
-     * One word, in single quotes where it needs them.
+     * Quotes a word with single quotes if it needs them.
      *
-     * @throws IllegalArgumentException where no shell could be told it, for there is a zero byte in it
+     * @throws IllegalArgumentException if the word contains a zero byte, which no shell can receive
      */
     public static String quote(String word) {
         if (word.indexOf('\0') >= 0) {
@@ -18,7 +18,7 @@ public final class ShellWords {
         return isPlain(word) ? word : "'" + word.replace("'", "'\\''") + "'";
     }
 
-    /** Asked of some thirty words for every machine in every cycle. */
+    /** A loop instead of a pattern, because some thirty words are checked for each machine in each cycle. */
     private static boolean isPlain(String word) {
         return !word.isEmpty() && word.chars().allMatch(each -> PLAIN.indexOf(each) >= 0);
     }

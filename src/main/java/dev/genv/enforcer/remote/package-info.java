@@ -1,4 +1,4 @@
-/** Other machines as hosts: which there are, and what any way to them and any agent on them must keep to. */
+/** Machines that are reached over the network: the host list, and the interfaces of connections and agents. */
 @NullMarked
 package dev.genv.enforcer.remote;
 

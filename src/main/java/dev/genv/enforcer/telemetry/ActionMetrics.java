@@ -1,14 +1,14 @@
 package dev.genv.enforcer.telemetry;
 
-import dev.genv.enforcer.enforcement.ActionRecord;
 import dev.genv.enforcer.enforcement.CycleReport;
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.policy.plan.Action;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Locale;
 
-/** What was done, what could not be, and what was left undone on purpose. */
+/** Counts executed, failed and skipped actions. */
 public final class ActionMetrics {
     private static final String SKIPPED = "skipped_";
 

@@ -11,7 +11,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The metrics of the cycles. They only look; nothing depends on them. */
+/** The metrics of the cycles. */
 public final class CycleMetrics {
     private static final double MILLIS_PER_SECOND = 1000.0;
 
@@ -19,7 +19,7 @@ public final class CycleMetrics {
     private final Map<CycleResult, Counter> cycles = new EnumMap<>(CycleResult.class);
     private final AtomicLong lastSuccessMillis = new AtomicLong();
 
-    /** Registers everything at once, so that a result that never came about is there as a zero. */
+    /** Registers all series at once, so that a result that never occurred is exported as zero. */
     public CycleMetrics(MeterRegistry registry) {
         duration = Timer.builder("genv.enforcer.cycle.duration")
                 .description("Duration of a cycle, from its first observation to its last action")

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.telemetry;
 
 import dev.genv.enforcer.enforcement.CycleReport;
-import dev.genv.enforcer.enforcement.HostReport;
+import dev.genv.enforcer.enforcement.host.HostReport;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MultiGauge;
 import io.micrometer.core.instrument.Tags;
@@ -14,31 +14,31 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** How each host was in the last cycle. A host that is no longer in the list is no longer among them. */
+/** The metrics of each host in the last cycle. The series of a host disappear when it leaves the list. */
 public final class HostMetrics {
     private static final double NANOS_PER_SECOND = Duration.ofSeconds(1).toNanos();
 
     private final MultiGauge up;
     private final MultiGauge complete;
-    private final MultiGauge look;
+    private final MultiGauge observation;
     private final MultiGauge processes;
     private final MultiGauge devices;
     private final MultiGauge environments;
-    private final MultiGauge missingRights;
+    private final MultiGauge missingPrivileges;
     private final MultiGauge problems;
     private final Timer lockWait;
 
     public HostMetrics(MeterRegistry registry) {
         up = gauge(registry, "up", "1 if the host answered in the last cycle, else 0");
         complete = gauge(registry, "complete", "1 if the last cycle observed everything on the host, else 0");
-        look = MultiGauge.builder("genv.enforcer.host.observation")
+        observation = MultiGauge.builder("genv.enforcer.host.observation")
                 .description("Duration of the last observation of the host, or of the wait for it")
                 .baseUnit("seconds")
                 .register(registry);
         processes = gauge(registry, "gpu.processes", "Processes on the host's devices in the last observation");
         devices = gauge(registry, "devices", "Devices that nvidia-smi lists on the host");
         environments = gauge(registry, "environments", "Active environments on the host");
-        missingRights = MultiGauge.builder("genv.enforcer.missing.privileges")
+        missingPrivileges = MultiGauge.builder("genv.enforcer.missing.privileges")
                 .description("Hosts on which the service lacks this privilege")
                 .register(registry);
         problems = gauge(registry, "problems", "Problems in the last observation of the host, by code");
@@ -55,16 +55,16 @@ public final class HostMetrics {
 
     public void record(CycleReport report) {
         if (report.hosts().isEmpty() && report.error() != null) {
-            return; // a cycle that broke off says nothing of any host
+            return; // a failed cycle has no data of hosts
         }
         show(up, report, host -> host.reached() ? 1 : 0);
         show(complete, report, host -> host.isComplete() ? 1 : 0);
-        show(look, report, host -> host.duration().toNanos() / NANOS_PER_SECOND);
+        show(observation, report, host -> host.duration().toNanos() / NANOS_PER_SECOND);
         show(processes, report, host -> host.snapshot().processes().size());
         show(devices, report, host -> host.snapshot().listedDevices().size());
         show(environments, report, host -> host.snapshot().environments().size());
-        missingRights.register(
-                counted(report.hosts().stream().flatMap(host -> host.missingRights().stream()))
+        missingPrivileges.register(
+                counted(report.hosts().stream().flatMap(host -> host.missingPrivileges().stream()))
                         .map(missing -> MultiGauge.Row.of(Tags.of("privilege", missing.getKey()), missing.getValue()))
                         .toList(),
                 true);

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Replaces label values that a client chooses: each would become a series of its own. A path that was refused
- * before any resource was looked for is a label as the client wrote it.
+ * Replaces label values that a client chooses, because each would become a series. A path that was refused before the routing is a
+ * label with the client's text.
  */
 public final class RequestLabels implements MeterFilter {
     private static final Map<String, Set<String>> KNOWN = Map.of(

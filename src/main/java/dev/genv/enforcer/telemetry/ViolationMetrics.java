@@ -1,10 +1,10 @@
 package dev.genv.enforcer.telemetry;
 
 import dev.genv.enforcer.enforcement.CycleReport;
-import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.JournalEntry;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MultiGauge;
@@ -15,7 +15,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** How many violations there are and have been, by rule and by what is done about them. */
+/** The number of active and of all violations, by rule and mode. */
 public final class ViolationMetrics {
     private final Journal journal;
     private final MultiGauge active;
@@ -31,7 +31,7 @@ public final class ViolationMetrics {
         }
     }
 
-    /** Registers everything at once, so that a rule that was never broken is there as a zero. */
+    /** Registers all series at once, so that a rule without violations is exported as zero. */
     public ViolationMetrics(MeterRegistry registry, Journal journal) {
         this.journal = journal;
         for (var rule : RuleName.values()) {
@@ -45,7 +45,7 @@ public final class ViolationMetrics {
                                 .register(registry));
             }
         }
-        // Prometheus takes genv_enforcer_violations for the name of the counter: the gauge must have another one.
+        // Prometheus uses the name genv_enforcer_violations for the counter, so the gauge needs another one.
         active = MultiGauge.builder("genv.enforcer.active.violations")
                 .description("Active violations")
                 .register(registry);

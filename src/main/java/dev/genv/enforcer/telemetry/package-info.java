@@ -1,4 +1,4 @@
-/** Metrics. */
+/** The Prometheus metrics. */
 @NullMarked
 package dev.genv.enforcer.telemetry;
 

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 /** The alerts and the dashboard of the chart ask for metrics that the service has, by labels that these have. */
 @QuarkusTest
 @Tag("quarkus")
-@TestProfile(GuardedNode.class)
+@TestProfile(TokenProtectedNode.class)
 class ChartMetricsTest {
     private static final Pattern SAMPLE = Pattern.compile("(?m)^([a-zA-Z_:]\\w*)(?:\\{(.*)})? [^ ]+$");
     private static final Pattern LABEL = Pattern.compile("(\\w+)=\"(?:[^\"\\\\]|\\\\.)*\"");
@@ -40,18 +40,18 @@ class ChartMetricsTest {
     MeterRegistry registry;
 
     @Test
-    void everyMetricThatIsAskedForExists() throws IOException {
+    void everyMetricOfAlertsAndDashboardExists() throws IOException {
         enforcer.runCycle();
         SampleCycles.record(registry);
         var http = new RawHttp(port);
-        var token = "Authorization: Bearer " + GuardedNode.TOKEN;
+        var token = "Authorization: Bearer " + TokenProtectedNode.TOKEN;
         // The service reads the token by itself, and refuses everybody until then.
         await().atMost(HANG).until(() -> http.get("/q/metrics", token).status() == 200);
         var answer = http.get("/q/metrics", token);
         var exported = metrics(answer.text());
-        var asked = ChartQueries.metrics();
-        assertThat(exported.keySet()).containsAll(asked.keySet());
-        asked.forEach(
+        var pending = ChartQueries.metrics();
+        assertThat(exported.keySet()).containsAll(pending.keySet());
+        pending.forEach(
                 (metric, labels) -> assertThat(exported.get(metric)).as(metric).containsAll(labels));
     }
 

@@ -27,9 +27,9 @@ import org.junit.jupiter.api.Test;
 /** What users wrote comes out of the API as text and as nothing else. */
 @QuarkusTest
 @Tag("quarkus")
-@TestProfile(GuardedNode.class)
+@TestProfile(TokenProtectedNode.class)
 class HostileTextTest {
-    private static final String SHOWN = "Authorization: Bearer " + GuardedNode.TOKEN;
+    private static final String AUTHORIZATION = "Authorization: Bearer " + TokenProtectedNode.TOKEN;
     private static final String EVIL =
             "\u001b[31m\r\nSet-Cookie: x\u202e\u200f\u2028\u009b\u007f\"}\ud83d\ude00\ud800'</script>";
     private static final String LINE = EVIL.replace("\r\n", "").replace("\ud800", "");
@@ -45,18 +45,18 @@ class HostileTextTest {
     int managementPort;
 
     @Test
-    void isEscapedBoundedAndNowhereButInABody() throws IOException {
-        var name = Files.createDirectories(GuardedNode.FOLDER).resolve("\u001b[2J\nevil");
+    void hostileTextIsEscapedAndTruncatedAndOnlyInBodies() throws IOException {
+        var name = Files.createDirectories(TokenProtectedNode.FOLDER).resolve("\u001b[2J\nevil");
         Files.deleteIfExists(name);
         Files.createSymbolicLink(name, Path.of("/bin/sleep"));
         try (var shell = Child.withEnvironment(Map.of());
                 var stray = Child.running(List.of(name.toString(), "600"), Map.of());
                 var guest = Child.withEnvironment(Map.of("GENV_ENVIRONMENT_ID", "\u001b[1m\n" + "y".repeat(4000)))) {
-            new StateFiles(GuardedNode.STATE)
+            new StateFiles(TokenProtectedNode.STATE)
                     .env(LONG, 0, LONG, LONG, shell.pid())
                     .device(0, LONG)
                     .write();
-            var gpus = new FakeNvidiaSmi(GuardedNode.TOOLS).noProcesses().gpus(1);
+            var gpus = new FakeNvidiaSmi(TokenProtectedNode.TOOLS).noProcesses().gpus(1);
             gpus.process(0, stray.pid(), "10").process(0, guest.pid(), "10");
             gpus.process(LINE, Integer.toString(stray.pid()), "10");
             gpus.process(LINE, "\u001b\u0007" + "z".repeat(100_000), "10");
@@ -64,11 +64,13 @@ class HostileTextTest {
             assertThat(enforcer.runCycle()).isPresent();
 
             for (var path : List.of("/violations", "/hosts", "/snapshot", "/violations/" + escaped(EVIL))) {
-                var answer = new RawHttp(port).get(path, SHOWN);
-                assertHarmless(path, answer);
+                var answer = new RawHttp(port).get(path, AUTHORIZATION);
+                assertPrintableAscii(path, answer);
             }
             for (var path : List.of("/violations", "/hosts", "/snapshot")) {
-                assertThat(new RawHttp(port).get(path, SHOWN).text()).as(path).contains("\\u001b", "\\u009b");
+                assertThat(new RawHttp(port).get(path, AUTHORIZATION).text())
+                        .as(path)
+                        .contains("\\u001b", "\\u009b");
             }
             assertThat(get("/hosts").path(0).path("problems"))
                     .isNotEmpty()
@@ -83,7 +85,7 @@ class HostileTextTest {
                     .allSatisfy(message ->
                             assertThat(message).matches("[^\\p{Cntrl}]*").hasSizeLessThan(2_000));
             for (var path : List.of("/q/health", "/q/health/ready", "/q/health/live")) {
-                var answer = new RawHttp(managementPort).get(path, SHOWN);
+                var answer = new RawHttp(managementPort).get(path, AUTHORIZATION);
                 assertThat(answer.text()).as(path).doesNotContainPattern("[\\x00-\\x09\\x0b\\x0c\\x0e-\\x1f\\x7f]");
                 assertThat(new String(answer.text().getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8))
                         .as(path)
@@ -93,47 +95,48 @@ class HostileTextTest {
     }
 
     @Test
-    void whatAClientSendsIsAnsweredHarmlessly() throws IOException {
+    void textOfAClientIsEscapedInErrors() throws IOException {
         for (var path : List.of(
                 "/violations?status=" + escaped(EVIL),
                 "/violations?" + escaped(EVIL) + "=1",
                 "/violations?since=" + escaped(EVIL),
                 "/" + escaped(EVIL),
                 "/violations/" + escaped(EVIL))) {
-            var answer = new RawHttp(port).get(path, SHOWN);
+            var answer = new RawHttp(port).get(path, AUTHORIZATION);
             assertThat(answer.status()).as(path).isIn(400, 404);
-            assertHarmless(path, answer);
+            assertPrintableAscii(path, answer);
         }
         var body = "{\"" + "\\u001b\\u009b".repeat(2000) + "\": 1, \"\u001b\": 2}";
         var answer = new RawHttp(port)
                 .send("POST /plan HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
-                        + SHOWN + "\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
+                        + AUTHORIZATION + "\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
         assertThat(answer.status()).isEqualTo(400);
-        assertHarmless("/plan", answer);
+        assertPrintableAscii("/plan", answer);
         assertThat(answer.text()).hasSizeLessThan(10_000);
     }
 
     /** A metric with a label that strangers choose is a memory that they fill. */
     @Test
-    void noMetricIsNamedByAStranger() throws IOException {
+    void clientsCannotCreateMetricSeries() throws IOException {
         var http = new RawHttp(port);
-        http.get("/mallory-was-here", SHOWN);
-        http.get("/violations/mallory-was-here?mallory=1", SHOWN);
-        http.get("/mallory-was-here/%zz", SHOWN);
-        http.send("POST /mallory-was-here HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n");
-        http.get("/mallory-has-no-token");
+        http.get("/attacker-was-here", AUTHORIZATION);
+        http.get("/violations/attacker-was-here?attacker=1", AUTHORIZATION);
+        http.get("/attacker-was-here/%zz", AUTHORIZATION);
+        http.send("POST /attacker-was-here HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n");
+        http.get("/attacker-has-no-token");
         var management = new RawHttp(managementPort);
-        management.get("/q/health/mallory-was-here");
-        management.get("/mallory-was-here");
-        http.get("/hosts", SHOWN, "User-Agent: mallory", "Host: mallory");
-        assertThat(management.get("/q/metrics", SHOWN).text())
+        management.get("/q/health/attacker-was-here");
+        management.get("/attacker-was-here");
+        http.get("/hosts", AUTHORIZATION, "User-Agent: attacker", "Host: attacker");
+        assertThat(management.get("/q/metrics", AUTHORIZATION).text())
                 .contains("http_server_requests")
-                .doesNotContain("mallory");
+                .doesNotContain("attacker");
     }
 
     private JsonNode get(String path) throws IOException {
-        var text =
-                new RawHttp(port).get(path, SHOWN, "Accept-Encoding: identity").text();
+        var text = new RawHttp(port)
+                .get(path, AUTHORIZATION, "Accept-Encoding: identity")
+                .text();
         try {
             return GenvJson.read(text.substring(text.indexOf("["), text.lastIndexOf("]") + 1)
                     .replaceAll("\r\n[0-9a-f]+\r\n", "")
@@ -143,7 +146,7 @@ class HostileTextTest {
         }
     }
 
-    private static void assertHarmless(String path, RawHttp.Answer answer) {
+    private static void assertPrintableAscii(String path, RawHttp.Answer answer) {
         assertThat(answer.text()).as(path).matches("[\\r\\n -~]*");
         assertThat(answer.head()).as(path).doesNotContain("Cookie");
     }

@@ -4,8 +4,8 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.chart.Kept;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.testsupport.GeneratedSection;
 import dev.genv.enforcer.testsupport.RawHttp;
 import dev.genv.enforcer.testsupport.SampleCycles;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 /** The table of {@code metrics.md} is what the service registers. */
 @QuarkusTest
 @Tag("quarkus")
-@TestProfile(GuardedNode.class)
+@TestProfile(TokenProtectedNode.class)
 class MetricsPageTest {
     private static final Path PAGE = Path.of("src/site/markdown/metrics.md");
     private static final Pattern HEADER = Pattern.compile("(?m)^# (HELP|TYPE) (genv_enforcer_\\w+) (.*)$");
@@ -56,13 +56,13 @@ class MetricsPageTest {
             table.append("| `%s` | %s | %s | %s |\n".formatted(name, type, labels(text, name), meanings.get(family)));
         });
         assertThat(types).hasSizeGreaterThan(FEWEST);
-        Kept.part(PAGE, "metrics", table.toString());
+        GeneratedSection.assertSection(PAGE, "metrics", table.toString());
     }
 
     /** The service answers once it has read the token. */
     private String exported() throws IOException {
         var http = new RawHttp(port);
-        var token = "Authorization: Bearer " + GuardedNode.TOKEN;
+        var token = "Authorization: Bearer " + TokenProtectedNode.TOKEN;
         await().atMost(HANG).until(() -> http.get("/q/metrics", token).status() == 200);
         return http.get("/q/metrics", token).text().replace("\r", "");
     }

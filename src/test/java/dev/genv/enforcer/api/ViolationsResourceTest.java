@@ -11,16 +11,16 @@ import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.nullValue;
 
-import dev.genv.enforcer.enforcement.ActionRecord;
-import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.Plan;
-import dev.genv.enforcer.policy.PlannedAction;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
-import dev.genv.enforcer.policy.Violation;
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
 import java.time.Instant;
@@ -46,7 +46,7 @@ class ViolationsResourceTest {
 
     /** A memory violation that goes on since ten, and a stray process that was over at nine. */
     @BeforeAll
-    void remember() {
+    void recordViolations() {
         var stray = new Violation(
                 RuleName.NON_ENV_PROCESSES,
                 "gpu-2",
@@ -64,13 +64,13 @@ class ViolationsResourceTest {
                 "raz",
                 "a",
                 List.of(0),
-                List.of(process(812).in("a").uid(1003).uses(0).build()));
-        see(EARLY, List.of(), stray);
-        see(LATE, List.of(signalled(memory)), memory);
+                List.of(process(812).inEnvironment("a").uid(1003).uses(0).build()));
+        updateJournal(EARLY, List.of(), stray);
+        updateJournal(LATE, List.of(signalled(memory)), memory);
     }
 
     @Test
-    void showsTheNewestFirstInTheDocumentedShape() {
+    void returnsTheNewestFirstInTheDocumentedFormat() {
         when().get("/violations")
                 .then()
                 .statusCode(200)
@@ -101,7 +101,7 @@ class ViolationsResourceTest {
     }
 
     @Test
-    void showsOneByItsId() {
+    void returnsAViolationByItsId() {
         String id = when().get("/violations?status=active").path("[0].id");
         when().get("/violations/" + id).then().statusCode(200).body("id", equalTo(id));
         when().get("/violations/4711")
@@ -122,7 +122,7 @@ class ViolationsResourceTest {
         "since,2026-11-20T10:30:00+01:00,env-memory",
         "limit,1,env-memory"
     })
-    void filters(String parameter, String value, String rule) {
+    void filtersByEachParameter(String parameter, String value, String rule) {
         given().queryParam(parameter, value)
                 .queryParam(
                         parameter.equals("limit") ? "since" : "limit",
@@ -135,7 +135,7 @@ class ViolationsResourceTest {
     }
 
     @Test
-    void anEmptyAnswerIsAnEmptyList() {
+    void returnsAnEmptyListWhenNothingMatches() {
         when().get("/violations?user=nobody").then().statusCode(200).body("$", hasSize(0));
     }
 
@@ -150,7 +150,7 @@ class ViolationsResourceTest {
         "limit,many",
         "statu,active"
     })
-    void refusesWhatItCannotReadAndNamesIt(String parameter, String value) {
+    void refusesInvalidParameterAndNamesIt(String parameter, String value) {
         given().queryParam(parameter, value)
                 .when()
                 .get("/violations")
@@ -162,10 +162,10 @@ class ViolationsResourceTest {
                 .body("detail", containsString("parameter " + parameter));
     }
 
-    private void see(Instant now, List<ActionRecord> records, Violation... violations) {
+    private void updateJournal(Instant now, List<ActionRecord> records, Violation... violations) {
         journal.update(
                 new Plan(List.of(violations), List.of(), List.of()),
-                new Journal.News(records, Map.of(), Set.of(), now),
+                new Journal.CycleOutcome(records, Map.of(), Set.of(), now),
                 _ -> RuleMode.ENFORCE,
                 remote(host("gpu-1"), host("gpu-2")));
     }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.chart;
 
+import dev.genv.enforcer.testsupport.GeneratedSection;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -12,13 +13,15 @@ class ChartGoldenTest {
     private static final Path FOLDER = Path.of("src/test/resources/chart");
 
     @Test
-    void ofTheDefaults() throws IOException {
-        Kept.whole(FOLDER.resolve("default.yaml"), RenderedChart.of("").text());
+    void defaultsRenderAsRecorded() throws IOException {
+        GeneratedSection.assertFile(
+                FOLDER.resolve("default.yaml"), RenderedChart.of("").text());
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"full", "remote", "existing"})
-    void ofTheExamples(String name) throws IOException {
-        Kept.whole(FOLDER.resolve(name + ".yaml"), RenderedChart.ofExample(name).text());
+    void examplesRenderAsRecorded(String name) throws IOException {
+        GeneratedSection.assertFile(
+                FOLDER.resolve(name + ".yaml"), RenderedChart.ofExample(name).text());
     }
 }

@@ -85,12 +85,12 @@ class ChartHostsTest {
                 "[::1]:",
                 "[g::1]",
             })
-    void asTheServiceReadsThem(String host) throws IOException {
+    void schemaAcceptsTheSameHostsAsTheService(String host) throws IOException {
         assertThat(schemaAccepts(host)).isEqualTo(serviceAccepts(host));
     }
 
     @Test
-    void noMatterHowLong() throws IOException {
+    void schemaHasTheSameLengthLimitAsTheService() throws IOException {
         for (var length : new int[] {1, 254, 255, 256, 257}) {
             var name = "a".repeat(length);
             assertThat(schemaAccepts(name)).isEqualTo(serviceAccepts(name));
@@ -100,13 +100,13 @@ class ChartHostsTest {
 
     /** Helm's patterns are another dialect, so a few of them are looked at by Helm itself. */
     @Test
-    void helmReadsThePatternsAlike() {
+    void helmAppliesThePatternsOfTheSchema() {
         for (var host : new String[] {"raz@[10.0.0.1]", "[2001:db8::1.2.3.4]", "gpu-1:000022"}) {
-            assertThat(RenderedChart.refusalOf("remote: {hosts: ['%s']}".formatted(host)))
+            assertThat(RenderedChart.errorOf("remote: {hosts: ['%s']}".formatted(host)))
                     .contains("at '/remote/hosts/0'");
         }
         for (var host : new String[] {"raz@[fe80::1%eth0.1]:00022", "[::ffff:10.0.0.1]", "a@b@c"}) {
-            assertThat(RenderedChart.refusalOf("remote: {hosts: ['%s']}".formatted(host)))
+            assertThat(RenderedChart.errorOf("remote: {hosts: ['%s']}".formatted(host)))
                     .doesNotContain("at '/remote/hosts/0'")
                     .contains("set mode=remote");
         }

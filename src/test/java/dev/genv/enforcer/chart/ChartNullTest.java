@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 /** Null takes a default away. Where nothing can stand in its place that is refused, and not made into nonsense. */
 class ChartNullTest {
     /** Those of which the comments say what null means. */
-    private static final Set<String> MEANINGFUL = Set.of(
+    private static final Set<String> NULLABLE = Set.of(
             "remote.runAsUser",
             "resources.requests",
             "resources.requests.cpu",
@@ -36,11 +36,11 @@ class ChartNullTest {
 
     /** Nothing is the same as null: whoever leaves a list empty in his file means that it is empty. */
     @Test
-    void ofAnEmptyDefaultNullIsTheSame() throws IOException {
+    void nullEqualsAnEmptyDefault() throws IOException {
         for (var values : List.of(NODE, REMOTE)) {
             var without = RenderedChart.of(values).text();
             for (var value : ChartValues.read().all()) {
-                if (isEmpty(value.otherwise()) && !isSet(values, value.path())) {
+                if (isEmpty(value.defaultValue()) && !isSet(values, value.path())) {
                     assertThat(RenderedChart.of(withNull(values, value.path())).text())
                             .as(value.path())
                             .isEqualTo(without);
@@ -50,22 +50,22 @@ class ChartNullTest {
     }
 
     @Test
-    void anyOtherIsRefusedByItsName() throws IOException {
-        for (var path : needed()) {
+    void refusesNullForOtherValuesAndNamesThem() throws IOException {
+        for (var path : requiredPaths()) {
             var last = path.substring(path.lastIndexOf('.') + 1);
             var parent = path.contains(".")
                     ? "/" + path.substring(0, path.lastIndexOf('.')).replace('.', '/')
                     : "";
-            assertThat(RenderedChart.refusalOf(withNull("{}", path)))
+            assertThat(RenderedChart.errorOf(withNull("{}", path)))
                     .as(path)
                     .containsPattern("at '%s': missing propert(y|ies) .*'%s'".formatted(parent, last));
         }
     }
 
     @Test
-    void whatMayBeNullIsSaneWithIt() throws IOException {
+    void nullableValuesRenderValidObjects() throws IOException {
         for (var values : List.of(NODE, REMOTE)) {
-            for (var path : MEANINGFUL) {
+            for (var path : NULLABLE) {
                 var chart = RenderedChart.of(withNull(values, path));
                 assertThat(chart.text()).as(path).doesNotContain("<nil>");
                 ChartObjectsTest.check(chart);
@@ -74,13 +74,13 @@ class ChartNullTest {
     }
 
     /** The values and the sections that have something in them. */
-    private static List<String> needed() throws IOException {
+    private static List<String> requiredPaths() throws IOException {
         var values = ChartValues.read();
         var needed = new ArrayList<>(values.sections());
         values.all().stream()
-                .filter(value -> !value.otherwise().isNull() && !isEmpty(value.otherwise()))
+                .filter(value -> !value.defaultValue().isNull() && !isEmpty(value.defaultValue()))
                 .forEach(value -> needed.add(value.path()));
-        needed.removeAll(MEANINGFUL);
+        needed.removeAll(NULLABLE);
         assertThat(needed).hasSizeGreaterThan(50).contains("settings.stateDir", "probes.startup.periodSeconds");
         return needed;
     }

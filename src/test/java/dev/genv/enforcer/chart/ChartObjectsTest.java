@@ -35,12 +35,12 @@ class ChartObjectsTest {
             "ServiceAccount", text -> V1ServiceAccount.fromJson(text).toJson());
 
     /** The Prometheus Operator's, with what may stand in them. */
-    private static final Map<String, Set<String>> OF_THE_OPERATOR = Map.of(
+    private static final Map<String, Set<String>> OPERATOR_FIELDS = Map.of(
             "ServiceMonitor", Set.of("namespaceSelector", "selector", "endpoints"), "PrometheusRule", Set.of("groups"));
 
-    private static final Set<String> OF_AN_ENDPOINT =
+    private static final Set<String> ENDPOINT_FIELDS =
             Set.of("port", "path", "interval", "scrapeTimeout", "authorization", "relabelings", "metricRelabelings");
-    private static final Set<String> OF_A_RULE = Set.of("alert", "expr", "for", "labels", "annotations");
+    private static final Set<String> RULE_FIELDS = Set.of("alert", "expr", "for", "labels", "annotations");
 
     /** Reads an object as Kubernetes does, and writes it again. */
     private interface Model {
@@ -51,20 +51,20 @@ class ChartObjectsTest {
     private static void check(String kind, JsonNode object) throws IOException {
         assertThat(MODELS).containsKey(kind);
         var again = RenderedChart.parse(MODELS.get(kind).read(object.toString()));
-        assertThat(withoutWhatIsEmpty(again)).isEqualTo(withoutWhatIsEmpty(object));
+        assertThat(withoutEmptyValues(again)).isEqualTo(withoutEmptyValues(object));
     }
 
     /** What is not there is written as something empty. */
-    private static JsonNode withoutWhatIsEmpty(JsonNode node) {
+    private static JsonNode withoutEmptyValues(JsonNode node) {
         JsonNode copy = node.deepCopy();
         if (copy instanceof ObjectNode object) {
-            object.properties().forEach(field -> field.setValue(withoutWhatIsEmpty(field.getValue())));
+            object.properties().forEach(field -> field.setValue(withoutEmptyValues(field.getValue())));
             object.properties()
                     .removeIf(field -> field.getValue().isContainerNode()
                             && field.getValue().isEmpty());
         } else if (copy instanceof ArrayNode array) {
             for (var i = 0; i < array.size(); i++) {
-                array.set(i, withoutWhatIsEmpty(array.get(i)));
+                array.set(i, withoutEmptyValues(array.get(i)));
             }
         }
         return copy;
@@ -81,18 +81,18 @@ class ChartObjectsTest {
                 "metadata: {labels: {a: true}}",
                 "metadata: {labels: {a: null}}",
             })
-    void theModelsFindWhatIsMisspeltOrOfAnotherType(String pod) {
+    void modelsRefuseUnknownFieldsAndWrongTypes(String pod) {
         assertThatThrownBy(() -> check("Pod", RenderedChart.parse(pod))).isInstanceOf(Throwable.class);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"full", "remote", "existing"})
-    void theExamplesAreWhatKubernetesKnows(String name) throws IOException {
+    void examplesMatchTheKubernetesModels(String name) throws IOException {
         check(RenderedChart.ofExample(name));
     }
 
     @Test
-    void theDefaultsAreWhatKubernetesKnows() throws IOException {
+    void defaultsMatchTheKubernetesModels() throws IOException {
         check(RenderedChart.of(""));
         check(RenderedChart.of(ChartQueries.ALERTS));
     }
@@ -100,7 +100,7 @@ class ChartObjectsTest {
     /** YAML reads these as something else than names. */
     @ParameterizedTest
     @ValueSource(strings = {"on", "off", "null", "true", "y", "1e3", "123", "0x1f", "1.5", "a.b"})
-    void oddNamesRemainNames(String name) throws IOException {
+    void namesThatLookLikeOtherYamlTypesStayStrings(String name) throws IOException {
         var all = "{fullnameOverride: 'null', nameOverride: 'on', runtimeClassName: '%1$s', priorityClassName: '%1$s',"
                         .formatted(name)
                 + "serviceAccount: {name: '%1$s'}, imagePullSecrets: [{name: '%1$s'}], apiToken: {existingSecret: '%1$s'},"
@@ -127,7 +127,7 @@ class ChartObjectsTest {
     /** Then the name of everything would be none. */
     @ParameterizedTest
     @ValueSource(strings = {"123", "1e3", "a.b"})
-    void ofSomeReleasesNoNameOfAServiceCanBeMade(String name) {
+    void refusesReleaseNamesThatAreNoServiceNames(String name) {
         assertThatThrownBy(() -> RenderedChart.ofRelease(name, ""))
                 .hasMessageContaining("the release is called " + name)
                 .hasMessageContaining("set fullnameOverride");
@@ -148,9 +148,9 @@ class ChartObjectsTest {
             assertThat(each.at("/metadata/namespace").asText()).isEqualTo(RenderedChart.NAMESPACE);
             assertThat(each.at("/metadata/labels/app.kubernetes.io~1instance").asText())
                     .isEqualTo(release);
-            if (OF_THE_OPERATOR.containsKey(kind)) {
+            if (OPERATOR_FIELDS.containsKey(kind)) {
                 assertThat(each.path("apiVersion").asText()).isEqualTo("monitoring.coreos.com/v1");
-                assertThat(names(each.path("spec"))).isSubsetOf(OF_THE_OPERATOR.get(kind));
+                assertThat(names(each.path("spec"))).isSubsetOf(OPERATOR_FIELDS.get(kind));
             } else {
                 check(kind, each);
             }
@@ -158,7 +158,7 @@ class ChartObjectsTest {
     }
 
     @Test
-    void theServiceMonitorFindsTheServiceAndShowsTheToken() {
+    void serviceMonitorSelectsTheServiceAndSendsTheToken() {
         var chart = RenderedChart.ofExample("full");
         var monitor = chart.only("ServiceMonitor");
         var service = chart.only("Service");
@@ -167,7 +167,7 @@ class ChartObjectsTest {
                 .forEach(label -> assertThat(service.at("/metadata/labels").path(label.getKey()))
                         .isEqualTo(label.getValue()));
         var endpoint = monitor.at("/spec/endpoints/0");
-        assertThat(names(endpoint)).isSubsetOf(OF_AN_ENDPOINT);
+        assertThat(names(endpoint)).isSubsetOf(ENDPOINT_FIELDS);
         assertThat(endpoint.path("port").asText()).isEqualTo("management");
         assertThat(endpoint.path("port")).isEqualTo(service.at("/spec/ports/1/name"));
         assertThat(endpoint.at("/authorization/type").asText()).isEqualTo("Bearer");
@@ -176,12 +176,12 @@ class ChartObjectsTest {
     }
 
     @Test
-    void everyAlertSaysHowBadItIsAndWhatToDo() {
+    void everyAlertHasASeverityAndInstructions() {
         for (var example : List.of("full", "remote")) {
             for (var rule :
                     RenderedChart.ofExample(example).only("PrometheusRule").at("/spec/groups/0/rules")) {
                 var name = rule.path("alert").asText();
-                assertThat(names(rule)).as(name).isSubsetOf(OF_A_RULE);
+                assertThat(names(rule)).as(name).isSubsetOf(RULE_FIELDS);
                 assertThat(rule.at("/labels/severity").asText()).as(name).isIn("warning", "critical");
                 assertThat(rule.at("/annotations/summary").asText()).as(name).isNotBlank();
                 assertThat(rule.at("/annotations/description").asText())
@@ -194,7 +194,7 @@ class ChartObjectsTest {
     /** The pods are found by what never changes, and only ours. */
     @ParameterizedTest
     @ValueSource(strings = {"full", "remote"})
-    void theSelectorsFindThePods(String name) {
+    void selectorsMatchThePods(String name) {
         var chart = RenderedChart.ofExample(name);
         var labels = chart.workload().at("/spec/template/metadata/labels");
         for (var selector : List.of(

@@ -36,14 +36,14 @@ class ChartPackageTest {
     }
 
     @Test
-    void isWithoutFault() {
+    void lintReportsNothing() {
         lint(RenderedChart.CHART);
     }
 
     /** Lint takes no other values than the chart's own, so they become those. */
     @ParameterizedTest
     @ValueSource(strings = {"full", "remote", "existing"})
-    void isWithoutFaultWithTheValuesOfTheExamples(String name) throws IOException {
+    void lintReportsNothingWithTheExampleValues(String name) throws IOException {
         var values = ChartValues.read().defaults().deepCopy();
         new ObjectMapper().readerForUpdating(values).readValue(RenderedChart.parse(RenderedChart.example(name)));
         // What Helm takes for "remove it".
@@ -61,7 +61,7 @@ class ChartPackageTest {
     }
 
     @Test
-    void isPackedWithoutWhatOnlyTestsNeed() throws Exception {
+    void packageContainsNoTestFiles() throws Exception {
         new Helm(RenderedChart.CHART).packageIt().withDestination(folder).call();
         var chart = RenderedChart.parse(Files.readString(RenderedChart.CHART.resolve("Chart.yaml")));
         var archive = "genv-enforcer-%s.tgz".formatted(chart.path("version").asText());
@@ -81,7 +81,7 @@ class ChartPackageTest {
     }
 
     /** Helm prints no hooks: here it is an ordinary pod. */
-    private RenderedChart withTheTest(String values) throws IOException {
+    private RenderedChart chartWithTestHook(String values) throws IOException {
         var file = copy.resolve("templates/tests/health.yaml");
         var hook = Files.readString(file);
         assertThat(hook).contains("    helm.sh/hook: test\n");
@@ -91,8 +91,8 @@ class ChartPackageTest {
 
     /** Some platforms choose it. */
     @Test
-    void itsTestRunsAsWhomeverThePlatformWants() throws IOException {
-        var chart = withTheTest("remote: {runAsUser: null}");
+    void testHookRunsAsTheUserOfThePlatform() throws IOException {
+        var chart = chartWithTestHook("remote: {runAsUser: null}");
         assertThat(chart.only("Pod").at("/spec/securityContext").has("runAsUser"))
                 .isFalse();
         ChartObjectsTest.check(chart);
@@ -100,7 +100,7 @@ class ChartPackageTest {
 
     /** Even where somebody switches the schema off. */
     @Test
-    void whatIsNeitherModeIsRefusedAndNotNothing() throws IOException {
+    void refusesUnknownModeWithoutTheSchema() throws IOException {
         Files.delete(copy.resolve("values.schema.json"));
         for (var mode : new String[] {"null", "nodes"}) {
             assertThatThrownBy(() -> RenderedChart.ofCopy(copy, "mode: " + mode))
@@ -109,8 +109,8 @@ class ChartPackageTest {
     }
 
     @Test
-    void itsTestAsksTheServiceForItsHealth() throws IOException {
-        var chart = withTheTest(RenderedChart.example("full"));
+    void testHookChecksTheHealthOfTheService() throws IOException {
+        var chart = chartWithTestHook(RenderedChart.example("full"));
         assertThat(chart.only("Pod").at("/spec/securityContext/runAsUser").asInt())
                 .isEqualTo(65_532);
         var pod = chart.only("Pod");
@@ -134,7 +134,7 @@ class ChartPackageTest {
     }
 
     @Test
-    void itsNotesWarnOfWhatItDoes() throws IOException {
+    void notesWarnThatProcessesAreTerminated() throws IOException {
         assertThat(notes("{}")).contains("WARNING: it ENFORCES", "settings.mode=audit", "pod-security", "apiToken");
         assertThat(notes("settings: {mode: audit}"))
                 .doesNotContain("WARNING")
@@ -150,7 +150,7 @@ class ChartPackageTest {
     }
 
     @Test
-    void itsNotesSayWhatThePodsMayWaitFor() throws IOException {
+    void notesNameThePrerequisitesOfThePods() throws IOException {
         assertThat(notes("{}"))
                 .contains("RuntimeClass nvidia", "ResourceQuota", "system-node-critical")
                 .contains("helm -n gpu upgrade genv-enforcer CHART --reset-then-reuse-values --set")

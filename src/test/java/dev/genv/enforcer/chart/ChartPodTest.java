@@ -14,7 +14,7 @@ class ChartPodTest {
     private static final RenderedChart REMOTE = RenderedChart.ofExample("remote");
 
     @Test
-    void onANodeItIsRootWithThreeCapabilities() {
+    void nodePodIsRootWithThreeCapabilities() {
         assertThat(NODE.pod().path("hostPID").asBoolean()).isTrue();
         assertSame(NODE.container().path("securityContext"), """
                 allowPrivilegeEscalation: false
@@ -28,8 +28,8 @@ class ChartPodTest {
 
     /** Its field is new in 1.30. */
     @Test
-    void beforeThatAppArmorIsToldInAnAnnotation() {
-        var old = RenderedChart.on("1.29.9", "");
+    void olderKubernetesGetsTheAppArmorAnnotation() {
+        var old = RenderedChart.forKubernetes("1.29.9", "");
         assertThat(old.container().at("/securityContext/appArmorProfile").isMissingNode())
                 .isTrue();
         assertSame(
@@ -37,11 +37,11 @@ class ChartPodTest {
                 "container.apparmor.security.beta.kubernetes.io/genv-enforcer: unconfined");
         assertThat(NODE.workload().at("/spec/template/metadata/annotations").isMissingNode())
                 .isTrue();
-        assertThat(RenderedChart.on("1.31.2-gke.100", "").text()).isEqualTo(NODE.text());
+        assertThat(RenderedChart.forKubernetes("1.31.2-gke.100", "").text()).isEqualTo(NODE.text());
     }
 
     @Test
-    void overSshItIsNobodyAndMayDoNothing() {
+    void remotePodHasNoPrivileges() {
         var pod = REMOTE.pod();
         assertThat(pod.has("hostPID") || pod.has("hostNetwork") || pod.has("runtimeClassName") || pod.has("affinity"))
                 .isFalse();
@@ -62,13 +62,13 @@ class ChartPodTest {
     }
 
     @Test
-    void thereAreNeverTwoOverSsh() {
+    void remoteDeploymentHasOneReplica() {
         assertThat(REMOTE.workload().at("/spec/replicas").asInt()).isEqualTo(1);
         assertThat(REMOTE.workload().at("/spec/strategy/type").asText()).isEqualTo("Recreate");
     }
 
     @Test
-    void neitherOfThemKnowsTheCluster() {
+    void podsHaveNoAccessToTheCluster() {
         for (var chart : new RenderedChart[] {NODE, REMOTE}) {
             assertThat(chart.pod().path("automountServiceAccountToken").asBoolean(true))
                     .isFalse();
@@ -83,7 +83,7 @@ class ChartPodTest {
     }
 
     @Test
-    void theStateDirectoryIsWhereItIsOnTheNode() {
+    void mountsTheStateDirectoryAtItsNodePath() {
         var chart = RenderedChart.ofExample("full");
         assertThat(chart.pod().at("/volumes/0/hostPath/path").asText()).isEqualTo("/srv/genv");
         assertThat(chart.container().at("/volumeMounts/0/mountPath").asText()).isEqualTo("/srv/genv");
@@ -92,13 +92,13 @@ class ChartPodTest {
 
     /** Whoever only audits makes no directory, of which genv's users would find that it is root's. */
     @Test
-    void onlyWhoeverActsMakesIt() {
-        assertThat(typeOfTheDirectory("mode: null")).isEqualTo("DirectoryOrCreate");
-        assertThat(typeOfTheDirectory("mode: enforce")).isEqualTo("DirectoryOrCreate");
-        assertThat(typeOfTheDirectory("mode: audit")).isEqualTo("Directory");
+    void onlyEnforceModeCreatesTheStateDirectory() {
+        assertThat(hostPathType("mode: null")).isEqualTo("DirectoryOrCreate");
+        assertThat(hostPathType("mode: enforce")).isEqualTo("DirectoryOrCreate");
+        assertThat(hostPathType("mode: audit")).isEqualTo("Directory");
     }
 
-    private static String typeOfTheDirectory(String settings) {
+    private static String hostPathType(String settings) {
         return RenderedChart.of("settings: {%s}".formatted(settings))
                 .pod()
                 .at("/volumes/0/hostPath/type")
@@ -107,7 +107,7 @@ class ChartPodTest {
 
     /** A pod that is not ready, on whatever node, must not keep the others from what was changed. */
     @Test
-    void aChangeReachesAllNodes() {
+    void updatesAllNodesAtOnce() {
         assertThat(NODE.workload()
                         .at("/spec/updateStrategy/rollingUpdate/maxUnavailable")
                         .asText())
@@ -116,7 +116,7 @@ class ChartPodTest {
 
     /** Of whatever release, in whatever namespace; but one for other machines may be there too. */
     @Test
-    void onANodeThereIsOneOfThem() {
+    void podAntiAffinityAllowsOneEnforcerPerNode() {
         var alone = """
                 labelSelector: {matchLabels: {genv-enforcer/enforces: node}}
                 namespaceSelector: {}
@@ -140,17 +140,17 @@ class ChartPodTest {
                 """).pod().path("affinity");
         assertThat(affinity.has("podAffinity")).isTrue();
         assertThat(affinity.has("nodeAffinity")).isFalse();
-        var terms = affinity.at("/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution");
-        assertThat(terms).hasSize(2);
-        assertSame(terms.path(0), "topologyKey: zone");
-        assertSame(terms.path(1), alone);
+        var config = affinity.at("/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution");
+        assertThat(config).hasSize(2);
+        assertSame(config.path(0), "topologyKey: zone");
+        assertSame(config.path(1), alone);
         assertThat(REMOTE.workload().at("/spec/template/metadata/labels").has("genv-enforcer/enforces"))
                 .isFalse();
     }
 
     /** As NVIDIA's device plugin finds the nodes. */
     @Test
-    void itRunsWhereAGpuIs() {
+    void nodeAffinitySelectsNodesWithAGpu() {
         assertSame(NODE.pod().at("/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution"), """
                 nodeSelectorTerms:
                 - matchExpressions: [{key: feature.node.kubernetes.io/pci-10de.present, operator: In, values: ["true"]}]
@@ -167,7 +167,7 @@ class ChartPodTest {
     }
 
     @Test
-    void theDigestWins() throws IOException {
+    void digestOverridesTheTag() throws IOException {
         var digest = "sha256:" + "0".repeat(64);
         var version = RenderedChart.parse(Files.readString(RenderedChart.CHART.resolve("Chart.yaml")))
                 .path("appVersion")
@@ -182,7 +182,7 @@ class ChartPodTest {
 
     /** It is read at the start alone; the others are read again when they change. */
     @Test
-    void onlyAnotherSshConfigurationMakesAnotherPod() {
+    void restartsThePodOnlyWhenTheSshConfigurationChanges() {
         var values = RenderedChart.example("remote");
         assertThat(RenderedChart.of(values.replace("gpu-1", "gpu-3").replace("Host gpu-3", "Host gpu-1"))
                         .workload())

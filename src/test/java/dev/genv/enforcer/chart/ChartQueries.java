@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 /** What the alerts and the dashboard of the chart ask Prometheus. */
 public final class ChartQueries {
     /** What Prometheus and its operator add to every series. */
-    private static final Set<String> OF_THE_TARGET = Set.of("namespace", "job", "instance", "pod", "node");
+    private static final Set<String> TARGET_LABELS = Set.of("namespace", "job", "instance", "pod", "node");
 
     private static final Pattern LABEL_VALUES = Pattern.compile("label_values\\((.*), \\w+\\)");
 
@@ -34,7 +34,7 @@ public final class ChartQueries {
                 .filter(metric -> !metric.getKey().equals("up"))
                 .forEach(metric -> all.computeIfAbsent(metric.getKey(), _ -> new TreeSet<>())
                         .addAll(metric.getValue()));
-        all.values().forEach(labels -> labels.removeAll(OF_THE_TARGET));
+        all.values().forEach(labels -> labels.removeAll(TARGET_LABELS));
         return all;
     }
 

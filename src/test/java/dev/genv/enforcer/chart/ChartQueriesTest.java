@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.enforcement.CycleResult;
-import dev.genv.enforcer.enforcement.Outcome;
+import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.util.Arrays;
@@ -18,14 +18,14 @@ import org.junit.jupiter.api.Test;
 /** Alerts and dashboard ask for what the service can say; that the metrics exist, a running service tells. */
 class ChartQueriesTest {
     @Test
-    void everyExpressionIsWhole() {
+    void everyExpressionIsBalanced() {
         var all = Stream.concat(ChartQueries.alerts(), ChartQueries.dashboard()).toList();
         assertThat(all).hasSizeGreaterThan(40).allMatch(query -> new PromExpression(query).isBalanced());
     }
 
     /** A code that is misspelt would never be an alert. */
     @Test
-    void theyKnowTheCodesOfProblems() {
+    void everyProblemCodeIsDocumented() {
         assertThat(values("code"))
                 .contains("enforcer_lock_unusable", "missing_privilege")
                 .isSubsetOf(Arrays.stream(ProblemCode.values())
@@ -34,7 +34,7 @@ class ChartQueriesTest {
     }
 
     @Test
-    void theyKnowTheOutcomesAndResults() {
+    void everyOutcomeAndResultExists() {
         assertThat(values("outcome"))
                 .isNotEmpty()
                 .isSubsetOf(Arrays.stream(Outcome.values()).map(Outcome::label).toList());
@@ -47,7 +47,7 @@ class ChartQueriesTest {
 
     /** Two installations on one Prometheus do not tell of each other. */
     @Test
-    void everyAlertIsAboutThisInstallation() {
+    void everyQuerySelectsThisInstallation() {
         assertThat(ChartQueries.alerts())
                 .allSatisfy(query -> assertThat(query.split("\\{", -1).length)
                         .isEqualTo(query.split("\\{namespace=\"gpu\",job=\"genv-enforcer\"", -1).length));
@@ -57,7 +57,7 @@ class ChartQueriesTest {
 
     /** Where cycles are rare, ten minutes may see none. */
     @Test
-    void rareCyclesAreWaitedFor() {
+    void longIntervalExtendsTheAlertWindows() {
         assertThat(rules("{}")).contains("[600s]", "[300s]").doesNotContain("[5400s]");
         assertThat(rules("{prometheusRule: {staleAfter: 2h}, settings: {interval: 30m}}"))
                 .contains("[5400s]", "> 7200")
@@ -66,7 +66,7 @@ class ChartQueriesTest {
 
     /** So are rare scrapes: of two of them nothing is certain. */
     @Test
-    void rareScrapesAreWaitedFor() {
+    void longScrapeIntervalExtendsTheAlertWindows() {
         assertThat(rules("serviceMonitor: {interval: 2m}"))
                 .contains("[480s]", "[600s]")
                 .doesNotContain("[300s]");
@@ -74,7 +74,7 @@ class ChartQueriesTest {
 
     /** Its first cycle is in its series from the beginning, so after each start two intervals pass before one must show. */
     @Test
-    void aStartIsNoStandstill() {
+    void alertsAllowForTheStartOfTheService() {
         for (var alert : List.of("CycleStalled", "CycleFailing", "ActionFailing")) {
             assertThat(rule("{}", alert).path("for").asText()).isEqualTo("5m");
             assertThat(rule("settings: {interval: 150s}", alert).path("for").asText())
@@ -87,7 +87,7 @@ class ChartQueriesTest {
     }
 
     @Test
-    void aSingleFailureIsNoAlert() {
+    void alertsOnlyOnRepeatedFailures() {
         var cycles = "increase(genv_enforcer_cycles_total{namespace=\"gpu\",job=\"genv-enforcer\",result%s}[300s])";
         assertThat(rule("{}", "CycleFailing").path("expr").asText())
                 .isEqualTo(cycles.formatted("=\"failed\"") + " > ignoring (result) 0.5 * sum without (result) ("
@@ -101,7 +101,7 @@ class ChartQueriesTest {
 
     /** Which of many machines lacks a privilege only its problems tell. */
     @Test
-    void theMachineThatLacksARightIsNamed() {
+    void missingPrivilegeAlertNamesTheMachine() {
         var remote = RenderedChart.ofExample("remote").only("PrometheusRule").at("/spec/groups/0/rules");
         var rule = remote.valueStream()
                 .filter(each -> each.path("alert").asText().endsWith("PrivilegeMissing"))
@@ -117,7 +117,7 @@ class ChartQueriesTest {
 
     /** Whatever stands in its quotes, it remains one expression. */
     @Test
-    void theSelectorIsTakenAsItIs() {
+    void customSelectorIsUsedUnchanged() {
         var selector = "job=\"a: b #\\\"{}'\", cluster=~\"x|y\"";
         var values = RenderedChart.parse("prometheusRule: {enabled: true}");
         ((ObjectNode) values.path("prometheusRule")).put("selector", selector);
@@ -131,7 +131,7 @@ class ChartQueriesTest {
 
     /** Two of them in one Grafana would take turns. */
     @Test
-    void theDashboardOfEachReleaseIsOneOfItsOwn() {
+    void eachReleaseHasItsOwnDashboard() {
         var seen = new HashSet<String>();
         for (var release : List.of("one", "two")) {
             var map = RenderedChart.ofRelease(release, "dashboard: {enabled: true}").all("ConfigMap").stream()
@@ -148,7 +148,7 @@ class ChartQueriesTest {
 
     /** A series that is born with 1 has not increased. */
     @Test
-    void whatIsCountedForTheFirstTimeIsSeen() {
+    void alertsDetectTheFirstIncrementOfACounter() {
         assertThat(ChartQueries.alerts().filter(query -> query.contains("terminations_total")))
                 .isNotEmpty()
                 .allMatch(query -> query.contains("unless") && query.contains("offset"));
@@ -162,7 +162,7 @@ class ChartQueriesTest {
     }
 
     @Test
-    void thePanelsOfTheDashboardAreOfItsOwn() {
+    void dashboardPanelsHaveUniqueIdsAndDescriptions() {
         var board = ChartQueries.board();
         var ids = new HashSet<Integer>();
         for (var panel : board.path("panels")) {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.chart;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.testsupport.GeneratedSection;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,17 +18,17 @@ class ChartReadmeTest {
     private static final Path README = RenderedChart.CHART.resolve("README.md");
 
     @Test
-    void namesEveryValueWithWhatItsCommentSays() throws IOException {
+    void listsEveryValueWithItsDescription() throws IOException {
         var table = new StringBuilder("| value | default | meaning |\n| --- | --- | --- |\n");
         for (var value : ChartValues.read().all()) {
             table.append("| `%s` | %s | %s |\n"
-                    .formatted(value.path(), shown(value.otherwise()), cell(value.description())));
+                    .formatted(value.path(), defaultCell(value.defaultValue()), cell(value.description())));
         }
-        Kept.part(README, "values", table.toString());
+        GeneratedSection.assertSection(README, "values", table.toString());
     }
 
     @Test
-    void namesEveryAlert() throws IOException {
+    void listsEveryAlert() throws IOException {
         var modes = new LinkedHashMap<String, String>();
         var alerts = new LinkedHashMap<String, JsonNode>();
         for (var mode : List.of("node", "remote")) {
@@ -47,12 +48,12 @@ class ChartReadmeTest {
                                 .asText()
                                 .replaceAll("\\{\\{ (?:or )?\\$labels\\.(\\w+)[^}]* }}", "*$1*")),
                         modes.get(name))));
-        Kept.part(README, "alerts", table.toString());
+        GeneratedSection.assertSection(README, "alerts", table.toString());
     }
 
     /** A value without a description would not be in the table. */
     @Test
-    void everythingThatCanBeSetIsDescribed() throws IOException {
+    void everyValueHasADescription() throws IOException {
         var values = ChartValues.read();
         assertThat(values.all()).hasSizeGreaterThan(100);
         for (var section : values.sections()) {
@@ -62,7 +63,7 @@ class ChartReadmeTest {
 
     /** Who upgrades must know which version it is. */
     @Test
-    void theChartIsOfTheVersionOfTheService() throws IOException {
+    void chartAndServiceHaveTheSameVersion() throws IOException {
         var chart = RenderedChart.parse(Files.readString(RenderedChart.CHART.resolve("Chart.yaml")));
         var version = chart.path("appVersion").asText();
         assertThat(Files.readString(Path.of("pom.xml")))
@@ -71,7 +72,7 @@ class ChartReadmeTest {
         assertThat(chart.path("version").asText()).isEqualTo(version);
     }
 
-    private static String shown(JsonNode value) {
+    private static String defaultCell(JsonNode value) {
         return value.isNull() ? "–" : "`%s`".formatted(cell(value.toString()));
     }
 

@@ -17,7 +17,7 @@ class ChartSchemaTest {
             "resources.limits.cpu", "resources.limits.ephemeral-storage", "resources.requests.ephemeral-storage");
 
     @Test
-    void knowsTheValuesThatThereAreAndNoOthers() throws IOException {
+    void describesExactlyTheValuesOfTheChart() throws IOException {
         var values = ChartValues.read();
         var there = new TreeSet<>(values.sections());
         values.all().forEach(value -> there.add(value.path()));
@@ -29,7 +29,7 @@ class ChartSchemaTest {
         var sections = ChartValues.read().sections();
         var values = RenderedChart.parse("nonsense: 1");
         sections.forEach(section -> set(values, section + ".nonsense", "1"));
-        var refusal = RenderedChart.refusalOf(values.toString());
+        var refusal = RenderedChart.errorOf(values.toString());
         assertThat(refusal).contains("at '': additional properties 'nonsense' not allowed");
         for (var section : sections) {
             assertThat(refusal)
@@ -43,7 +43,7 @@ class ChartSchemaTest {
         var all = ChartValues.read().all();
         var values = RenderedChart.parse("");
         all.forEach(value -> set(values, value.path(), "[[]]"));
-        var refusal = RenderedChart.refusalOf(values.toString());
+        var refusal = RenderedChart.errorOf(values.toString());
         for (var value : all) {
             assertThat(refusal).containsPattern("at '%s(/0)?':".formatted(value.pointer()));
         }

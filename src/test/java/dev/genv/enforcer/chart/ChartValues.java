@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 final class ChartValues {
     static final Path FILE = RenderedChart.CHART.resolve("values.yaml");
     private static final Pattern DESCRIPTION = Pattern.compile("\\s*# -- (.*)");
-    private static final Pattern CONTINUED = Pattern.compile("\\s*# (.*)");
+    private static final Pattern CONTINUATION = Pattern.compile("\\s*# (.*)");
     private static final Pattern KEY = Pattern.compile("( *)([A-Za-z]+):.*");
 
     private final JsonNode defaults;
@@ -28,7 +28,7 @@ final class ChartValues {
      *
      * @param path such as {@code settings.mode}
      */
-    record Value(String path, JsonNode otherwise, String description) {
+    record Value(String path, JsonNode defaultValue, String description) {
         /** The same as a JSON pointer. */
         String pointer() {
             return "/" + path.replace('.', '/');
@@ -42,7 +42,7 @@ final class ChartValues {
         var description = new StringBuilder();
         for (var line : text.split("\n", -1)) {
             var begins = DESCRIPTION.matcher(line);
-            var goesOn = CONTINUED.matcher(line);
+            var goesOn = CONTINUATION.matcher(line);
             var key = KEY.matcher(line);
             if (begins.matches()) {
                 description.append(begins.group(1));

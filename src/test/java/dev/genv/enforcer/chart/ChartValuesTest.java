@@ -23,7 +23,7 @@ class ChartValuesTest {
     Path chart;
 
     /** What cannot stand beside something in the chart's own examples. */
-    private static final String OTHER = """
+    private static final String OTHER_VALUES = """
                     mode: remote
                     remote:
                       hosts: [raz@gpu-1]
@@ -33,7 +33,7 @@ class ChartValuesTest {
                     """;
 
     @BeforeEach
-    void copy() throws IOException {
+    void copyChart() throws IOException {
         try (var files = Files.walk(RenderedChart.CHART)) {
             for (var file :
                     files.filter(each -> !each.endsWith("values.schema.json")).toList()) {
@@ -47,9 +47,9 @@ class ChartValuesTest {
 
     /** Each is set in one of the examples, and what that makes is another thing, or nothing, when it is taken out there. */
     @Test
-    void everyValueChangesSomething() throws IOException {
+    void everyValueChangesTheRendering() throws IOException {
         var trees = new ArrayList<JsonNode>();
-        trees.add(RenderedChart.parse(OTHER));
+        trees.add(RenderedChart.parse(OTHER_VALUES));
         for (var name : List.of("existing", "remote", "full")) {
             var tree = RenderedChart.parse(RenderedChart.example(name));
             // What is large costs time: at first without it.

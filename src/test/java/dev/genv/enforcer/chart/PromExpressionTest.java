@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 class PromExpressionTest {
     @Test
-    void findsTheMetricsAndTheirLabels() {
+    void findsMetricsAndTheirLabels() {
         var expression = new PromExpression("""
                 histogram_quantile(0.99, sum by (le, host) (rate(a_bucket{x="1", y=~"p{q}(r)"}[$__rate_interval])))
                 or (b_total{z!="\\""} > 0 unless on (host) b_total{w="2"} offset 15m) and time() - c > 1e3""");
@@ -18,7 +18,7 @@ class PromExpressionTest {
     }
 
     @Test
-    void seesWhatIsNotClosed() {
+    void detectsUnbalancedBrackets() {
         assertThat(new PromExpression("sum(a{b=\"c\"}").isBalanced()).isFalse();
         assertThat(new PromExpression("sum(a[5m)]").isBalanced()).isFalse();
         assertThat(new PromExpression("a{b=\"c}").isBalanced()).isFalse();

@@ -23,17 +23,18 @@ class ChartProbesTest {
 
     @ParameterizedTest
     @CsvSource({"5m,5s", "30s,2m", "200s,7s", "299500ms,1ms"})
-    void onANode(String gpuTimeout, String lockTimeout) throws InvalidSettingsException {
+    void chartStatesTheDurationOfTheFirstCycleOnANode(String gpuTimeout, String lockTimeout)
+            throws InvalidSettingsException {
         var wiring = new Wiring(SettingsReader.read(new Variables(
                 Map.of("GENV_ENFORCER_GPU_TIMEOUT", gpuTimeout, "GENV_ENFORCER_LOCK_TIMEOUT", lockTimeout))));
-        var longest = wiring.pace().longest();
+        var longest = wiring.cycleSchedule().longest();
         var values = "settings: {gpuTimeout: %s, lockTimeout: %s}".formatted(gpuTimeout, lockTimeout);
-        assertThat(RenderedChart.refusalOf(values)).contains(sentence(longest));
+        assertThat(RenderedChart.errorOf(values)).contains(sentence(longest));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"80s", "10m", "99999ms"})
-    void overSsh(String timeout) throws InvalidSettingsException, IOException {
+    void chartStatesTheDurationOfTheFirstCycleOverSsh(String timeout) throws InvalidSettingsException, IOException {
         var known = Files.createFile(folder.resolve("known_hosts"));
         var fleet = FleetWiring.of(SettingsReader.read(new Variables(Map.of(
                 "GENV_ENFORCER_REMOTE_HOSTS",
@@ -44,8 +45,8 @@ class ChartProbesTest {
                 timeout))));
         assertThat(fleet).isNotNull();
         // For the look, and for what is done about it.
-        var longest = fleet.mostTime().multipliedBy(2);
-        assertThat(RenderedChart.refusalOf("{mode: remote, remote: {timeout: %s}}".formatted(timeout)))
+        var longest = fleet.callTimeout().multipliedBy(2);
+        assertThat(RenderedChart.errorOf("{mode: remote, remote: {timeout: %s}}".formatted(timeout)))
                 .contains(sentence(longest));
     }
 

@@ -63,7 +63,7 @@ class ConsoleOutputTest {
     }
 
     @Test
-    void dropsLinesAboveTheBoundAndReportsThemWhenTheReaderHasCaughtUp() throws IOException {
+    void dropsLinesAboveTheLimitAndReportsThemLater() throws IOException {
         var before = ConsoleOutput.dropped();
 
         for (var i = 0; i < 20; i++) {
@@ -80,7 +80,7 @@ class ConsoleOutputTest {
     }
 
     @Test
-    void countsALineThatIsLongerThanTheBound() throws IOException {
+    void countsALineLongerThanTheLimitAsDropped() throws IOException {
         var before = ConsoleOutput.dropped();
         reader.begun.countDown();
 
@@ -92,7 +92,7 @@ class ConsoleOutputTest {
     }
 
     @Test
-    void reportsNothingAfterTheReaderHasEnded() throws IOException {
+    void reportsNothingAfterTheReaderIsGone() throws IOException {
         var before = ConsoleOutput.dropped();
         reader.gone = true;
         reader.begun.countDown();

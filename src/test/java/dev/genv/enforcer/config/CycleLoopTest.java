@@ -4,9 +4,9 @@ import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.Pace;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.SetupBuilder;
@@ -31,9 +31,9 @@ class CycleLoopTest {
     Scheduler scheduler;
 
     @Test
-    void aCycleThatNobodyBeginsIsBegunByTheWatch() {
+    void watchdogStartsAnOverdueCycle() {
         var second = Duration.ofSeconds(1);
-        var loop = new CycleLoop(enforcer(), new Pace(second, second), scheduler, () -> 0);
+        var loop = new CycleLoop(enforcer(), new CycleSchedule(second, second), scheduler, () -> 0);
 
         time.pass(Duration.ofMillis(3200));
         loop.runIfOverdue();
@@ -50,9 +50,9 @@ class CycleLoopTest {
     }
 
     @Test
-    void aDueCycleIsRunAfterItsDelay() {
+    void runsADueCycleAfterItsDelay() {
         var loop = new CycleLoop(
-                enforcer(), new Pace(Duration.ofSeconds(1), Duration.ZERO), scheduler, () -> Long.MAX_VALUE);
+                enforcer(), new CycleSchedule(Duration.ofSeconds(1), Duration.ZERO), scheduler, () -> Long.MAX_VALUE);
 
         loop.runDelayed();
 
@@ -60,9 +60,9 @@ class CycleLoopTest {
     }
 
     @Test
-    void aCycleThatIsStillDelayedAtTheShutdownNeverBegins() throws InterruptedException {
+    void delayedCycleDoesNotStartAfterShutdown() throws InterruptedException {
         var loop = new CycleLoop(
-                enforcer(), new Pace(Duration.ofHours(24), Duration.ZERO), scheduler, () -> Long.MAX_VALUE);
+                enforcer(), new CycleSchedule(Duration.ofHours(24), Duration.ZERO), scheduler, () -> Long.MAX_VALUE);
         var delayed = Thread.ofVirtual().start(loop::runDelayed);
 
         loop.stop(new ShutdownEvent());

@@ -22,7 +22,7 @@ class DescriptorLimitTest {
     }
 
     @Test
-    void saysNothingWhereThereAreEnough() {
+    void reportsNothingWhenTheLimitIsSufficient() {
         assertThat(DescriptorLimit.problem(LIMITS.formatted("256"))).isEmpty();
         assertThat(DescriptorLimit.problem(LIMITS.formatted("unlimited"))).isEmpty();
         assertThat(DescriptorLimit.problem("")).isEmpty();
@@ -30,7 +30,7 @@ class DescriptorLimitTest {
 
     @ParameterizedTest
     @CsvSource({"256, 16", "300, 22", "1024, 384", "1280, 512", "1048576, 512", "unlimited, 512"})
-    void leavesTheDescriptorsOfACycleToTheCycle(String limit, int connections) {
+    void reservesDescriptorsForTheCycle(String limit, int connections) {
         assertThat(DescriptorLimit.connectionsPerPort(LIMITS.formatted(limit))).isEqualTo(connections);
     }
 }

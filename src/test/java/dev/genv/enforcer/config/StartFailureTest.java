@@ -33,10 +33,11 @@ class StartFailureTest {
         return Stream.of(
                 Arguments.of(
                         new BindException("Address already in use"),
-                        "the port is taken or the address is not of this machine"),
+                        "the port is in use, or this machine does not have the address"),
                 Arguments.of(new UnknownHostException("gpu-1"), "the host name cannot be resolved"),
-                Arguments.of(new UnresolvedAddressException(), "this machine has no such kind of address"),
-                Arguments.of(new UnsupportedAddressTypeException(), "this machine has no such kind of address"),
+                Arguments.of(new UnresolvedAddressException(), "this machine does not support this kind of address"),
+                Arguments.of(
+                        new UnsupportedAddressTypeException(), "this machine does not support this kind of address"),
                 Arguments.of(new SocketException("Permission denied"), "Permission denied"));
     }
 
@@ -73,7 +74,7 @@ class StartFailureTest {
     }
 
     @Test
-    void doesNotKnowADefect() {
+    void explainsNoDefect() {
         assertThat(StartFailure.of(new IllegalStateException("a defect"), name -> "a " + name))
                 .isEmpty();
     }

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What the chart makes, run by a real engine: that is enough, and none of it is too much. */
 @Tag("container")
 @Timeout(600)
-class ChartPodIT extends OnTheEngine {
+class ChartPodIT extends EngineTest {
     private static final String SETTINGS = """
             settings:
               interval: 1s
@@ -29,38 +29,39 @@ class ChartPodIT extends OnTheEngine {
               stateChangeGrace: 0s
             """;
 
-    private Flags node(String values) {
+    private Flags nodePodFlags(String values) {
         return PodFlags.of(RenderedChart.of(values), Map.of("state", stateDirectory))
-                .and("-p", "127.0.0.1::8080", "-p", "127.0.0.1::9000");
+                .add("-p", "127.0.0.1::8080", "-p", "127.0.0.1::9000");
     }
 
     @Test
-    void theNodesPodEndsAndDetaches() throws IOException {
-        enforces(node(SETTINGS + "  maxDevicesPerUser: 1\n"), "node-of-the-cluster");
+    void nodePodTerminatesAndDetaches() throws IOException {
+        assertEnforces(nodePodFlags(SETTINGS + "  maxDevicesPerUser: 1\n"), "node-of-the-cluster");
     }
 
     @Test
-    void itIsGrantedWhatTheReadmeGrants() throws IOException {
-        assertThat(PodFlags.rights(node(""))).isEqualTo(PodFlags.rights(Flags.ofTheReadme(stateDirectory)));
+    void podHasTheSamePrivilegesAsTheReadme() throws IOException {
+        assertThat(PodFlags.privileges(nodePodFlags("")))
+                .isEqualTo(PodFlags.privileges(Flags.ofReadme(stateDirectory)));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"KILL", "SYS_PTRACE", "DAC_READ_SEARCH"})
-    void noCapabilityOfTheNodesPodIsTooMuch(String capability) throws IOException {
-        lacks(node(SETTINGS).without("--cap-add", capability), capability);
+    void everyCapabilityOfTheNodePodIsRequired(String capability) throws IOException {
+        assertCapabilityMissing(nodePodFlags(SETTINGS).without("--cap-add", capability), capability);
     }
 
     @Test
-    void neitherAreTheHostsPids() throws IOException {
-        watchesOnly(node(SETTINGS).without("--pid=host"));
+    void hostPidIsRequired() throws IOException {
+        assertReadOnly(nodePodFlags(SETTINGS).without("--pid=host"));
     }
 
     /** The folder holds what the chart puts there for its pod, readable for its group alone. */
     @Test
-    void thePodForOtherMachinesNeedsNoRightAtAll() throws IOException {
+    void remotePodNeedsNoPrivileges() throws IOException {
         RealHosts.assumePossible();
         try (var hosts = new RealHosts(directory.resolve("hosts"));
-                var stray = Child.ofUser(MALLORY)) {
+                var stray = Child.ofUser(OTHER_UID)) {
             var host = hosts.start("gpu-1");
             host.gpus().gpus(1).process(0, stray.pid(), "10");
             host.state().device(0).write();
@@ -78,17 +79,17 @@ class ChartPodIT extends OnTheEngine {
                       knownHosts:
                         existingConfigMap: known
                     """.formatted(port, management, host.target(), RealSshd.ADMIN));
-            var files = files(
+            var files = writeFiles(
                     hosts, host, chart.pod().at("/securityContext/fsGroup").asInt());
-            // The make-believe machine is on this one's loopback.
+            // The fake machine is on this one's loopback.
             var flags = PodFlags.of(chart, Map.of("files", files))
-                    .and(
+                    .add(
                             "--network=host",
                             "-e",
                             "QUARKUS_HTTP_HOST=127.0.0.1",
                             "-e",
                             "QUARKUS_MANAGEMENT_HOST=127.0.0.1");
-            assertThat(PodFlags.rights(flags))
+            assertThat(PodFlags.privileges(flags))
                     .containsExactlyInAnyOrder(
                             "--cap-drop ALL",
                             "--security-opt no-new-privileges",
@@ -96,8 +97,8 @@ class ChartPodIT extends OnTheEngine {
                             "--user 65532:65532",
                             "--mount type=bind,source=%s,target=/etc/genv-enforcer,readonly".formatted(files),
                             "--network=host");
-            try (var service = ServiceContainer.start(flags).at(port, management)) {
-                assertThat(stray.awaitEnd()).isEqualTo(143);
+            try (var service = ServiceContainer.start(flags).withPorts(port, management)) {
+                assertThat(stray.awaitExit()).isEqualTo(143);
                 service.awaitReady(true);
                 assertThat(service.json("/hosts").getList("status")).containsExactly("ok");
                 service.stop();
@@ -106,7 +107,7 @@ class ChartPodIT extends OnTheEngine {
         }
     }
 
-    private Path files(RealHosts hosts, RealSshd host, int group) throws IOException {
+    private Path writeFiles(RealHosts hosts, RealSshd host, int group) throws IOException {
         var files = Files.createDirectory(directory.resolve("files"));
         Files.copy(hosts.identity(), files.resolve("identity"));
         Files.copy(hosts.knownHosts(), files.resolve("known_hosts"));

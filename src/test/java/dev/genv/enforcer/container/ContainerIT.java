@@ -19,32 +19,32 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The image with the flags of the README: what it does with all of them, and what without each. */
 @Tag("container")
 @Timeout(600)
-class ContainerIT extends OnTheEngine {
+class ContainerIT extends EngineTest {
     private Flags flags() throws IOException {
-        return Flags.ofTheReadme(stateDirectory)
+        return Flags.ofReadme(stateDirectory)
                 .set("INTERVAL", "1s")
                 .set("NON_ENV_PROCESSES", "enforce")
                 .set("STATE_CHANGE_GRACE", "0s");
     }
 
     @Test
-    void endsAndDetachesOnTheMachineOutside() throws IOException {
-        enforces(flags().set("MAX_DEVICES_PER_USER", 1), null);
+    void terminatesAndDetachesOnTheNode() throws IOException {
+        assertEnforces(flags().set("MAX_DEVICES_PER_USER", 1), null);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"KILL", "SYS_PTRACE", "DAC_READ_SEARCH"})
-    void withoutACapabilityItLeavesOthersProcessesAndSaysWhich(String capability) throws IOException {
-        lacks(flags().without("--cap-add", capability), capability);
+    void reportsMissingCapabilityAndTerminatesNothing(String capability) throws IOException {
+        assertCapabilityMissing(flags().without("--cap-add", capability), capability);
     }
 
     /** Docker gives another user than root none of the capabilities that are added. */
     @Test
-    void asAnotherUserItLacksEverythingAndSaysSo() throws IOException {
-        try (var stray = Child.ofUser(MALLORY)) {
+    void reportsAllMissingPrivilegesAsAnotherUser() throws IOException {
+        try (var stray = Child.ofUser(OTHER_UID)) {
             state.device(0).device(1).device(2).write();
             gpus.process(2, stray.pid(), "10");
-            try (var service = ServiceContainer.start(flags().and("--user", "65532"))) {
+            try (var service = ServiceContainer.start(flags().add("--user", "65532"))) {
                 service.awaitReady(false);
                 service.awaitCycles(2);
                 assertThat(service.json("/hosts").getList("[0].missing_privileges"))
@@ -55,23 +55,23 @@ class ContainerIT extends OnTheEngine {
     }
 
     @Test
-    void withoutTheHostsPidsItOnlyWatches() throws IOException {
-        watchesOnly(flags().without("--pid=host"));
+    void isReadOnlyWithoutHostPid() throws IOException {
+        assertReadOnly(flags().without("--pid=host"));
     }
 
     /** So the test before does show something. */
     @Test
-    void whoeverInsistsGetsTheWrongOnesEnded() throws IOException {
+    void requireHostPidFalseActsOnContainerPids() throws IOException {
         try (var service = ServiceContainer.start(flags().without("--pid=host").set("REQUIRE_HOST_PID", false))) {
             service.awaitReady(true);
-            gpus.process(FakeNvidiaSmi.uuid(2), service.startWithin(MALLORY), "10");
-            await().until(() -> service.startedWithin().isEmpty());
+            gpus.process(FakeNvidiaSmi.uuid(2), service.startProcessInside(OTHER_UID), "10");
+            await().until(() -> service.processesInside().isEmpty());
         }
     }
 
     /** Docker's profile is there on Ubuntu and not on Debian. */
     @Test
-    void withDockersAppArmorProfileItSaysWhichFlagIsMissing() throws IOException {
+    void namesTheMissingFlagUnderDockersAppArmorProfile() throws IOException {
         var enabled = Path.of("/sys/module/apparmor/parameters/enabled");
         Requirements.require(
                 Files.exists(enabled) && Files.readString(enabled).startsWith("Y"),
@@ -85,8 +85,8 @@ class ContainerIT extends OnTheEngine {
     }
 
     @Test
-    void withoutTheGpusItIsNotReadyAndEndsNothing() throws IOException {
-        try (var stray = Child.ofUser(MALLORY)) {
+    void isNotReadyAndTerminatesNothingWithoutGpus() throws IOException {
+        try (var stray = Child.ofUser(OTHER_UID)) {
             gpus.process(2, stray.pid(), "10");
             try (var service = ServiceContainer.start(flags().without("--gpus", "all"))) {
                 service.awaitReady(false);
@@ -98,7 +98,7 @@ class ContainerIT extends OnTheEngine {
     }
 
     @Test
-    void whereTheStateCannotBeWrittenItSaysSo() throws IOException {
+    void reportsAReadOnlyStateDirectory() throws IOException {
         state.device(0).write();
         var mount = Flags.mount(stateDirectory);
         try (var service = ServiceContainer.start(flags().replace(mount, mount + ",readonly"))) {
@@ -110,10 +110,10 @@ class ContainerIT extends OnTheEngine {
 
     /** The engine makes a folder that is not there, for root alone; then genv would fail for everybody. */
     @Test
-    void aStateDirectoryThatTheEngineMadeIsOpenedToEverybody() throws IOException {
+    void makesStateDirectoryOfTheEngineWorldWritable() throws IOException {
         Files.delete(stateDirectory);
         var atItsOwnPath = flags().without("--mount", Flags.mount(stateDirectory))
-                .and("-v", stateDirectory + ":" + stateDirectory)
+                .add("-v", stateDirectory + ":" + stateDirectory)
                 .set("STATE_DIR", stateDirectory);
         try (var service = ServiceContainer.start(atItsOwnPath)) {
             service.awaitReady(true);
@@ -123,7 +123,7 @@ class ContainerIT extends OnTheEngine {
 
     /** Everybody can put a link where the state directory would be, and the engine follows it. */
     @Test
-    void aDirectoryOfRootsBehindALinkIsNotOpenedToEverybody() throws IOException {
+    void doesNotChangePermissionsBehindALink() throws IOException {
         var roots = Files.createDirectory(directory.resolve("precious"));
         Files.setPosixFilePermissions(roots, PosixFilePermissions.fromString("rwxr-xr-x"));
         Files.delete(stateDirectory);
@@ -137,9 +137,9 @@ class ContainerIT extends OnTheEngine {
 
     /** Whoever only looks shall not make a folder in which genv fails for everybody. */
     @Test
-    void theReadmesFlagsMakeNoStateDirectory() throws IOException {
+    void flagsOfTheReadmeCreateNoStateDirectory() throws IOException {
         Files.delete(stateDirectory);
-        assertThat(ServiceContainer.once(flags().set("INTERVAL", 0)).text()).contains("does not exist");
+        assertThat(ServiceContainer.runOnce(flags().set("INTERVAL", 0)).text()).contains("does not exist");
         assertThat(stateDirectory).doesNotExist();
     }
 
@@ -148,7 +148,7 @@ class ContainerIT extends OnTheEngine {
     }
 
     @Test
-    void aSecondOneOnlyWatches() throws IOException {
+    void secondContainerIsReadOnly() throws IOException {
         try (var first = ServiceContainer.start(flags())) {
             first.awaitReady(true);
             try (var second = ServiceContainer.start(flags())) {
@@ -162,7 +162,7 @@ class ContainerIT extends OnTheEngine {
     }
 
     @Test
-    void tellsItsHealthWithoutAnyOtherProgram() throws IOException {
+    void healthCheckNeedsNoOtherProgram() throws IOException {
         try (var service = ServiceContainer.start(flags())) {
             service.awaitReady(true);
             assertThat(service.inspect("{{json .Config.Healthcheck.Test}}"))
@@ -182,24 +182,24 @@ class ContainerIT extends OnTheEngine {
 
     /** With AOTMode=on, a cache that does not fit ends the start. */
     @Test
-    void usesTheCacheThatWasMadeForIt() throws IOException {
-        var cycle = ServiceContainer.once(
-                flags().set("INTERVAL", 0).set("MODE", "audit").and("-e", "JAVA_TOOL_OPTIONS=-XX:AOTMode=on"));
+    void usesTheAotCacheOfTheImage() throws IOException {
+        var cycle = ServiceContainer.runOnce(
+                flags().set("INTERVAL", 0).set("MODE", "audit").add("-e", "JAVA_TOOL_OPTIONS=-XX:AOTMode=on"));
         assertThat(cycle.exitCode()).as(cycle.text()).isZero();
     }
 
     @Test
-    void optionsOfTheJvmHaveTheLastWord() throws IOException {
-        var cycle = ServiceContainer.once(flags().set("INTERVAL", 0)
+    void jvmOptionsOverrideTheDefaults() throws IOException {
+        var cycle = ServiceContainer.runOnce(flags().set("INTERVAL", 0)
                 .set("MODE", "audit")
-                .and("-e", "JAVA_OPTS=-Xmx300m -XX:+PrintCommandLineFlags"));
+                .add("-e", "JAVA_OPTS=-Xmx300m -XX:+PrintCommandLineFlags"));
         assertThat(cycle.exitCode()).as(cycle.text()).isZero();
         assertThat(cycle.text()).contains("-XX:MaxHeapSize=%d".formatted(300 << 20));
     }
 
     @Test
-    void aBadSettingEndsTheStartWithOneLine() throws IOException {
-        assertThat(ServiceContainer.once(flags().set("MODE", "enforc")))
+    void invalidSettingAbortsTheStartWithOneLine() throws IOException {
+        assertThat(ServiceContainer.runOnce(flags().set("MODE", "enforc")))
                 .satisfies(end -> assertThat(end.exitCode()).isEqualTo(2))
                 .satisfies(end -> assertThat(end.output()).isEmpty())
                 // The client may have something to say itself, such as that the machine forwards no packets.

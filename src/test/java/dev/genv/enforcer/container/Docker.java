@@ -11,9 +11,9 @@ import java.util.Objects;
 /** The container engine that the tests were given, by its own client; DOCKER_HOST says where it is. */
 final class Docker {
     /** What is tested. */
-    static final String IMAGE = given("tests.image");
-    /** What the engine's make-believe of NVIDIA's runtime puts into containers. */
-    static final Path DRIVER = Path.of(given("tests.driver"));
+    static final String IMAGE = requiredProperty("tests.image");
+    /** What the engine's fake of NVIDIA's runtime puts into containers. */
+    static final Path DRIVER = Path.of(requiredProperty("tests.driver"));
 
     private Docker() {}
 
@@ -57,7 +57,7 @@ final class Docker {
         }
     }
 
-    private static String given(String property) {
+    private static String requiredProperty(String property) {
         return Objects.requireNonNull(System.getProperty(property), () -> "these tests want -D" + property);
     }
 }

@@ -21,8 +21,8 @@ final class Flags {
     }
 
     /** Exactly those of the README, but for what would be this machine's own: the folder, the ports and the name. */
-    static Flags ofTheReadme(Path stateDirectory) throws IOException {
-        return in("README.md")
+    static Flags ofReadme(Path stateDirectory) throws IOException {
+        return ofFile("README.md")
                 .without("--name", "genv-enforcer")
                 .replace(mount(STATE), mount(stateDirectory))
                 .replace("127.0.0.1:8080:8080", "127.0.0.1::8080")
@@ -31,7 +31,7 @@ final class Flags {
     }
 
     /** Those of the first {@code docker run} in a file. */
-    static Flags in(String file) throws IOException {
+    static Flags ofFile(String file) throws IOException {
         var command = COMMAND.matcher(Files.readString(Path.of(file)));
         if (!command.find()) {
             throw new IOException(file + " has no docker run");
@@ -46,14 +46,14 @@ final class Flags {
     }
 
     /** With others after them. */
-    Flags and(String... more) {
+    Flags add(String... more) {
         arguments.addAll(List.of(more));
         return this;
     }
 
     /** A setting, without the prefix that all have. */
     Flags set(String name, Object value) {
-        return and("-e", "GENV_ENFORCER_%s=%s".formatted(name, value));
+        return add("-e", "GENV_ENFORCER_%s=%s".formatted(name, value));
     }
 
     /** Without these, which stand there one after the other. */

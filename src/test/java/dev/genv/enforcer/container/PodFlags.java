@@ -17,7 +17,7 @@ import java.util.stream.StreamSupport;
  */
 final class PodFlags {
     /** What says where and when a pod runs, not what it may do. */
-    private static final Set<String> OF_THE_CLUSTER = Set.of(
+    private static final Set<String> CLUSTER_FIELDS = Set.of(
             "serviceAccountName",
             "automountServiceAccountToken",
             "enableServiceLinks",
@@ -27,7 +27,7 @@ final class PodFlags {
             "containers",
             "volumes");
 
-    private static final Set<String> NOT_GRANTED =
+    private static final Set<String> FIELDS_WITHOUT_FLAG =
             Set.of("name", "image", "imagePullPolicy", "ports", "livenessProbe", "readinessProbe", "startupProbe");
 
     private final List<String> flags = new ArrayList<>(List.of("-d"));
@@ -46,42 +46,42 @@ final class PodFlags {
      */
     static Flags of(RenderedChart chart, Map<String, Path> folders) {
         var pod = new PodFlags(chart.pod(), folders);
-        pod.pod(chart.pod());
-        pod.container(chart.container());
+        pod.addPod(chart.pod());
+        pod.addContainer(chart.container());
         return new Flags(pod.flags);
     }
 
-    private void pod(JsonNode pod) {
+    private void addPod(JsonNode pod) {
         for (var field : pod.properties()) {
             var value = field.getValue();
             switch (field.getKey()) {
                 case "hostPID" -> add(value.asBoolean(), "--pid=host");
                 case "runtimeClassName" -> flags.add("--runtime=" + value.asText());
                 case "terminationGracePeriodSeconds" -> flags.add("--stop-timeout=" + value.asText());
-                case "securityContext" -> security(value);
-                default -> ignore(OF_THE_CLUSTER, field.getKey());
+                case "securityContext" -> addSecurity(value);
+                default -> ignore(CLUSTER_FIELDS, field.getKey());
             }
         }
     }
 
-    private void container(JsonNode container) {
+    private void addContainer(JsonNode container) {
         for (var field : container.properties()) {
             var value = field.getValue();
             switch (field.getKey()) {
-                case "securityContext" -> security(value);
-                case "env" -> value.forEach(this::variable);
-                case "volumeMounts" -> value.forEach(this::mount);
+                case "securityContext" -> addSecurity(value);
+                case "env" -> value.forEach(this::addVariable);
+                case "volumeMounts" -> value.forEach(this::addMount);
                 case "resources" -> {
-                    only(value.path("limits"), "memory");
+                    requireOnly(value.path("limits"), "memory");
                     var memory = value.at("/limits/memory").asText();
                     add(!memory.isEmpty(), "--memory=" + memory.replace("Mi", "m"));
                 }
-                default -> ignore(NOT_GRANTED, field.getKey());
+                default -> ignore(FIELDS_WITHOUT_FLAG, field.getKey());
             }
         }
     }
 
-    private void security(JsonNode context) {
+    private void addSecurity(JsonNode context) {
         for (var field : context.properties()) {
             var value = field.getValue();
             switch (field.getKey()) {
@@ -111,8 +111,8 @@ final class PodFlags {
         }
     }
 
-    private void variable(JsonNode variable) {
-        only(variable, "name", "value", "valueFrom");
+    private void addVariable(JsonNode variable) {
+        requireOnly(variable, "name", "value", "valueFrom");
         var source = variable.path("valueFrom");
         if (!source.isMissingNode()
                 && !source.at("/fieldRef/fieldPath").asText().equals("spec.nodeName")) {
@@ -122,8 +122,8 @@ final class PodFlags {
         flags.addAll(List.of("-e", variable.path("name").asText() + "=" + value));
     }
 
-    private void mount(JsonNode mount) {
-        only(mount, "name", "mountPath", "readOnly");
+    private void addMount(JsonNode mount) {
+        requireOnly(mount, "name", "mountPath", "readOnly");
         var name = mount.path("name").asText();
         var folder = folders.get(name);
         var volume = StreamSupport.stream(volumes.spliterator(), false)
@@ -141,7 +141,7 @@ final class PodFlags {
         flags.addAll(List.of("--mount", mount.path("readOnly").asBoolean() ? place + ",readonly" : place));
     }
 
-    private static void only(JsonNode node, String... fields) {
+    private static void requireOnly(JsonNode node, String... fields) {
         node.fieldNames().forEachRemaining(field -> ignore(Set.of(fields), field));
     }
 
@@ -158,18 +158,18 @@ final class PodFlags {
     }
 
     /** What these arguments grant or forbid, in whatever order. */
-    static Set<String> rights(Flags flags) {
-        var rights = new TreeSet<String>();
+    static Set<String> privileges(Flags flags) {
+        var privileges = new TreeSet<String>();
         var arguments = flags.arguments();
         for (var i = 0; i < arguments.size(); i++) {
             switch (arguments.get(i)) {
                 case "--cap-add", "--cap-drop", "--security-opt", "--mount", "-v", "--device", "--user" ->
-                    rights.add(arguments.get(i) + " " + arguments.get(i + 1));
-                case "--pid=host", "--read-only", "--privileged", "--network=host" -> rights.add(arguments.get(i));
+                    privileges.add(arguments.get(i) + " " + arguments.get(i + 1));
+                case "--pid=host", "--read-only", "--privileged", "--network=host" -> privileges.add(arguments.get(i));
                 default -> {}
             }
         }
-        rights.remove("--user 0"); // which is whom a container runs as anyway
-        return rights;
+        privileges.remove("--user 0"); // which is whom a container runs as anyway
+        return privileges;
     }
 }

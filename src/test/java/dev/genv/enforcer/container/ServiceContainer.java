@@ -22,7 +22,7 @@ final class ServiceContainer implements AutoCloseable {
     }
 
     /** Where it answers, if those are not ports that the engine publishes. */
-    ServiceContainer at(int ownApi, int ownManagement) {
+    ServiceContainer withPorts(int ownApi, int ownManagement) {
         api = ownApi;
         management = ownManagement;
         return this;
@@ -38,7 +38,7 @@ final class ServiceContainer implements AutoCloseable {
     }
 
     /** Runs a single cycle, or whatever else ends by itself, to its end. */
-    static Docker.Answer once(Flags flags) throws IOException {
+    static Docker.Answer runOnce(Flags flags) throws IOException {
         var command = new ArrayList<>(List.of("run", "--rm"));
         command.addAll(
                 flags.without("-d").without("--restart", "unless-stopped").arguments());
@@ -66,14 +66,14 @@ final class ServiceContainer implements AutoCloseable {
     }
 
     /** Starts a {@code sleep} of another user beside the service, and tells its pid as the container has it. */
-    String startWithin(long uid) throws IOException {
+    String startProcessInside(long uid) throws IOException {
         Docker.run("exec", "--detach", "--user", Long.toString(uid), id, "sleep", "3600");
-        await().until(() -> !startedWithin().isEmpty());
-        return startedWithin();
+        await().until(() -> !processesInside().isEmpty());
+        return processesInside();
     }
 
     /** That pid, while the process runs. */
-    String startedWithin() throws IOException {
+    String processesInside() throws IOException {
         return execute(
                         "sh",
                         "-c",
@@ -116,13 +116,13 @@ final class ServiceContainer implements AutoCloseable {
 
     private int port(String path) throws IOException {
         if (api == 0) {
-            api = published(API);
-            management = published(MANAGEMENT);
+            api = publishedPort(API);
+            management = publishedPort(MANAGEMENT);
         }
         return path.startsWith("/q/health") || path.startsWith("/q/metrics") ? management : api;
     }
 
-    private int published(String port) throws IOException {
+    private int publishedPort(String port) throws IOException {
         return Integer.parseInt(inspect("{{(index (index .NetworkSettings.Ports \"" + port + "\") 0).HostPort}}"));
     }
 

@@ -17,18 +17,18 @@ class ShippedFlagsTest {
     private static final String README = "README.md";
 
     @Test
-    void theUnitGrantsWhatTheReadmeGrants() throws IOException {
-        var unit = Flags.in("docker/genv-enforcer.service");
-        assertThat(PodFlags.rights(unit)).isEqualTo(PodFlags.rights(Flags.in(README)));
+    void unitHasTheSamePrivilegesAsTheReadme() throws IOException {
+        var unit = Flags.ofFile("docker/genv-enforcer.service");
+        assertThat(PodFlags.privileges(unit)).isEqualTo(PodFlags.privileges(Flags.ofFile(README)));
         assertThat(unit.arguments())
                 .containsSequence("--gpus", "all")
                 .containsSequence("-p", "127.0.0.1:8080:8080", "-p", "127.0.0.1:9000:9000");
     }
 
     @Test
-    void composeGrantsWhatTheReadmeGrants() throws IOException {
+    void composeHasTheSamePrivilegesAsTheReadme() throws IOException {
         var node = compose("node");
-        assertThat(rights(node)).isEqualTo(PodFlags.rights(Flags.in(README)));
+        assertThat(privileges(node)).isEqualTo(PodFlags.privileges(Flags.ofFile(README)));
         assertThat(node.at("/deploy/resources/reservations/devices/0").toString())
                 .isEqualTo("{\"driver\":\"nvidia\",\"count\":\"all\",\"capabilities\":[\"gpu\",\"utility\"]}");
         assertThat(node.path("ports").valueStream().map(JsonNode::asText))
@@ -36,35 +36,36 @@ class ShippedFlagsTest {
     }
 
     @Test
-    void forOtherMachinesComposeGrantsNothing() throws IOException {
-        assertThat(rights(compose("remote")))
+    void remoteComposeServiceHasNoPrivileges() throws IOException {
+        assertThat(privileges(compose("remote")))
                 .containsExactlyInAnyOrder(
                         "--cap-drop ALL", "--security-opt no-new-privileges", "--read-only", "--user 65532:65532");
     }
 
-    private static Set<String> rights(JsonNode service) {
-        var rights = new TreeSet<String>();
-        service.path("cap_drop").forEach(each -> rights.add("--cap-drop " + each.asText()));
-        service.path("cap_add").forEach(each -> rights.add("--cap-add " + each.asText()));
+    private static Set<String> privileges(JsonNode service) {
+        var privileges = new TreeSet<String>();
+        service.path("cap_drop").forEach(each -> privileges.add("--cap-drop " + each.asText()));
+        service.path("cap_add").forEach(each -> privileges.add("--cap-add " + each.asText()));
         service.path("security_opt")
-                .forEach(each -> rights.add("--security-opt " + each.asText().replace(":true", "")));
+                .forEach(
+                        each -> privileges.add("--security-opt " + each.asText().replace(":true", "")));
         service.path("volumes")
-                .forEach(each -> rights.add("--mount type=%s,source=%s,target=%s"
+                .forEach(each -> privileges.add("--mount type=%s,source=%s,target=%s"
                         .formatted(
                                 each.path("type").asText(),
                                 each.path("source").asText(),
                                 each.path("target").asText())));
         if (service.path("read_only").asBoolean()) {
-            rights.add("--read-only");
+            privileges.add("--read-only");
         }
         if (service.has("pid")) {
-            rights.add("--pid=" + service.path("pid").asText());
+            privileges.add("--pid=" + service.path("pid").asText());
         }
         if (service.has("user")) {
-            rights.add("--user " + service.path("user").asText());
+            privileges.add("--user " + service.path("user").asText());
         }
         assertThat(service.has("privileged") || service.has("network_mode")).isFalse();
-        return rights;
+        return privileges;
     }
 
     private static JsonNode compose(String service) throws IOException {

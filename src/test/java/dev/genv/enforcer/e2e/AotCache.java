@@ -13,7 +13,7 @@ import java.util.Comparator;
  * start, and the suites start more than a hundred services.
  */
 final class AotCache {
-    private static final int ENDED_BY_SIGTERM = 143;
+    private static final int SIGTERM_EXIT_CODE = 143;
 
     private AotCache() {}
 
@@ -23,7 +23,7 @@ final class AotCache {
         var options = new StandardOpenOption[] {StandardOpenOption.CREATE, StandardOpenOption.WRITE};
         try (var file = FileChannel.open(jar.resolveSibling("app.aot.lock"), options);
                 var _ = file.lock()) {
-            if (!Files.exists(cache) || isOlderThanAnyJar(cache)) {
+            if (!Files.exists(cache) || isStale(cache)) {
                 train(cache);
             }
         }
@@ -31,7 +31,7 @@ final class AotCache {
     }
 
     /** The JVM uses a cache also after a jar has been replaced. */
-    private static boolean isOlderThanAnyJar(Path cache) throws IOException {
+    private static boolean isStale(Path cache) throws IOException {
         var made = Files.getLastModifiedTime(cache);
         try (var files = Files.walk(cache.getParent())) {
             for (var file :
@@ -51,14 +51,14 @@ final class AotCache {
         try (var node = new Node(directory)) {
             node.gpus.gpus(3);
             node.state.device(0).device(1).device(2).write();
-            var service = node.writesAotCache(draft).serve();
-            var face = new Face(service);
-            face.after(face.look());
-            face.json("/violations");
-            face.status("/q/health/ready");
+            var service = node.writesAotCache(draft).startService();
+            var serviceClient = new ServiceClient(service);
+            serviceClient.awaitNext(serviceClient.observe());
+            serviceClient.json("/violations");
+            serviceClient.status("/q/health/ready");
             service.stop();
-            if (service.process().exitValue() != ENDED_BY_SIGTERM || !Files.exists(draft)) {
-                throw new IOException("There is no AOT cache: " + service.said());
+            if (service.process().exitValue() != SIGTERM_EXIT_CODE || !Files.exists(draft)) {
+                throw new IOException("There is no AOT cache: " + service.outputLines());
             }
         }
         Files.move(draft, cache, StandardCopyOption.REPLACE_EXISTING);

@@ -5,10 +5,10 @@ import static org.awaitility.Awaitility.await;
 import java.io.IOException;
 
 /** A program that is run to its end and must do what it is for. */
-final class Command {
+public final class Command {
     private Command() {}
 
-    static void run(String... command) throws IOException {
+    public static void run(String... command) throws IOException {
         var process = new ProcessBuilder(command).inheritIO().start();
         await().until(() -> !process.isAlive());
         if (process.exitValue() != 0) {

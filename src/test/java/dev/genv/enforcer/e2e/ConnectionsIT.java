@@ -19,14 +19,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Connections of many clients beside the packaged service's probes. */
 @Timeout(600)
-class ConnectionsIT extends OnANode {
+class ConnectionsIT extends NodeSuite {
     private static final int CONNECTIONS = 1024;
     private static final int PROBES = 19;
     /** How many of one address the service keeps. */
-    private static final int KEPT = 256;
+    private static final int MAX_OPEN = 256;
 
-    private static final String BEGUN = "GET /hosts HTTP/1.1\r\nHost: localhost\r\nX: ";
-    private static final String LIVE = "/q/health/live";
+    private static final String PARTIAL_REQUEST = "GET /hosts HTTP/1.1\r\nHost: localhost\r\nX: ";
+    private static final String LIVENESS_PATH = "/q/health/live";
 
     /** Each sends the beginning of a request and then a byte before each probe. */
     @ParameterizedTest
@@ -39,27 +39,27 @@ class ConnectionsIT extends OnANode {
         "/q/health/live,'POST /q/health/live HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n'",
         "/q/health/live,'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'",
     })
-    void livenessAnswersBesideManyConnections(String path, String begun) throws IOException {
-        var service = node.serve();
+    void livenessAnswersDespiteManySlowConnections(String path, String begun) throws IOException {
+        var service = node.startService();
         try (var slow = new SlowClients(service.portOf(path), CONNECTIONS, begun)) {
             for (var i = 0; i < PROBES; i++) {
                 slow.send(begun.isEmpty() ? "" : "x");
-                var answer = new RawHttp(service.portOf(LIVE)).get(LIVE);
+                var answer = new RawHttp(service.portOf(LIVENESS_PATH)).get(LIVENESS_PATH);
                 assertThat(answer.status()).as("probe %d", i + 1).isEqualTo(200);
             }
-            slow.awaitClosed(CONNECTIONS - KEPT);
+            slow.awaitClosed(CONNECTIONS - MAX_OPEN);
         }
     }
 
     /** On both ports, the head of a first request and that of a second one; side by side, for each takes ten seconds. */
     @Test
     void closesConnectionsWhoseHeadsArriveSlowly() throws Exception {
-        var service = node.serve();
+        var service = node.startService();
         try (var clients = Executors.newVirtualThreadPerTaskExecutor()) {
             var closed = new ArrayList<Future<?>>();
-            for (var path : List.of("/hosts", LIVE)) {
+            for (var path : List.of("/hosts", LIVENESS_PATH)) {
                 var whole = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
-                for (var begun : List.of(BEGUN, whole + BEGUN)) {
+                for (var begun : List.of(PARTIAL_REQUEST, whole + PARTIAL_REQUEST)) {
                     closed.add(clients.submit(() -> awaitClosed(service.portOf(path), begun)));
                 }
             }
@@ -79,7 +79,7 @@ class ConnectionsIT extends OnANode {
     @ParameterizedTest
     @ValueSource(strings = {"/hosts", "/q/metrics"})
     void refusesAbsoluteTargetsOfForeignHosts(String path) throws IOException {
-        var http = new RawHttp(node.serve().portOf(path));
+        var http = new RawHttp(node.startService().portOf(path));
 
         assertThat(http.get("http://evil.example" + path).status()).isEqualTo(421);
         assertThat(http.get("http://256.300.1.2" + path).status()).isEqualTo(421);
@@ -88,11 +88,14 @@ class ConnectionsIT extends OnANode {
 
     /** On HTTP/2 a request has no limit of time: an HTTP/1.1 answer means that the upgrade was ignored. */
     @Test
-    void theManagementPortDoesNotSpeakHttp2() throws IOException {
-        var service = node.serve();
-        var http = new RawHttp(service.portOf(LIVE));
+    void managementPortDoesNotSpeakHttp2() throws IOException {
+        var service = node.startService();
+        var http = new RawHttp(service.portOf(LIVENESS_PATH));
         var upgrade = http.get(
-                LIVE, "Upgrade: h2c", "Connection: Upgrade, HTTP2-Settings", "HTTP2-Settings: AAMAAABkAAQAAP__");
+                LIVENESS_PATH,
+                "Upgrade: h2c",
+                "Connection: Upgrade, HTTP2-Settings",
+                "HTTP2-Settings: AAMAAABkAAQAAP__");
 
         assertThat(upgrade.status()).isEqualTo(200);
         assertThat(http.flood("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", "", 0)
@@ -103,32 +106,33 @@ class ConnectionsIT extends OnANode {
     /** Each label is a series that Prometheus keeps. */
     @Test
     void invalidRequestsAddNoMetricSeries() throws IOException {
-        var service = node.serve();
-        askNonsense(service, 1);
-        var before = series(service);
+        var service = node.startService();
+        sendInvalidRequests(service, 1);
+        var before = metricSeries(service);
 
-        askNonsense(service, 100);
+        sendInvalidRequests(service, 100);
 
-        assertThat(series(service)).isEqualTo(before).noneMatch(line -> line.contains("mallory"));
+        assertThat(metricSeries(service)).isEqualTo(before).noneMatch(line -> line.contains("attacker"));
     }
 
-    private static void askNonsense(Node.Service service, int times) throws IOException {
+    private static void sendInvalidRequests(Node.Service service, int times) throws IOException {
         for (var port : List.of(service.port(), service.managementPort())) {
             var http = new RawHttp(port);
             for (var i = 0; i < times; i++) {
-                http.get("/mallory-" + i);
-                http.get("/mallory-" + i + "/%zz");
-                http.get("/mallory-" + i, "X-Forwarded-For: mallory", "Origin: http://mallory-" + i);
-                http.get("/violations/mallory-" + i + "?mallory=" + i);
-                http.send("GET /mallory-%d HTTP/1.1\r\nHost: mallory-%d\r\nConnection: close\r\n\r\n".formatted(i, i));
+                http.get("/attacker-" + i);
+                http.get("/attacker-" + i + "/%zz");
+                http.get("/attacker-" + i, "X-Forwarded-For: attacker", "Origin: http://attacker-" + i);
+                http.get("/violations/attacker-" + i + "?attacker=" + i);
                 http.send(
-                        "POST /mallory-%d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n".formatted(i));
-                http.send("MALLORY%d /hosts HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".formatted(i));
+                        "GET /attacker-%d HTTP/1.1\r\nHost: attacker-%d\r\nConnection: close\r\n\r\n".formatted(i, i));
+                http.send("POST /attacker-%d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n"
+                        .formatted(i));
+                http.send("ATTACKER%d /hosts HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".formatted(i));
             }
         }
     }
 
-    private static Set<String> series(Node.Service service) throws IOException {
+    private static Set<String> metricSeries(Node.Service service) throws IOException {
         return new RawHttp(service.portOf("/q/metrics"))
                 .get("/q/metrics")
                 .text()

@@ -38,7 +38,7 @@ class DemoIT {
     Path temporary;
 
     @Test
-    void onePassEndsTheFourThatBreakARuleAndLeavesNothingBehind() throws Exception {
+    void singlePassTerminatesTheFourViolatorsAndCleansUp() throws Exception {
         var demo = demo(Map.of("TMPDIR", temporary.toString()), "--once");
         var lines = linesOf(demo);
 
@@ -65,7 +65,7 @@ class DemoIT {
 
     @ParameterizedTest
     @ValueSource(strings = {"--port abc", "--port 0", "--port 65536", "--port", "--twice"})
-    void badArgumentsGetTheUsage(String arguments) throws Exception {
+    void invalidArgumentsPrintTheUsage(String arguments) throws Exception {
         var demo = demo(Map.of(), arguments.split(" ", -1));
 
         assertThat(linesOf(demo)).containsExactly("usage: docker/demo/run [--once] [--port N], N from 1 to 65535");
@@ -73,7 +73,7 @@ class DemoIT {
     }
 
     @Test
-    void anotherServiceOnThePortIsNotTakenForItsOwn() throws Exception {
+    void reportsAnotherServiceOnThePort() throws Exception {
         var other = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         other.createContext("/", exchange -> {
             exchange.sendResponseHeaders(200, -1);
@@ -97,7 +97,7 @@ class DemoIT {
     }
 
     @Test
-    void aFolderThatOthersCanWriteIsRefused() throws Exception {
+    void refusesFolderThatOthersCanWrite() throws Exception {
         Files.setPosixFilePermissions(temporary, PosixFilePermissions.fromString("rwxrwxrwx"));
 
         var demo = demo(Map.of("TMPDIR", temporary.toString()), "--once");
@@ -107,7 +107,7 @@ class DemoIT {
     }
 
     @Test
-    void allProcessesEndWhenTheScriptIsKilled() throws Exception {
+    void allProcessesExitWhenTheScriptIsKilled() throws Exception {
         var demo = demo(Map.of("TMPDIR", temporary.toString()), "--port", Integer.toString(freePort()));
         try (var reader = demo.inputReader(StandardCharsets.UTF_8)) {
             await().atMost(Duration.ofMinutes(2)).until(() -> reader.readLine().startsWith("Violations and actions"));

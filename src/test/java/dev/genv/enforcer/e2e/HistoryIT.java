@@ -15,8 +15,8 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** What the packaged service remembers of the state and of its own actions, and what it does where it cannot remember. */
-class HistoryIT extends OnANode {
-    private static final Duration PATIENCE = Duration.ofSeconds(40);
+class HistoryIT extends NodeSuite {
+    private static final Duration TIMEOUT = Duration.ofSeconds(40);
     private static final Map<String, String> PATH = Map.of("PATH", "/usr/bin:/bin");
 
     /** Longer than the tests run: whatever is signalled within it was not waited for. */
@@ -24,80 +24,85 @@ class HistoryIT extends OnANode {
 
     /** Many trainers take a first SIGTERM for "save, then end", and a second one for "at once". */
     @Test
-    void aProcessThatWasAskedIsNotAskedAgainAfterARestart() throws IOException {
+    void signalledProcessIsSignalledOnlyOnceAfterARestart() throws IOException {
         var signals = directory.resolve("signals");
         var script = "trap 'echo term >>%s' TERM; while :; do sleep 0.05; done".formatted(signals);
         node.set("NON_ENV_PROCESSES", "enforce").set("KILL_AFTER", "never").set("STATE_CHANGE_GRACE", "0s");
         try (var stray = Child.running(List.of("/bin/sh", "-c", script), PATH)) {
             node.gpus.process(0, stray.pid(), "10");
-            var first = node.serve();
-            await().atMost(PATIENCE).until(() -> Files.exists(signals));
+            var first = node.startService();
+            await().atMost(TIMEOUT).until(() -> Files.exists(signals));
             first.stop();
 
-            var face = new Face(node.set("STATE_CHANGE_GRACE", LONG_GRACE).serve());
-            awaitCycles(face, stray, 4);
+            var serviceClient =
+                    new ServiceClient(node.set("STATE_CHANGE_GRACE", LONG_GRACE).startService());
+            awaitCycles(serviceClient, stray, 4);
 
             assertThat(signals).hasContent("term");
-            assertThat(violationOf(face, stray).path("actions").findValuesAsText("outcome"))
+            assertThat(violationOf(serviceClient, stray).path("actions").findValuesAsText("outcome"))
                     .containsExactly("skipped_grace");
         }
     }
 
     /** The stranger came after the shell of the environment, so it named it knowingly; a restart does not change that. */
     @Test
-    void aStrangerIsTerminatedAfterARestartAsBefore() throws IOException {
+    void strangerIsTerminatedAfterARestart() throws IOException {
         Requirements.root();
         node.set("STATE_CHANGE_GRACE", "2s");
-        try (var shell = Child.ofUser(People.BOB)) {
+        try (var shell = Child.ofUser(TestUsers.HONEST_UID)) {
             var eid = Integer.toString(shell.pid());
             node.state
-                    .env(eid, People.BOB, "bob", "1000mi", shell.pid())
+                    .env(eid, TestUsers.HONEST_UID, "bob", "1000mi", shell.pid())
                     .device(0, eid)
                     .device(1)
                     .device(2)
                     .write();
             // Later than the shell by the kernel's clock, which ticks a hundred times a second.
             await().until(() -> ticks() > shell.startTime());
-            try (var stranger = Child.ofUser(People.MALLORY, Map.of("GENV_ENVIRONMENT_ID", eid))) {
+            try (var stranger = Child.ofUser(TestUsers.ATTACKER_UID, Map.of("GENV_ENVIRONMENT_ID", eid))) {
                 node.gpus.process(0, stranger.pid(), "1500");
-                node.serve();
-                await().atMost(PATIENCE).until(() -> !stranger.isAlive());
+                node.startService();
+                await().atMost(TIMEOUT).until(() -> !stranger.isAlive());
             }
         }
     }
 
     /** The shell is gone, the job goes on; somebody writes the environment anew with the job's own pid. */
     @Test
-    void anEndedEnvironmentIsNotRevivedAgainstItsJob() throws IOException {
+    void processIsProtectedWhenItsEndedEnvironmentReappears() throws IOException {
         Requirements.root();
         node.set("STATE_CHANGE_GRACE", "1s");
-        try (var shell = Child.ofUser(People.BOB);
-                var other = Child.ofUser(People.BOB)) {
+        try (var shell = Child.ofUser(TestUsers.HONEST_UID);
+                var other = Child.ofUser(TestUsers.HONEST_UID)) {
             var eid = Integer.toString(shell.pid());
-            try (var job = Child.ofUser(People.BOB, Map.of("GENV_ENVIRONMENT_ID", eid))) {
+            try (var job = Child.ofUser(TestUsers.HONEST_UID, Map.of("GENV_ENVIRONMENT_ID", eid))) {
                 node.state
-                        .env(eid, People.BOB, "bob", null, shell.pid())
-                        .env("other", People.BOB, "bob", null, other.pid())
+                        .env(eid, TestUsers.HONEST_UID, "bob", null, shell.pid())
+                        .env("other", TestUsers.HONEST_UID, "bob", null, other.pid())
                         .device(0, eid)
                         .device(1, "other")
                         .device(2)
                         .write();
                 node.gpus.process(0, job.pid(), "10");
-                var face = new Face(node.serve());
-                face.awaitObservation();
+                var serviceClient = new ServiceClient(node.startService());
+                serviceClient.awaitObservation();
                 Command.run("kill", Integer.toString(shell.pid()));
-                await().atMost(PATIENCE)
-                        .until(() ->
-                                face.json("/hosts").path(0).path("environments").asInt() == 1);
+                await().atMost(TIMEOUT)
+                        .until(() -> serviceClient
+                                        .json("/hosts")
+                                        .path(0)
+                                        .path("environments")
+                                        .asInt()
+                                == 1);
 
                 node.state
-                        .env(eid, People.BOB, "bob", null, job.pid())
+                        .env(eid, TestUsers.HONEST_UID, "bob", null, job.pid())
                         .device(0)
                         .write();
-                awaitCycles(face, job, 5);
+                awaitCycles(serviceClient, job, 5);
 
                 assertThat(job.isAlive()).isTrue();
-                assertThat(violationOf(face, job).path("actions").findValuesAsText("outcome"))
+                assertThat(violationOf(serviceClient, job).path("actions").findValuesAsText("outcome"))
                         .containsExactly("skipped_protected");
             }
         }
@@ -105,32 +110,35 @@ class HistoryIT extends OnANode {
 
     /** No user could see or correct anything while the service was stopped: a cycle counts two intervals at most. */
     @Test
-    void theGraceDoesNotRunOutWhileTheServiceIsStopped() throws Exception {
+    void graceDoesNotExpireWhileTheServiceIsSuspended() throws Exception {
         var grace = Duration.ofSeconds(6);
         node.set("STATE_CHANGE_GRACE", grace.toSeconds() + "s");
         try (var shell = Child.withEnvironment(Map.of());
                 var job = Child.inEnvironment("a")) {
             node.state
-                    .own("a", null, shell.pid())
+                    .ownEnv("a", null, shell.pid())
                     .device(0, "a")
                     .device(1)
                     .device(2)
                     .write();
             node.gpus.process(0, job.pid(), "10");
-            var service = node.serve();
-            var face = new Face(service);
-            face.awaitObservation();
+            var service = node.startService();
+            var serviceClient = new ServiceClient(service);
+            serviceClient.awaitObservation();
             node.state.device(0).write();
-            awaitCycles(face, job, 1);
+            awaitCycles(serviceClient, job, 1);
 
             Command.run("kill", "-STOP", Long.toString(service.process().pid()));
             Thread.sleep(grace.plusSeconds(1).toMillis()); // not waited for: time itself is what must not count
             Command.run("kill", "-CONT", Long.toString(service.process().pid()));
 
-            await().atMost(PATIENCE).until(() -> !job.isAlive());
-            await().atMost(PATIENCE)
-                    .until(() -> violationOf(face, job).path("status").asText().equals("resolved"));
-            assertThat(violationOf(face, job).path("cycles").asInt())
+            await().atMost(TIMEOUT).until(() -> !job.isAlive());
+            await().atMost(TIMEOUT)
+                    .until(() -> violationOf(serviceClient, job)
+                            .path("status")
+                            .asText()
+                            .equals("resolved"));
+            assertThat(violationOf(serviceClient, job).path("cycles").asInt())
                     .as("6 s are at least three cycles of one second, each counted twice at most, after the first")
                     .isGreaterThanOrEqualTo(4);
         }
@@ -138,33 +146,35 @@ class HistoryIT extends OnANode {
 
     /** One line that cannot be read could belong to any process. Else every process that a user starts would be kept. */
     @Test
-    void violationsOfEndedProcessesAreResolvedAlsoWhereTheListingIsNeverComplete() throws IOException {
+    void violationsOfExitedProcessesAreResolvedDespiteIncompleteListing() throws IOException {
         node.set("NON_ENV_PROCESSES", "audit");
         node.gpus.fault("case $1 in *compute-apps*) echo 'no line of a process' ;; esac");
         try (var lasting = Child.withEnvironment(Map.of())) {
             node.gpus.process(0, lasting.pid(), "10");
-            var face = new Face(node.serve());
-            awaitCycles(face, lasting, 1);
+            var serviceClient = new ServiceClient(node.startService());
+            awaitCycles(serviceClient, lasting, 1);
             for (var i = 0; i < 3; i++) {
                 try (var shortLived = Child.withEnvironment(Map.of())) {
                     node.gpus.process(0, shortLived.pid(), "10");
-                    awaitCycles(face, shortLived, 1);
+                    awaitCycles(serviceClient, shortLived, 1);
                 }
             }
-            await().atMost(PATIENCE)
-                    .until(() -> face.json("/violations?status=resolved").size() == 3);
-            assertThat(face.look().problems()).containsExactly("gpu_line_unreadable");
-            assertThat(violationOf(face, lasting).path("status").asText()).isEqualTo("active");
+            await().atMost(TIMEOUT)
+                    .until(() ->
+                            serviceClient.json("/violations?status=resolved").size() == 3);
+            assertThat(serviceClient.observe().problems()).containsExactly("gpu_line_unreadable");
+            assertThat(violationOf(serviceClient, lasting).path("status").asText())
+                    .isEqualTo("active");
         }
     }
 
-    private static void awaitCycles(Face face, Child process, int count) {
-        await().atMost(PATIENCE)
-                .until(() -> violationOf(face, process).path("cycles").asInt() >= count);
+    private static void awaitCycles(ServiceClient serviceClient, Child process, int count) {
+        await().atMost(TIMEOUT)
+                .until(() -> violationOf(serviceClient, process).path("cycles").asInt() >= count);
     }
 
-    private static JsonNode violationOf(Face face, Child process) throws IOException {
-        for (var violation : face.json("/violations")) {
+    private static JsonNode violationOf(ServiceClient serviceClient, Child process) throws IOException {
+        for (var violation : serviceClient.json("/violations")) {
             if (violation.path("processes").path(0).path("pid").asInt() == process.pid()) {
                 return violation;
             }

@@ -9,16 +9,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** What hostile users send to the HTTP API of a service. */
-final class HostileRequests {
+public final class HostileRequests {
     private final int port;
     private final int managementPort;
 
-    HostileRequests(Node.Service service) throws IOException {
+    public HostileRequests(Node.Service service) throws IOException {
         port = service.port();
         managementPort = service.managementPort();
     }
 
-    void openSlowConnections(Duration length) throws IOException, InterruptedException {
+    public void openSlowConnections(Duration length) throws IOException, InterruptedException {
         var sockets = new ArrayList<Socket>();
         try {
             for (var i = 0; i < 200; i++) {
@@ -32,7 +32,7 @@ final class HostileRequests {
         }
     }
 
-    void sendLargePlan(Duration patience) throws IOException, InterruptedException {
+    public void sendLargePlan(Duration timeLimit) throws IOException, InterruptedException {
         var body = "{\"snapshots\": {\"h\": {\"processes\": [" + "[],".repeat(1_000_000) + "[]]}}}";
         var head = List.of(
                 "POST /plan HTTP/1.1",
@@ -42,7 +42,7 @@ final class HostileRequests {
                 "",
                 "");
         try (var _ = connect(port, String.join("\r\n", head) + body)) {
-            Thread.sleep(patience);
+            Thread.sleep(timeLimit);
         }
     }
 

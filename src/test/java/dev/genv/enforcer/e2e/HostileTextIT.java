@@ -12,11 +12,11 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** A terminal that shows what the packaged program says is safe, whatever users called their things. */
-class HostileTextIT extends OnANode {
+class HostileTextIT extends NodeSuite {
     private static final String EVIL = "\u001b[2J\u0007\r\nProcess 1 was never here\t\u007f\"' %n%s\\";
 
     @Test
-    void whatIsPrintedIsPlainText() throws IOException {
+    void outputIsPrintableText() throws IOException {
         var eid = EVIL + "x".repeat(4096 - EVIL.length());
         var name = Files.createSymbolicLink(directory.resolve("\u001b[1m\nevil"), Path.of("/bin/sleep"));
         try (var shell = Child.withEnvironment(Map.of());
@@ -36,7 +36,7 @@ class HostileTextIT extends OnANode {
             var output = node.set("MODE", "audit")
                     .set("INACTIVE_ENV_PROCESSES", "audit")
                     .set("MAX_DEVICES_PER_USER", 0)
-                    .once();
+                    .runOnce();
 
             assertThat(output.out()).hasSizeGreaterThan(3);
             assertThat(output.log()).hasSizeGreaterThan(output.out().size());

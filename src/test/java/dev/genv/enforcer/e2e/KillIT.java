@@ -15,32 +15,32 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 /** The service is killed on the spot at any moment around a detachment: the file is the old one or the new one, whole. */
-class KillIT extends OnANode {
-    private static final String GREEDY = "greedy";
-    private static final String MODEST = "modest";
+class KillIT extends NodeSuite {
+    private static final String HEAVY_USER = "greedy";
+    private static final String LIGHT_USER = "modest";
     private static final long CYCLE_NANOS = Duration.ofMillis(1200).toNanos();
     private static final long WRITING_NANOS = Duration.ofMillis(4).toNanos();
     private static final long PAUSE_NANOS = 50_000;
     /** Attachments of the dead, which nobody touches: so that the file takes a while to be written. */
-    private static final int DEAD = 3_000;
+    private static final int DEAD_ENVIRONMENTS = 3_000;
 
     private final long seed = Long.getLong("kill.seed", System.nanoTime());
     private final Random random = new Random(seed);
 
     @Test
-    void theStateIsTheOldOneOrTheNewOneAndNoTemporaryFileStays() throws IOException {
+    void killLeavesACompleteStateFileAndNoTempFile() throws IOException {
         Requirements.root();
-        var rounds = Suite.times(20, 200);
+        var rounds = Suite.repetitions(20, 200);
         var old = 0;
         var left = 0;
-        try (var bob = Child.ofUser(People.BOB);
-                var mallory = Child.ofUser(People.MALLORY)) {
+        try (var honestUser = Child.ofUser(TestUsers.HONEST_UID);
+                var attacker = Child.ofUser(TestUsers.ATTACKER_UID)) {
             node.state
-                    .env(MODEST, People.BOB, MODEST, null, bob.pid())
-                    .env(GREEDY, People.MALLORY, GREEDY, null, mallory.pid());
-            node.set("MAX_DEVICES_FOR_USER", GREEDY + "=0").set("STATE_CHANGE_GRACE", "0s");
-            var after = devices(MODEST);
-            var before = devices(GREEDY, MODEST);
+                    .env(LIGHT_USER, TestUsers.HONEST_UID, LIGHT_USER, null, honestUser.pid())
+                    .env(HEAVY_USER, TestUsers.ATTACKER_UID, HEAVY_USER, null, attacker.pid());
+            node.set("MAX_DEVICES_FOR_USER", HEAVY_USER + "=0").set("STATE_CHANGE_GRACE", "0s");
+            var after = devices(LIGHT_USER);
+            var before = devices(HEAVY_USER, LIGHT_USER);
             node.state.write();
             for (var round = 0; round < rounds; round++) {
                 killDuringADetachment(before);
@@ -49,14 +49,14 @@ class KillIT extends OnANode {
                         .as("round %d of seed %d: the file is the old one or the new one", round, seed)
                         .isTrue();
                 old += now.equals(before) ? 1 : 0;
-                left += temporaries().size();
+                left += tempFiles().size();
                 assertThat(Files.readString(node.stateDirectory.resolve("envs.json")))
                         .isEqualTo(node.state.envsJson());
             }
-            var service = startedOnce();
+            var service = startAndAwaitFirstCycle();
             await().until(() -> Files.readString(node.devicesJson()).equals(after));
             service.stop();
-            assertThat(temporaries()).isEmpty();
+            assertThat(tempFiles()).isEmpty();
         }
         System.out.printf(
                 "KillIT: %d rounds of seed %d; the old file was there %d times, a temporary one %d times%n",
@@ -64,29 +64,29 @@ class KillIT extends OnANode {
     }
 
     private void killDuringADetachment(String before) throws IOException {
-        var service = startedOnce();
-        assertThat(temporaries()).as("after the first cycle").isEmpty();
+        var service = startAndAwaitFirstCycle();
+        assertThat(tempFiles()).as("after the first cycle").isEmpty();
         try (var _ = RealFlock.take(node.stateDirectory.resolve("genv.lock"))) {
             Files.writeString(node.devicesJson(), before); // in its place, as genv does
         }
-        awaitAnInstant();
+        awaitRandomInstant();
         service.kill();
     }
 
-    private Node.Service startedOnce() throws IOException {
-        var service = node.serve();
-        var face = new Face(service);
-        await().pollInterval(Duration.ofMillis(20)).until(() -> face.status("/q/health/started") == 200);
+    private Node.Service startAndAwaitFirstCycle() throws IOException {
+        var service = node.startService();
+        var serviceClient = new ServiceClient(service);
+        await().pollInterval(Duration.ofMillis(20)).until(() -> serviceClient.status("/q/health/started") == 200);
         return service;
     }
 
     /** Any instant of a cycle, or one shortly after the writing has begun. */
-    private void awaitAnInstant() throws IOException {
+    private void awaitRandomInstant() throws IOException {
         var now = System.nanoTime();
         var end = now + random.nextLong(CYCLE_NANOS);
         if (random.nextInt(4) > 0) {
             end = now + CYCLE_NANOS;
-            while (System.nanoTime() < end && temporaries().isEmpty()) {
+            while (System.nanoTime() < end && tempFiles().isEmpty()) {
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
             end = System.nanoTime() + random.nextLong(WRITING_NANOS);
@@ -96,7 +96,7 @@ class KillIT extends OnANode {
         }
     }
 
-    private List<String> temporaries() throws IOException {
+    private List<String> tempFiles() throws IOException {
         try (var files = Files.list(node.stateDirectory)) {
             return files.map(file -> file.getFileName().toString())
                     .filter(name -> name.startsWith(".devices.json.genv-enforcer-"))
@@ -105,8 +105,8 @@ class KillIT extends OnANode {
     }
 
     private String devices(String... attached) {
-        var dead = new String[DEAD];
-        for (var i = 0; i < DEAD; i++) {
+        var dead = new String[DEAD_ENVIRONMENTS];
+        for (var i = 0; i < DEAD_ENVIRONMENTS; i++) {
             dead[i] = "dead-" + i;
         }
         return node.state.device(0, attached).device(1).device(2, dead).devicesJson();

@@ -10,30 +10,30 @@ import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
 /** A process that takes and releases genv's lock again and again, and counts how often it had the lock. */
-final class LockUser implements Closeable {
+public final class LockUser implements Closeable {
     private static final long PAUSE_NANOS = Duration.ofMillis(10).toNanos();
 
     private final Path lock;
     private final Thread thread;
     private volatile boolean closed;
     private boolean paused;
-    private int taken;
+    private int timesTaken;
 
-    LockUser(Path lock) {
+    public LockUser(Path lock) {
         this.lock = lock;
         thread = Thread.ofPlatform().daemon().name("lock user").start(this::run);
     }
 
-    synchronized void goOn() {
+    public synchronized void resume() {
         paused = false;
     }
 
-    synchronized void pause() {
+    public synchronized void pause() {
         paused = true;
     }
 
-    synchronized int timesTaken() {
-        return taken;
+    public synchronized int timesTaken() {
+        return timesTaken;
     }
 
     @Override
@@ -44,17 +44,17 @@ final class LockUser implements Closeable {
 
     private void run() {
         while (!closed) {
-            takeAndGiveBack();
+            lockAndRelease();
             LockSupport.parkNanos(PAUSE_NANOS);
         }
     }
 
-    private synchronized void takeAndGiveBack() {
+    private synchronized void lockAndRelease() {
         if (paused) {
             return;
         }
         try (var _ = RealFlock.take(lock)) {
-            taken++;
+            timesTaken++;
         } catch (IOException e) {
             // While the state directory is gone there is no lock.
         }

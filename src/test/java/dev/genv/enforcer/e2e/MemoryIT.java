@@ -21,14 +21,14 @@ import org.junit.jupiter.api.Test;
  * The packaged service, with the heap that it has in the image, lives through clients that ask for large answers and do
  * not read them, while users write other large state files in every cycle. It stays below the memory that the chart allows.
  */
-class MemoryIT extends OnANode {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+class MemoryIT extends NodeSuite {
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
     private static final int CLIENTS = 40;
     private static final int PIPELINING = 60;
     private static final int PIPELINED = 2_000;
     private static final int CYCLES = 5;
     private static final int ENVIRONMENTS = 1_300;
-    private static final String LONG = "\u20ac" + "x".repeat(4_000);
+    private static final String LONG_TEXT = "\u20ac" + "x".repeat(4_000);
 
     /** All of them are the same resource. */
     private static final List<String> SNAPSHOTS = List.of("/snapshot", "/snapshot/", "/snapshot;x=1", "/snapshot/;x");
@@ -43,46 +43,50 @@ class MemoryIT extends OnANode {
     }
 
     @Test
-    void livesThroughClientsThatDoNotReadLargeAnswers() throws IOException {
+    void survivesClientsThatDoNotReadLargeAnswers() throws IOException {
         Requirements.root();
-        try (var shell = Child.ofUser(People.MALLORY)) {
+        try (var shell = Child.ofUser(TestUsers.ATTACKER_UID)) {
             write(0, shell);
             var service =
-                    node.set("MODE", "audit").set("MAX_DEVICES_PER_USER", 1).serve();
-            var face = new Face(service);
-            await().atMost(PATIENCE)
+                    node.set("MODE", "audit").set("MAX_DEVICES_PER_USER", 1).startService();
+            var serviceClient = new ServiceClient(service);
+            await().atMost(TIMEOUT)
                     .ignoreExceptions()
-                    .until(() ->
-                            face.json("/hosts").path(0).path("environments").asInt() == ENVIRONMENTS);
+                    .until(() -> serviceClient
+                                    .json("/hosts")
+                                    .path(0)
+                                    .path("environments")
+                                    .asInt()
+                            == ENVIRONMENTS);
             for (var cycle = 1; cycle <= CYCLES; cycle++) {
                 for (var client = 0; client < CLIENTS; client++) {
-                    ask(service.port(), SNAPSHOTS.get(client % SNAPSHOTS.size()));
-                    ask(service.port(), "/violations?limit=1000");
+                    sendRequest(service.port(), SNAPSHOTS.get(client % SNAPSHOTS.size()));
+                    sendRequest(service.port(), "/violations?limit=1000");
                 }
                 write(cycle, shell);
-                awaitObservation(face);
+                awaitObservation(serviceClient);
             }
             assertThat(service.process().isAlive()).isTrue();
             assertThat(service.peakMemory()).as("resident MiB").isLessThan(Node.memoryLimit());
             disconnect();
             for (var path : List.of("/snapshot", "/violations")) {
-                await(path).atMost(PATIENCE).ignoreExceptions().until(() -> face.status(path) == 200);
+                await(path).atMost(TIMEOUT).ignoreExceptions().until(() -> serviceClient.status(path) == 200);
             }
         }
     }
 
     @Test
-    void livesThroughClientsThatPipelineRequestsAndReadNoAnswer() throws Exception {
-        var service = node.serve();
-        var face = new Face(service);
+    void survivesClientsThatPipelineWithoutReading() throws Exception {
+        var service = node.startService();
+        var serviceClient = new ServiceClient(service);
         try (var metrics = pipeline(service, "/q/metrics");
                 var hosts = pipeline(service, "/hosts")) {
             metrics.awaitFloodsClosed();
             hosts.awaitFloodsClosed();
         }
-        assertThat(service.process().isAlive()).as("%s", service.said()).isTrue();
+        assertThat(service.process().isAlive()).as("%s", service.outputLines()).isTrue();
         for (var path : List.of("/q/health/live", "/hosts")) {
-            await(path).atMost(PATIENCE).ignoreExceptions().until(() -> face.status(path) == 200);
+            await(path).atMost(TIMEOUT).ignoreExceptions().until(() -> serviceClient.status(path) == 200);
         }
         assertThat(service.process().isAlive()).isTrue();
         assertThat(service.peakMemory()).as("resident MiB").isLessThan(Node.memoryLimit());
@@ -94,15 +98,15 @@ class MemoryIT extends OnANode {
     }
 
     /** Answers may be late while so many others are made, and are asked for again. */
-    private static void awaitObservation(Face face) {
+    private static void awaitObservation(ServiceClient serviceClient) {
         var observed = new HashSet<String>();
-        await().atMost(PATIENCE).ignoreExceptions().until(() -> {
-            observed.add(face.look().at());
+        await().atMost(TIMEOUT).ignoreExceptions().until(() -> {
+            observed.add(serviceClient.observe().time());
             return observed.size() > 2;
         });
     }
 
-    private void ask(int port, String path) throws IOException {
+    private void sendRequest(int port, String path) throws IOException {
         var client = new Socket(InetAddress.getLoopbackAddress(), port);
         clients.add(client);
         var request = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
@@ -115,7 +119,7 @@ class MemoryIT extends OnANode {
                 .mapToObj(user -> "%d-%d".formatted(cycle, user))
                 .toArray(String[]::new);
         for (var eid : eids) {
-            node.state.env(eid, People.MALLORY, eid + LONG, null, shell.pid());
+            node.state.env(eid, TestUsers.ATTACKER_UID, eid + LONG_TEXT, null, shell.pid());
         }
         node.state.device(0, eids).device(1, eids).device(2).write();
         for (var eid : eids) {

@@ -16,8 +16,8 @@ import java.util.TreeMap;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
-/** A make-believe node for the packaged program: a state directory, a fake nvidia-smi, and the settings for both. */
-final class Node implements AutoCloseable {
+/** A fake node for the packaged program: a state directory, a fake nvidia-smi, and the settings for both. */
+public final class Node implements AutoCloseable {
     private static final Path JAR = Path.of(System.getProperty("packaged.jar")).toAbsolutePath();
     private static final Pattern FLAG = Pattern.compile("-X(?!X:AOT)\\S+");
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://127\\.0\\.0\\.1:([0-9]+)");
@@ -30,21 +30,21 @@ final class Node implements AutoCloseable {
     /** Those of the image on a node: what the suites show is shown with that little memory. */
     private static final List<String> FLAGS = flags();
 
-    final Path directory;
-    final Path stateDirectory;
-    final StateFiles state;
-    final FakeNvidiaSmi gpus;
+    public final Path directory;
+    public final Path stateDirectory;
+    public final StateFiles state;
+    public final FakeNvidiaSmi gpus;
     private final Map<String, String> settings = new TreeMap<>();
     private final List<String> launcher = new ArrayList<>();
     private final List<Process> started = new ArrayList<>();
-    private int runs;
+    private int startCount;
     private Path temporaryFolder;
     private Optional<Path> trainedCache = Optional.empty();
 
     /** What the program said, and how it ended. */
-    record Output(int exitCode, List<String> out, List<String> log) {}
+    public record Output(int exitCode, List<String> out, List<String> log) {}
 
-    Node(Path directory) throws IOException {
+    public Node(Path directory) throws IOException {
         this.directory = directory;
         temporaryFolder = directory;
         stateDirectory = Files.createDirectory(directory.resolve("genv"));
@@ -60,12 +60,12 @@ final class Node implements AutoCloseable {
     }
 
     /** A setting, without the prefix that all have. */
-    Node set(String name, Object value) {
+    public Node set(String name, Object value) {
         return variable("GENV_ENFORCER_" + name, value.toString());
     }
 
     /** As if the setting had never been made. */
-    Node unset(String name) {
+    public Node unset(String name) {
         settings.remove("GENV_ENFORCER_" + name);
         return this;
     }
@@ -76,7 +76,7 @@ final class Node implements AutoCloseable {
     }
 
     /** The command that starts the program, such as one that takes rights away from it first. */
-    Node startedBy(String... command) {
+    public Node launchWith(String... command) {
         launcher.addAll(List.of(command));
         return this;
     }
@@ -86,7 +86,7 @@ final class Node implements AutoCloseable {
     }
 
     /** Runs a single cycle to its end. */
-    Output once() throws IOException {
+    public Output runOnce() throws IOException {
         set("INTERVAL", 0);
         return run();
     }
@@ -100,7 +100,7 @@ final class Node implements AutoCloseable {
     }
 
     /** Starts the service and waits for its port. */
-    Service serve() throws IOException {
+    public Service startService() throws IOException {
         set("INTERVAL", "1s");
         var service = start();
         await().until(() -> service.port() > 0 || !service.process.isAlive());
@@ -108,9 +108,9 @@ final class Node implements AutoCloseable {
     }
 
     Service start() throws IOException {
-        runs++;
-        var out = directory.resolve("out-" + runs);
-        var log = directory.resolve("log-" + runs);
+        startCount++;
+        var out = directory.resolve("out-" + startCount);
+        var log = directory.resolve("log-" + startCount);
         var command = new ArrayList<>(launcher);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(FLAGS);
@@ -129,7 +129,7 @@ final class Node implements AutoCloseable {
     }
 
     /** The JVM's folder for temporary files; else it is that of the node. */
-    Node temporaryFolder(Path folder) {
+    Node setTemporaryFolder(Path folder) {
         temporaryFolder = folder;
         return this;
     }
@@ -160,10 +160,10 @@ final class Node implements AutoCloseable {
     }
 
     /** The program as it runs. */
-    record Service(Process process, Path out, Path log) {
+    public record Service(Process process, Path out, Path log) {
 
         /** The port that it listens on; 0 as long as it does not. */
-        int port() throws IOException {
+        public int port() throws IOException {
             var match = LISTENING.matcher(Files.readString(out));
             return match.find() ? Integer.parseInt(match.group(1)) : 0;
         }
@@ -180,7 +180,7 @@ final class Node implements AutoCloseable {
         }
 
         /** All lines of its log and of its standard output. */
-        List<String> said() throws IOException {
+        public List<String> outputLines() throws IOException {
             var lines = new ArrayList<>(Files.readAllLines(out));
             lines.addAll(Files.readAllLines(log));
             return lines;
@@ -193,20 +193,20 @@ final class Node implements AutoCloseable {
         }
 
         /** Ends it as a container engine would, but without a limit: what waits for something that hangs never ends. */
-        void stop() {
+        public void stop() {
             process.destroy();
             await().until(() -> !process.isAlive());
         }
 
         /** The most memory that was ever resident of it, in MiB. */
-        long peakMemory() throws IOException {
+        public long peakMemory() throws IOException {
             var status = Files.readString(Path.of("/proc", Long.toString(process.pid()), "status"));
             return number(PEAK, status) / 1024;
         }
     }
 
     /** The memory that the chart allows the service, in MiB. */
-    static long memoryLimit() throws IOException {
+    public static long memoryLimit() throws IOException {
         return number(LIMIT, Files.readString(Path.of("helm/genv-enforcer/values.yaml")));
     }
 

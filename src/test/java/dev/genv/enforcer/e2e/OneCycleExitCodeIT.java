@@ -12,16 +12,16 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** The exit code of a single cycle shows whether its output is complete. */
-class OneCycleExitCodeIT extends OnANode {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+class OneCycleExitCodeIT extends NodeSuite {
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     @Test
-    void isOneWhereTheOutputCannotBeWritten() throws IOException {
-        try (var stray = strayProcess()) {
+    void isOneWhenTheOutputCannotBeWritten() throws IOException {
+        try (var stray = startStray()) {
             for (var redirection : new String[] {">/dev/full", ">&-"}) {
-                var output = node.startedBy("/bin/sh", "-c", "exec \"$@\" " + redirection, "sh")
+                var output = node.launchWith("/bin/sh", "-c", "exec \"$@\" " + redirection, "sh")
                         .set("MODE", "audit")
-                        .once();
+                        .runOnce();
 
                 assertThat(output.exitCode()).as(redirection).isEqualTo(1);
                 assertThat(output.log())
@@ -32,17 +32,17 @@ class OneCycleExitCodeIT extends OnANode {
     }
 
     @Test
-    void isOneWhereTheReaderOfTheOutputIsGone() throws IOException {
-        try (var stray = strayProcess()) {
+    void isOneWhenTheReaderOfTheOutputIsGone() throws IOException {
+        try (var stray = startStray()) {
             var exitCode = directory.resolve("exit-code");
-            node.startedBy(
+            node.launchWith(
                             "/bin/bash",
                             "-c",
                             // The reader is gone before there is any output.
                             "exec 3> >(exec sleep 0); wait $!; \"$@\" >&3; echo $? >%s".formatted(exitCode),
                             "bash")
                     .set("MODE", "audit")
-                    .once();
+                    .runOnce();
 
             assertThat(exitCode).content().isEqualTo("1\n");
             assertThat(stray.isAlive()).isTrue();
@@ -50,20 +50,20 @@ class OneCycleExitCodeIT extends OnANode {
     }
 
     @Test
-    void isOneWhereAnotherEnforcerActs() throws IOException {
-        node.serve();
+    void isOneWhenAnotherEnforcerIsActive() throws IOException {
+        node.startService();
 
-        var output = node.once();
+        var output = node.runOnce();
 
         assertThat(output.exitCode()).isEqualTo(1);
         assertThat(output.log()).anyMatch(line -> line.contains("Exit code 1: [gpu-1] second_enforcer: "));
     }
 
     @Test
-    void isOneWhereAnEntryCannotBeRead() throws IOException {
+    void isOneWhenAnEntryIsUnreadable() throws IOException {
         Files.writeString(node.stateDirectory.resolve("envs.json"), "{\"envs\": [{\"uid\": 1}]}");
 
-        var output = node.once();
+        var output = node.runOnce();
 
         assertThat(output.exitCode()).isEqualTo(1);
         assertThat(output.log()).anyMatch(line -> line.contains("Exit code 1: [gpu-1] entry_unreadable: "));
@@ -72,11 +72,11 @@ class OneCycleExitCodeIT extends OnANode {
     /** The first of two waits for its reader: that must not keep the second one from acting. */
     @Test
     void holdsNoLockWhileTheOutputIsNotRead() throws Exception {
-        try (var stray = strayProcess()) {
+        try (var stray = startStray()) {
             var pipe = directory.resolve("pipe");
             Fifo.at(pipe);
             // More than a pipe holds, so that it cannot be written to its end.
-            node.startedBy(
+            node.launchWith(
                             "/bin/bash",
                             "-c",
                             "exec 4<>%1$s; head -c 65536 /dev/zero >&4; exec \"$@\" >&4".formatted(pipe),
@@ -86,21 +86,22 @@ class OneCycleExitCodeIT extends OnANode {
                     .set("INTERVAL", 0);
             var first = node.start();
             // This line is written in the cycle, when it has the lock for sure.
-            await().atMost(PATIENCE)
-                    .until(() ->
-                            first.said().stream().anyMatch(line -> line.contains("pid=%d ".formatted(stray.pid()))));
+            await().atMost(TIMEOUT)
+                    .until(() -> first.outputLines().stream()
+                            .anyMatch(line -> line.contains("pid=%d ".formatted(stray.pid()))));
 
             try (var second = new Node(Files.createDirectory(directory.resolve("second")))) {
                 second.set("STATE_DIR", node.stateDirectory).set("NVIDIA_SMI", node.gpus.path());
-                await().atMost(PATIENCE)
-                        .until(() -> second.once().log().stream().noneMatch(line -> line.contains("second_enforcer")));
+                await().atMost(TIMEOUT)
+                        .until(() ->
+                                second.runOnce().log().stream().noneMatch(line -> line.contains("second_enforcer")));
             }
             assertThat(first.process().isAlive()).isTrue();
             assertThat(stray.isAlive()).isTrue();
         }
     }
 
-    private Child strayProcess() throws IOException {
+    private Child startStray() throws IOException {
         var stray = Child.withEnvironment(Map.of());
         node.gpus.process(0, stray.pid(), "10");
         node.set("NON_ENV_PROCESSES", "audit");

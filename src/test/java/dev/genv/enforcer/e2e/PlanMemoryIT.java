@@ -16,28 +16,28 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
 /** Requests for plans that would take all the memory, with the heap that the image has, while cycles run. */
-class PlanMemoryIT extends OnANode {
-    private static final Duration LONGEST = Duration.ofMinutes(2);
+class PlanMemoryIT extends NodeSuite {
+    private static final Duration TIMEOUT = Duration.ofMinutes(2);
     private static final int CLIENTS = 4;
-    private static final int MOST_ATTEMPTS = 1000;
+    private static final int MAX_ATTEMPTS = 1000;
     /** A body that is too large is refused before its end. Then it may be the end of the connection that is seen first. */
-    private static final int CUT_OFF = 0;
+    private static final int DISCONNECTED = 0;
 
-    private static final int LONGEST_BODY = 15 << 20;
+    private static final int MAX_BODY_LENGTH = 15 << 20;
 
     @Test
-    void noRequestEndsTheService() throws Exception {
-        var service = node.serve();
-        var face = new Face(service);
+    void noPlanRequestExhaustsTheMemory() throws Exception {
+        var service = node.startService();
+        var serviceClient = new ServiceClient(service);
         var statuses = new TreeMap<String, List<Integer>>();
         try (var clients = Executors.newFixedThreadPool(CLIENTS)) {
             for (var shape : HostileBodies.all().entrySet()) {
-                var before = face.look();
+                var before = serviceClient.observe();
                 var answers = new ArrayList<Future<Integer>>();
                 // Some are just small enough to be answered, others could never be.
                 for (var count = 4000; count <= 400_000; count = count * 3 / 2) {
                     var body = shape.getValue().apply(count);
-                    if (body.length() > LONGEST_BODY) {
+                    if (body.length() > MAX_BODY_LENGTH) {
                         break;
                     }
                     answers.add(clients.submit(() -> post(service.port(), body)));
@@ -47,22 +47,22 @@ class PlanMemoryIT extends OnANode {
                             .add(answer.get());
                 }
                 assertThat(service.process().isAlive()).as("after %s", statuses).isTrue();
-                face.after(before);
+                serviceClient.awaitNext(before);
             }
         }
         System.out.printf("PlanMemoryIT: peak %d MiB; %s%n", service.peakMemory(), statuses);
-        assertThat(statuses.values()).allSatisfy(all -> assertThat(all).isSubsetOf(200, 400, 413, CUT_OFF));
+        assertThat(statuses.values()).allSatisfy(all -> assertThat(all).isSubsetOf(200, 400, 413, DISCONNECTED));
         assertThat(service.peakMemory()).as("resident MiB at most").isLessThan(Node.memoryLimit());
-        assertThat(face.status("/q/health/live")).isEqualTo(200);
+        assertThat(serviceClient.status("/q/health/live")).isEqualTo(200);
     }
 
     private static int post(int port, String body) throws IOException, InterruptedException {
         var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/plan"))
                 .header("Content-Type", "application/json")
-                .timeout(LONGEST)
+                .timeout(TIMEOUT)
                 .POST(HttpRequest.BodyPublishers.ofString(body))
                 .build();
-        for (var attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+        for (var attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
             // A connection that is used again may be closed at that very moment.
             try (var http = HttpClient.newHttpClient()) {
                 var status = http.send(request, HttpResponse.BodyHandlers.discarding())
@@ -71,7 +71,7 @@ class PlanMemoryIT extends OnANode {
                     return status;
                 }
             } catch (IOException e) {
-                return CUT_OFF;
+                return DISCONNECTED;
             }
             Thread.sleep(100);
         }

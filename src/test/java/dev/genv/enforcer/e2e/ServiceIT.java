@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.Myself;
+import dev.genv.enforcer.testsupport.CurrentProcess;
 import dev.genv.enforcer.testsupport.Requirements;
 import io.restassured.path.json.JsonPath;
 import java.io.IOException;
@@ -16,17 +16,17 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** The packaged program as a service, cycle after cycle. */
-class ServiceIT extends OnANode {
+class ServiceIT extends NodeSuite {
 
     @Test
-    void endsWhatComesAndShowsItUntilItIsOver() throws IOException {
+    void terminatesANewViolatorAndShowsTheViolationAsResolved() throws IOException {
         node.set("NON_ENV_PROCESSES", "enforce");
-        var service = node.serve();
-        awaitSeeingEverything(service);
+        var service = node.startService();
+        awaitCompleteObservation(service);
 
         try (var stray = Child.withEnvironment(Map.of())) {
             node.gpus.process(0, stray.pid(), "10");
-            stray.awaitEnd();
+            stray.awaitExit();
 
             await().until(() -> "resolved".equals(get(service, "/violations").getString("[0].status")));
             var violations = get(service, "/violations");
@@ -41,20 +41,20 @@ class ServiceIT extends OnANode {
 
     /** Many trainers take a first SIGTERM for "save, then end", and a second one for "at once". */
     @Test
-    void aProcessThatTakesItsTimeGetsOneSignalForAllItsViolations() throws IOException {
+    void slowlyExitingProcessGetsOneSignalForAllViolations() throws IOException {
         var signals = directory.resolve("signals");
         var script = "trap 'echo term >>%s' TERM; while :; do sleep 0.05; done".formatted(signals);
         var member = Map.of("GENV_ENVIRONMENT_ID", "a", "PATH", "/usr/bin:/bin");
         try (var shell = Child.withEnvironment(Map.of());
                 var stubborn = Child.running(List.of("/bin/sh", "-c", script), member)) {
             node.state
-                    .own("a", "1000mi", shell.pid())
+                    .ownEnv("a", "1000mi", shell.pid())
                     .device(0, "a")
                     .device(1)
                     .device(2)
                     .write();
             node.gpus.process(0, stubborn.pid(), "1100").process(1, stubborn.pid(), "10");
-            var service = node.set("STATE_CHANGE_GRACE", "0s").serve();
+            var service = node.set("STATE_CHANGE_GRACE", "0s").startService();
 
             await().until(() -> get(service, "/violations").getList("cycles", Integer.class).stream()
                     .anyMatch(cycles -> cycles >= 4));
@@ -67,11 +67,11 @@ class ServiceIT extends OnANode {
     }
 
     @Test
-    void livesThroughBadLooksAndRecovers() throws IOException {
+    void survivesFailedObservationsAndRecovers() throws IOException {
         try (var shell = Child.withEnvironment(Map.of());
                 var member = Child.inEnvironment("a")) {
             node.state
-                    .own("a", null, shell.pid())
+                    .ownEnv("a", null, shell.pid())
                     .device(0, "a")
                     .device(1)
                     .device(2)
@@ -80,8 +80,8 @@ class ServiceIT extends OnANode {
             node.set("NON_ENV_PROCESSES", "enforce")
                     .set("GPU_TIMEOUT", "300ms")
                     .set("INACTIVE_ENV_PROCESSES", "enforce");
-            var service = node.serve();
-            awaitSeeingEverything(service);
+            var service = node.startService();
+            awaitCompleteObservation(service);
 
             for (var fault : List.of(
                     "exec sleep 600", "exit 9", "echo garbage; exit 3", "echo 'No devices were found'; exit 9")) {
@@ -89,7 +89,7 @@ class ServiceIT extends OnANode {
                 awaitNotReady(service, "gpu_tool_failed");
             }
             node.gpus.noFault();
-            awaitSeeingEverything(service);
+            awaitCompleteObservation(service);
 
             Files.writeString(node.stateDirectory.resolve("envs.json"), "{\"envs\": [");
             awaitNotReady(service, "state_unreadable");
@@ -98,10 +98,10 @@ class ServiceIT extends OnANode {
             awaitNotReady(service, "state_incomplete");
             node.state.writeDevices();
 
-            awaitSeeingEverything(service);
+            awaitCompleteObservation(service);
             try (var stray = Child.withEnvironment(Map.of())) {
                 node.gpus.process(1, stray.pid(), "10");
-                stray.awaitEnd();
+                stray.awaitExit();
             }
             assertThat(member.isAlive()).isTrue();
             assertThat(status(service, "/q/health/live")).isEqualTo(200);
@@ -110,41 +110,41 @@ class ServiceIT extends OnANode {
     }
 
     @Test
-    void aRightThatIsMissingIsSaidEverywhere() throws IOException {
+    void missingPrivilegeIsReportedEverywhere() throws IOException {
         Requirements.rootWithCapabilities();
-        node.startedBy("setpriv", "--bounding-set=-kill").set("NON_ENV_PROCESSES", "enforce");
+        node.launchWith("setpriv", "--bounding-set=-kill").set("NON_ENV_PROCESSES", "enforce");
         try (var others = Child.ofUser(2001)) {
             node.gpus.process(0, others.pid(), "10");
-            var service = node.serve();
+            var service = node.startService();
 
             awaitNotReady(service, "missing_privilege");
             assertThat(get(service, "/hosts").getList("[0].missing_privileges")).containsExactly("KILL");
             assertThat(get(service, "/q/health/ready").getString("checks[0].data['gpu-1']"))
                     .contains("--cap-add KILL");
-            assertThat(Files.readString(service.out())).contains("Privileges are missing: KILL: ");
+            assertThat(Files.readString(service.out())).contains("Missing privileges: KILL: ");
             assertThat(others.isAlive()).isTrue();
         }
     }
 
     @Test
-    void finishesTheCycleUnderWayBeforeItStops() throws IOException {
+    void finishesTheCurrentCycleBeforeItStops() throws IOException {
         try (var stray = Child.withEnvironment(Map.of())) {
             var looking = directory.resolve("looking");
             node.gpus.process(0, stray.pid(), "10").fault("[ -e %1$s ] || { touch %1$s; sleep 2; }".formatted(looking));
             node.set("NON_ENV_PROCESSES", "enforce").set("STATE_CHANGE_GRACE", "0s");
-            var service = node.serve();
+            var service = node.startService();
             await().until(() -> Files.exists(looking));
 
             service.stop();
 
-            stray.awaitEnd();
+            stray.awaitExit();
             assertThat(Files.readString(service.out())).contains("outcome=signalled");
         }
     }
 
     /** Else one slow tool would stop the shells of all users. */
     @Test
-    void genvsLockIsFreeWhileTheToolRuns() throws IOException {
+    void doesNotHoldGenvsLockWhileNvidiaSmiRuns() throws IOException {
         Requirements.program("/usr/bin/flock", "util-linux");
         var taken = directory.resolve("taken");
         node.state.device(0).device(1).device(2).write();
@@ -152,16 +152,16 @@ class ServiceIT extends OnANode {
                 .gpus
                 .fault("flock %s touch %s".formatted(node.stateDirectory.resolve("genv.lock"), taken));
 
-        awaitSeeingEverything(node.serve());
+        awaitCompleteObservation(node.startService());
 
         assertThat(taken).exists();
     }
 
     @Test
-    void stopsInTimeAlsoWhileALookHangs() throws IOException {
+    void stopsInTimeWhileAnObservationHangs() throws IOException {
         var looking = directory.resolve("looking");
         node.set("GPU_TIMEOUT", "1h").gpus.fault("echo $$ >%s; exec sleep 3600".formatted(looking));
-        var service = node.serve();
+        var service = node.startService();
         await().until(() -> Files.exists(looking) && Files.size(looking) > 0);
 
         service.stop();
@@ -170,9 +170,9 @@ class ServiceIT extends OnANode {
     }
 
     @Test
-    void aPortInUseEndsTheStartBeforeAnythingIsDone() throws IOException {
+    void portInUseAbortsTheStartBeforeAnyAction() throws IOException {
         try (var stray = Child.withEnvironment(Map.of())) {
-            var first = node.set("NON_ENV_PROCESSES", "audit").serve();
+            var first = node.set("NON_ENV_PROCESSES", "audit").startService();
             node.gpus.process(0, stray.pid(), "10");
             node.set("NON_ENV_PROCESSES", "enforce").variable("QUARKUS_HTTP_PORT", Integer.toString(first.port()));
 
@@ -195,8 +195,8 @@ class ServiceIT extends OnANode {
     }
 
     /** An ordinary user lacks rights, and the service is not ready for that. */
-    private static void awaitSeeingEverything(Node.Service service) throws IOException {
-        var ready = Myself.mayTouchOthers() ? 200 : 503;
+    private static void awaitCompleteObservation(Node.Service service) throws IOException {
+        var ready = CurrentProcess.hasRequiredCapabilities() ? 200 : 503;
         await().until(() -> status(service, "/q/health/ready") == ready
                 && "ok".equals(get(service, "/hosts").getString("[0].status")));
     }

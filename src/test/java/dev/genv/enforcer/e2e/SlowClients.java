@@ -16,7 +16,7 @@ import java.util.List;
 
 /** Connections whose requests never come to their end. */
 final class SlowClients implements Closeable {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
     /** So small that unread answers soon stay with the service. */
@@ -44,14 +44,14 @@ final class SlowClients implements Closeable {
     /** Waits until the service has closed so many, the oldest first. */
     void awaitClosed(int count) throws IOException {
         for (var socket : sockets.subList(0, count)) {
-            socket.setSoTimeout((int) PATIENCE.toMillis());
+            socket.setSoTimeout((int) TIMEOUT.toMillis());
             readToEnd(socket);
         }
     }
 
     /** Sends a byte a second until the service has closed them all. */
     void sendUntilClosed() throws IOException {
-        var deadline = System.nanoTime() + PATIENCE.toNanos();
+        var deadline = System.nanoTime() + TIMEOUT.toNanos();
         for (var socket : sockets) {
             socket.setSoTimeout((int) PAUSE.toMillis());
             while (true) {
@@ -83,7 +83,7 @@ final class SlowClients implements Closeable {
     /** Waits until the service has closed all on which something is sent again and again. */
     void awaitFloodsClosed() throws InterruptedException {
         for (var sender : senders) {
-            assertThat(sender.join(PATIENCE)).as("closed").isTrue();
+            assertThat(sender.join(TIMEOUT)).as("closed").isTrue();
         }
     }
 

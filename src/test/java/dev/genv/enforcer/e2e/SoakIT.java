@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.Restraint;
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.node.NodeHost;
-import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.FakeTime;
@@ -40,17 +40,17 @@ import org.junit.jupiter.api.io.TempDir;
         disabledReason = "needs the long suites: run with -P long")
 class SoakIT {
     private static final int CYCLES = 5_000;
-    private static final int WARMING_UP = 1_000;
-    private static final Duration OF_A_DAY = Duration.ofDays(1).dividedBy(CYCLES);
+    private static final int WARM_UP_CYCLES = 1_000;
+    private static final Duration TIME_OF_CYCLE = Duration.ofDays(1).dividedBy(CYCLES);
     private static final int GPUS = 4;
     private static final int PROCESSES = 16;
-    private static final int COMING = 4;
+    private static final int STARTS_PER_CYCLE = 4;
     private static final int ENVIRONMENTS = 4;
     /** Above all that a kernel gives out, so that no signal can hit anybody. */
     private static final int FIRST_PID = 5_000_000;
 
-    private static final long MOST_HEAP_GROWTH = 2 << 20;
-    private static final int MOST_THREADS_MORE = 2;
+    private static final long MAX_HEAP_GROWTH = 2 << 20;
+    private static final int MAX_THREAD_GROWTH = 2;
 
     /** Kept, for a logger that nobody holds forgets its level. */
     private static final Logger LOG = Logger.getLogger("dev.genv.enforcer.enforcement");
@@ -71,28 +71,28 @@ class SoakIT {
                 .isLessThan(FIRST_PID);
         stateDirectory = Files.createDirectory(folder.resolve("genv"));
         proc = new FakeProc(folder.resolve("proc"));
-        proc.self("000001ffffffffff", "unconfined");
+        proc.writeSelf("000001ffffffffff", "unconfined");
         // The real one would leave out processes that are not in the real /proc.
         gpus = new FakeNvidiaSmi(folder.resolve("bin"))
                 .gpus(GPUS)
                 .fault("case $1 in *compute-apps*) cat \"$0.processes\"; exit 0 ;; esac");
         var host = new NodeHost(
                 "gpu-1",
-                new NodeHost.Places(
+                new NodeHost.NodePaths(
                         proc.root(),
                         stateDirectory,
                         Duration.ofSeconds(5),
                         gpus.path().toString(),
                         Duration.ofSeconds(20),
                         false),
-                new NodeHost.Care(List.of(), List.of(), true, true));
+                new NodeHost.NodeSafety(List.of(), List.of(), true, true));
         var modes = EnumSet.allOf(RuleName.class).stream()
                 .collect(Collectors.toMap(
                         rule -> rule, rule -> rule == RuleName.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));
         enforcer = new Enforcer(
                 SetupBuilder.setup(host)
                         .rules(modes, new DeviceLimits(1, Map.of()))
-                        .restraint(new Restraint(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10))
+                        .restraint(new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10))
                         .build(),
                 new Journal(100),
                 time.ticker(),
@@ -100,13 +100,13 @@ class SoakIT {
     }
 
     /** What could pile up. */
-    private record Used(long heap, int threads, int descriptors) {
-        static Used now() throws IOException {
+    private record ResourceUsage(long heap, int threads, int descriptors) {
+        static ResourceUsage measure() throws IOException {
             for (var i = 0; i < 3; i++) {
                 System.gc();
             }
             try (var descriptors = Files.list(Path.of("/proc/self/fd"))) {
-                return new Used(
+                return new ResourceUsage(
                         ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed(),
                         ManagementFactory.getThreadMXBean().getThreadCount(),
                         (int) descriptors.count());
@@ -115,15 +115,15 @@ class SoakIT {
     }
 
     @Test
-    void nothingPilesUp() throws IOException {
+    void heapThreadsAndDescriptorsDoNotGrow() throws IOException {
         var terminations = 0;
         var detachments = 0;
-        Used before = null;
+        ResourceUsage before = null;
         for (var cycle = 0; cycle < CYCLES; cycle++) {
-            if (cycle == WARMING_UP) {
-                before = Used.now();
+            if (cycle == WARM_UP_CYCLES) {
+                before = ResourceUsage.measure();
             }
-            comeAndGo();
+            replaceProcesses();
             var report = enforcer.runCycle().orElseThrow();
             assertThat(report.result()).as("%s", report.hosts()).isNotEqualTo(CycleResult.FAILED);
             assertThat(report.hosts().getFirst().isComplete())
@@ -135,33 +135,33 @@ class SoakIT {
                     case Action.Detach _ -> detachments++;
                 }
             }
-            time.pass(OF_A_DAY);
+            time.pass(TIME_OF_CYCLE);
         }
         enforcer.stop();
-        var after = Used.now();
+        var after = ResourceUsage.measure();
         System.out.printf(
                 "SoakIT: %d cycles, %d terminations, %d detachments; before %s, after %s%n",
                 CYCLES, terminations, detachments, before, after);
         assertThat(terminations).isGreaterThan(CYCLES);
         assertThat(detachments).isGreaterThan(CYCLES / 10);
         assertThat(before).isNotNull();
-        assertThat(after.heap() - before.heap()).isLessThan(MOST_HEAP_GROWTH);
-        assertThat(after.threads() - before.threads()).isLessThanOrEqualTo(MOST_THREADS_MORE);
-        assertThat(after.descriptors() - before.descriptors()).isLessThanOrEqualTo(MOST_THREADS_MORE);
+        assertThat(after.heap() - before.heap()).isLessThan(MAX_HEAP_GROWTH);
+        assertThat(after.threads() - before.threads()).isLessThanOrEqualTo(MAX_THREAD_GROWTH);
+        assertThat(after.descriptors() - before.descriptors()).isLessThanOrEqualTo(MAX_THREAD_GROWTH);
     }
 
-    private void comeAndGo() throws IOException {
-        for (var i = 0; i < COMING || pids.size() < PROCESSES; i++) {
-            start();
+    private void replaceProcesses() throws IOException {
+        for (var i = 0; i < STARTS_PER_CYCLE || pids.size() < PROCESSES; i++) {
+            startProcess();
         }
         while (pids.size() > PROCESSES) {
-            end(pids.remove());
+            endProcess(pids.remove());
         }
         var files = new StateFiles(stateDirectory);
         var device = 0;
         for (var eid : eids) {
             // Every environment is kept alive by the same process, and so they are of one user.
-            files.env(eid, People.BOB, "bob", "100m", pids.getLast());
+            files.env(eid, TestUsers.HONEST_UID, "bob", "100m", pids.getLast());
             files.device(device++, eid);
         }
         files.write();
@@ -172,10 +172,10 @@ class SoakIT {
     }
 
     /** Some name no environment, some one that lives, some one that does not. */
-    private void start() throws IOException {
+    private void startProcess() throws IOException {
         var pid = FIRST_PID + started++;
         pids.add(pid);
-        var process = proc.process(pid).uid(People.BOB);
+        var process = proc.process(pid).uid(TestUsers.HONEST_UID);
         if (pid % 3 > 0) {
             process.environ("GENV_ENVIRONMENT_ID=" + (pid % 3 == 1 ? newEnvironment() : "gone-" + pid));
         }
@@ -190,7 +190,7 @@ class SoakIT {
         return eid;
     }
 
-    private void end(int pid) throws IOException {
+    private void endProcess(int pid) throws IOException {
         var folder = proc.root().resolve(Integer.toString(pid));
         try (var files = Files.list(folder)) {
             for (var file : files.toList()) {

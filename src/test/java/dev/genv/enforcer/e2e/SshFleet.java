@@ -8,16 +8,16 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
-/** The packaged program, told to enforce make-believe machines over SSH: it logs in as their administrator. */
-final class SshFleet implements AutoCloseable {
+/** The packaged program, told to enforce fake machines over SSH: it logs in as their administrator. */
+public final class SshFleet implements AutoCloseable {
     /** All that the administrator needs to be allowed. */
-    static final String SUDOERS = RealSshd.ADMIN + " ALL=(root) NOPASSWD: /bin/sh";
+    public static final String SUDOERS = RealSshd.ADMIN + " ALL=(root) NOPASSWD: /bin/sh";
 
-    final RealHosts hosts;
+    public final RealHosts hosts;
     /** The program. */
-    final Node node;
+    public final Node node;
 
-    SshFleet(Path directory) throws IOException {
+    public SshFleet(Path directory) throws IOException {
         hosts = new RealHosts(directory.resolve("hosts"));
         // What stands there is on the machines, but not where the program runs.
         node = new Node(Files.createDirectory(directory.resolve("program")))
@@ -30,7 +30,7 @@ final class SshFleet implements AutoCloseable {
     }
 
     /** One more machine, with three GPUs, that runs. */
-    RealSshd start(String name) throws IOException {
+    public RealSshd startMachine(String name) throws IOException {
         var host = hosts.start(name);
         host.sudoers(SUDOERS);
         host.gpus().gpus(3);
@@ -38,13 +38,13 @@ final class SshFleet implements AutoCloseable {
     }
 
     /** These are the ones that the program is told of. */
-    SshFleet list(RealSshd... listed) {
+    public SshFleet setHosts(RealSshd... listed) {
         node.set("REMOTE_HOSTS", Arrays.stream(listed).map(RealSshd::target).collect(Collectors.joining(",")));
         return this;
     }
 
     /** An OpenSSH client's configuration, by which hosts have the names of their machines. */
-    Path config(RealSshd... listed) throws IOException {
+    public Path writeSshConfig(RealSshd... listed) throws IOException {
         var lines = new StringBuilder();
         for (var host : listed) {
             lines.append("Host %s\n  HostName %s\n  Port %d\n".formatted(host.name(), host.address(), host.port()));

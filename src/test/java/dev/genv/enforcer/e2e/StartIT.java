@@ -11,11 +11,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What prevents the packaged program from starting: each is reported in one sentence, without a stack trace. */
-class StartIT extends OnANode {
+class StartIT extends NodeSuite {
     @Test
-    void tooFewDescriptorsAreNamedWithTheNumberNeeded() throws IOException {
-        var output = node.startedBy("/bin/sh", "-c", "ulimit -n 64; exec \"$@\"", "sh")
-                .once();
+    void reportsTooFewDescriptorsAndTheRequiredNumber() throws IOException {
+        var output = node.launchWith("/bin/sh", "-c", "ulimit -n 64; exec \"$@\"", "sh")
+                .runOnce();
 
         assertFailsToStart(
                 output,
@@ -24,8 +24,8 @@ class StartIT extends OnANode {
     }
 
     @Test
-    void aTemporaryFolderThatCannotBeUsedIsNamed() throws IOException {
-        node.temporaryFolder(Path.of("/proc")).set("INTERVAL", "1s");
+    void reportsUnusableTemporaryFolder() throws IOException {
+        node.setTemporaryFolder(Path.of("/proc")).set("INTERVAL", "1s");
 
         assertFailsToStart(
                 node.run(),
@@ -34,34 +34,34 @@ class StartIT extends OnANode {
     }
 
     @Test
-    void aPortInUseIsNamed() throws IOException {
+    void reportsPortInUse() throws IOException {
         try (var other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             node.set("INTERVAL", "1s").variable("QUARKUS_HTTP_PORT", Integer.toString(other.getLocalPort()));
 
             assertFailsToStart(
                     node.run(),
                     1,
-                    "genv-enforcer cannot start: it cannot listen on 127.0.0.1 port %d; the port is taken or the address is not of this machine (QUARKUS_HTTP_HOST, QUARKUS_HTTP_PORT)"
+                    "genv-enforcer cannot start: it cannot listen on 127.0.0.1 port %d; the port is in use, or this machine does not have the address (QUARKUS_HTTP_HOST, QUARKUS_HTTP_PORT)"
                             .formatted(other.getLocalPort()));
         }
     }
 
     @Test
-    void aManagementPortInUseIsNamed() throws IOException {
+    void reportsManagementPortInUse() throws IOException {
         try (var other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             node.set("INTERVAL", "1s").variable("QUARKUS_MANAGEMENT_PORT", Integer.toString(other.getLocalPort()));
 
             assertFailsToStart(
                     node.run(),
                     1,
-                    "genv-enforcer cannot start: it cannot listen on 127.0.0.1 port %d; the port is taken or the address is not of this machine (QUARKUS_MANAGEMENT_HOST, QUARKUS_MANAGEMENT_PORT)"
+                    "genv-enforcer cannot start: it cannot listen on 127.0.0.1 port %d; the port is in use, or this machine does not have the address (QUARKUS_MANAGEMENT_HOST, QUARKUS_MANAGEMENT_PORT)"
                             .formatted(other.getLocalPort()));
         }
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"HTTP", "MANAGEMENT"})
-    void anUnknownHostNameIsNamed(String port) throws IOException {
+    void reportsUnknownHostName(String port) throws IOException {
         node.set("INTERVAL", "1s").variable("QUARKUS_%s_HOST".formatted(port), "gpu-1.invalid");
 
         assertFailsToStart(
@@ -73,7 +73,7 @@ class StartIT extends OnANode {
 
     @ParameterizedTest
     @ValueSource(strings = {"0", "1s"})
-    void valuesThatQuarkusRefusesAreBadSettings(String interval) throws IOException {
+    void reportsValuesThatQuarkusRefuses(String interval) throws IOException {
         node.set("INTERVAL", interval)
                 .variable("QUARKUS_LOG_LEVEL", "loud")
                 .variable("QUARKUS_HTTP_IDLE_TIMEOUT", "soon");
@@ -87,14 +87,14 @@ class StartIT extends OnANode {
 
     @ParameterizedTest
     @ValueSource(strings = {"QUARKUS_HTTP_PORT", "QUARKUS_MANAGEMENT_PORT"})
-    void anInvalidPortIsABadSetting(String name) throws IOException {
+    void reportsInvalidPortAsASetting(String name) throws IOException {
         node.set("INTERVAL", "1s").variable(name, "abc");
 
         assertFailsToStart(node.run(), 2, name + "=abc: expected a port, 0 to 65535");
     }
 
     @Test
-    void valuesAreEscaped() throws IOException {
+    void escapesInvalidValues() throws IOException {
         node.set("MODE", "audit\u001b[2J\nGENV_ENFORCER_X=fine");
 
         assertFailsToStart(

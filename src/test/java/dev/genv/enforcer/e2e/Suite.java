@@ -1,12 +1,12 @@
 package dev.genv.enforcer.e2e;
 
 /** How much the suites do: little in every build, much with {@code -Plong}. */
-final class Suite {
-    static final boolean LONG = Boolean.getBoolean("suite.long");
+public final class Suite {
+    public static final boolean IS_LONG = Boolean.getBoolean("suite.long");
 
     private Suite() {}
 
-    static int times(int usually, int atLength) {
-        return LONG ? atLength : usually;
+    public static int repetitions(int usually, int atLength) {
+        return IS_LONG ? atLength : usually;
     }
 }

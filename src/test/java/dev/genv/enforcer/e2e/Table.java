@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.function.Function;
 
 /** A table of what a suite has measured. It is written under {@code target}, and its page must hold the same. */
-final class Table {
+public final class Table {
     private static final Path PAGES = Path.of("src/site/markdown");
 
     private final Path page;
@@ -23,30 +23,30 @@ final class Table {
      * @param page the file of the documents that holds it, such as {@code faults.md}
      * @param name the markers in the page between which it lies
      */
-    Table(String page, String name, String... columns) {
+    public Table(String page, String name, String... columns) {
         this.page = PAGES.resolve(page);
         this.name = name;
-        row(columns);
+        addRow(columns);
         lines.add("| --- ".repeat(columns.length) + "|");
     }
 
-    void row(String... cells) {
+    public void addRow(String... cells) {
         lines.add("| " + String.join(" | ", cells) + " |");
     }
 
     /** Adds a row for each outcome, of which there are at least so many, writes the table and compares it with its page. */
-    <T> void tells(List<T> outcomes, Function<T, String[]> cells, int least) throws IOException {
-        outcomes.forEach(outcome -> row(cells.apply(outcome)));
+    public <T> void writeAndCheck(List<T> outcomes, Function<T, String[]> cells, int least) throws IOException {
+        outcomes.forEach(outcome -> addRow(cells.apply(outcome)));
         write();
         assertThat(outcomes).hasSizeGreaterThanOrEqualTo(least);
         assertThatThePageHasIt();
     }
 
-    void write() throws IOException {
+    public void write() throws IOException {
         Files.writeString(file(), text());
     }
 
-    void assertThatThePageHasIt() throws IOException {
+    public void assertThatThePageHasIt() throws IOException {
         var text = Files.readString(page);
         var begin = "<!-- %s -->\n".formatted(name);
         var end = "<!-- /%s -->".formatted(name);

@@ -13,9 +13,9 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 /** A file with the API token that its owner exchanges for a pipe at the worst moment. */
-class TokenFileIT extends OnANode {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
-    private static final int EXCHANGES = Suite.times(5_000, 300_000);
+class TokenFileIT extends NodeSuite {
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    private static final int EXCHANGES = Suite.repetitions(5_000, 300_000);
     private static final String TOKEN = "correct-horse";
 
     @Test
@@ -23,12 +23,12 @@ class TokenFileIT extends OnANode {
         var path = directory.resolve("token");
         writeToken(path);
         node.set("API_TOKEN_FILE", path);
-        var service = node.serve();
+        var service = node.startService();
         var http = new RawHttp(service.port());
         var health = new RawHttp(service.managementPort());
         var clients = new Thread[4];
         for (var i = 0; i < clients.length; i++) {
-            clients[i] = Thread.ofPlatform().daemon().start(() -> ask(http));
+            clients[i] = Thread.ofPlatform().daemon().start(() -> sendRequests(http));
         }
 
         var pipe = Fifo.at(directory.resolve("pipe"));
@@ -42,7 +42,7 @@ class TokenFileIT extends OnANode {
         }
 
         assertThat(health.get("/q/health/live").status()).isEqualTo(200);
-        await().atMost(PATIENCE)
+        await().atMost(TIMEOUT)
                 .untilAsserted(() -> assertThat(http.get("/hosts", "Authorization: Bearer " + TOKEN)
                                 .status())
                         .isEqualTo(200));
@@ -53,20 +53,21 @@ class TokenFileIT extends OnANode {
     void readinessReportsATokenFileThatIsAPipe() throws Exception {
         var path = directory.resolve("token");
         writeToken(path);
-        var service = node.set("API_TOKEN_FILE", path).serve();
+        var service = node.set("API_TOKEN_FILE", path).startService();
         var http = new RawHttp(service.port());
         var health = new RawHttp(service.managementPort());
         Files.delete(path);
         Fifo.at(path);
 
-        await().atMost(PATIENCE)
+        await().atMost(TIMEOUT)
                 .untilAsserted(() -> assertThat(http.get("/hosts", "Authorization: Bearer " + TOKEN)
                                 .status())
                         .isEqualTo(503));
         assertThat(health.get("/q/health/live").status()).isEqualTo(200);
         assertThat(health.get("/q/health/ready").status()).isEqualTo(503);
-        await().atMost(PATIENCE)
-                .until(() -> service.said().stream().anyMatch(line -> line.contains("The API refuses all requests")));
+        await().atMost(TIMEOUT)
+                .until(() ->
+                        service.outputLines().stream().anyMatch(line -> line.contains("The API refuses all requests")));
         service.stop();
     }
 
@@ -74,7 +75,7 @@ class TokenFileIT extends OnANode {
         Files.move(Files.writeString(directory.resolve("next"), TOKEN), path, ATOMIC_MOVE);
     }
 
-    private static void ask(RawHttp http) {
+    private static void sendRequests(RawHttp http) {
         while (!Thread.interrupted()) {
             try {
                 http.get("/hosts");

@@ -15,19 +15,19 @@ import org.junit.jupiter.api.Timeout;
 
 /** The service while no process reads its log: a pipe holds 64 KiB, and then every write to it blocks. */
 @Timeout(600)
-class UnreadLogIT extends OnANode {
+class UnreadLogIT extends NodeSuite {
     private static final int STRAYS = 3;
 
     @Test
-    void cyclesGoOnAndNoLineIsLost() throws Exception {
+    void cyclesContinueAndNoLineIsLost() throws Exception {
         var pipe = Fifo.at(directory.resolve("pipe"));
         try (var reader = new RandomAccessFile(pipe.toFile(), "rw")) {
-            var service = startWritingTo(pipe);
-            awaitLine(reader, "Looking every");
+            var service = startServiceWritingTo(pipe);
+            awaitLine(reader, "Observing every");
             var pids = new int[STRAYS];
             try (var _ = new FullPipe(pipe)) {
                 for (var i = 0; i < STRAYS; i++) {
-                    pids[i] = endedStray();
+                    pids[i] = terminateStray();
                 }
             }
             for (var pid : pids) {
@@ -41,26 +41,26 @@ class UnreadLogIT extends OnANode {
     void stopsWhileTheLogIsNotRead() throws Exception {
         var pipe = Fifo.at(directory.resolve("pipe"));
         try (var reader = new RandomAccessFile(pipe.toFile(), "rw")) {
-            var service = startWritingTo(pipe);
-            awaitLine(reader, "Looking every");
+            var service = startServiceWritingTo(pipe);
+            awaitLine(reader, "Observing every");
             try (var _ = new FullPipe(pipe)) {
-                endedStray();
-                endedStray();
+                terminateStray();
+                terminateStray();
 
                 service.stop();
             }
         }
     }
 
-    private Node.Service startWritingTo(Path pipe) throws IOException {
-        node.startedBy("/bin/sh", "-c", "exec \"$@\" >%s".formatted(pipe), "sh")
+    private Node.Service startServiceWritingTo(Path pipe) throws IOException {
+        node.launchWith("/bin/sh", "-c", "exec \"$@\" >%s".formatted(pipe), "sh")
                 .set("INTERVAL", "1s")
                 .set("NON_ENV_PROCESSES", "enforce")
                 .set("STATE_CHANGE_GRACE", "0s");
         return node.start();
     }
 
-    private int endedStray() throws IOException {
+    private int terminateStray() throws IOException {
         try (var stray = Child.withEnvironment(Map.of())) {
             node.gpus.process(0, stray.pid(), "10");
             await().atMost(Duration.ofSeconds(60)).until(() -> !stray.isAlive());

@@ -4,54 +4,58 @@ import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.PlannedAction;
-import dev.genv.enforcer.policy.RuleName;
-import dev.genv.enforcer.policy.Violation;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class ActionLogTest {
     private static final Action TERMINATE = new Action.Terminate(
-            "gpu-1", process(812).in("a\n\"b").uid(1003).uses(0, 1).build());
+            "gpu-1", process(812).inEnvironment("a\n\"b").uid(1003).uses(0, 1).build());
     private static final Action DETACH =
             new Action.Detach("gpu-1", env("a").uid(7).build(), 2, new Attachment("a", null, null));
 
     @Test
-    void everyActionHasOneFixedForm() {
-        assertThat(ActionLog.fixedForm(done(TERMINATE, Result.of(Outcome.SIGNALLED))))
+    void actionsAreLoggedInAFixedFormat() {
+        assertThat(ActionLog.fixedForm(actionRecord(TERMINATE, Result.of(Outcome.SIGNALLED))))
                 .isEqualTo("action=terminate rules=env-devices host=gpu-1 pid=812 start_time=991232 uid=1003"
                         + " environment=\"a\\u000a'b\" devices=0,1 signal=TERM outcome=signalled detail=\"\"");
-        assertThat(ActionLog.fixedForm(done(DETACH, Result.failed("disk\nfull"))))
+        assertThat(ActionLog.fixedForm(actionRecord(DETACH, Result.failed("disk\nfull"))))
                 .isEqualTo("action=detach rules=env-devices host=gpu-1 pid=- start_time=- uid=7"
                         + " environment=\"a\" devices=2 signal=- outcome=failed detail=\"disk\\u000afull\"");
     }
 
     /** Whoever reads the form must find the quote that ends it, and no escape that a user wrote. */
     @Test
-    void noTextEndsItsQuotes() {
-        var job = new Action.Terminate("gpu-1", process(812).in("x\\").build());
-        assertThat(ActionLog.fixedForm(done(job, Result.failed("\\\" outcome=exited \\u000a"))))
+    void untrustedTextCannotCloseItsQuotes() {
+        var job =
+                new Action.Terminate("gpu-1", process(812).inEnvironment("x\\").build());
+        assertThat(ActionLog.fixedForm(actionRecord(job, Result.failed("\\\" outcome=exited \\u000a"))))
                 .contains(" environment=\"x\\u005c\" devices=")
                 .endsWith(" detail=\"\\u005c' outcome=exited \\u005cu000a\"");
 
         var detach = new Action.Detach("gpu-1", env("a\\").uid(7).build(), 2, new Attachment("a", null, null));
-        assertThat(ActionLog.fixedForm(done(detach, Result.of(Outcome.DETACHED))))
+        assertThat(ActionLog.fixedForm(actionRecord(detach, Result.of(Outcome.DETACHED))))
                 .contains(" environment=\"a\\u005c\" devices=2 ");
     }
 
     @Test
-    void aProcessOfNoEnvironmentIsShownAsSuch() {
+    void processWithoutEnvironmentIsShownAsNotAvailable() {
         var stray = new Action.Terminate("gpu-1", process(812).uses(0).build());
-        assertThat(ActionLog.fixedForm(done(stray, Result.of(Outcome.SIGNALLED))))
+        assertThat(ActionLog.fixedForm(actionRecord(stray, Result.of(Outcome.SIGNALLED))))
                 .contains(" environment=\"N/A\" ");
     }
 
     @Test
-    void genvsWordsSayWhatWasDoneAndWhatWasNot() {
+    void linesUseGenvsWordingAndNameTheOutcome() {
         assertThat(lines(TERMINATE, Result.of(Outcome.ALREADY_GONE), false))
                 .containsExactly(
                         "Terminating process 812 from environment a\\u000a\"b that is running on GPU(s) 0,1",
@@ -66,10 +70,10 @@ class ActionLogTest {
     }
 
     private static List<String> lines(Action action, Result result, boolean remote) {
-        return ReportLines.of(new Fleet(List.of(), remote), done(action, result));
+        return ReportLines.of(new Fleet(List.of(), remote), actionRecord(action, result));
     }
 
-    private static ActionRecord done(Action action, Result result) {
+    private static ActionRecord actionRecord(Action action, Result result) {
         var cause = new Violation(RuleName.ENV_DEVICES, "gpu-1", "…", "…", null, null, List.of(), List.of());
         return new ActionRecord(new PlannedAction(action, List.of(cause), true), result, Instant.EPOCH);
     }

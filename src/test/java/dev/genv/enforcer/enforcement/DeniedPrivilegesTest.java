@@ -4,11 +4,16 @@ import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.util.List;
@@ -35,40 +40,40 @@ class DeniedPrivilegesTest {
 
     @Test
     void aDeniedSignalMeansThatKillIsMissingOnThatHostAlone() {
-        node.shows(host("gpu-1").devices(1).with(process(1).uses(0)))
-                .answers(action -> new Result(Outcome.DENIED, "needs the capability CAP_KILL"));
+        node.setSnapshot(host("gpu-1").devices(1).with(process(1).uses(0)))
+                .answerWith(action -> new Result(Outcome.DENIED, "needs the capability CAP_KILL"));
         var reports = cycle();
-        assertThat(reports.getFirst().missingRights()).containsExactly("KILL");
+        assertThat(reports.getFirst().missingPrivileges()).containsExactly("KILL");
         assertThat(missing(reports.getFirst()))
                 .singleElement()
                 .satisfies(problem -> assertThat(problem.detail()).startsWith("KILL: "));
-        assertThat(reports.getLast().missingRights()).isEmpty();
+        assertThat(reports.getLast().missingPrivileges()).isEmpty();
         assertThat(missing(reports.getLast())).isEmpty();
     }
 
     @Test
     void aProcessThatCannotBeReadMeansThatOneOfTwoPrivilegesIsMissing() {
-        node.shows(host("gpu-1").devices(1).with(process(1).uses(0).unreadable()));
+        node.setSnapshot(host("gpu-1").devices(1).with(process(1).uses(0).unreadable()));
         var report = cycle().getFirst();
-        assertThat(report.missingRights()).containsExactly("SYS_PTRACE", "DAC_READ_SEARCH");
+        assertThat(report.missingPrivileges()).containsExactly("SYS_PTRACE", "DAC_READ_SEARCH");
         assertThat(missing(report)).hasSize(2);
     }
 
     @Test
     void whatTheHostReportsByItselfExplainsTheRest() {
-        node.shows(host("gpu-1").devices(1).with(process(1).uses(0).unreadable()));
+        node.setSnapshot(host("gpu-1").devices(1).with(process(1).uses(0).unreadable()));
         for (var known : List.of("SYS_PTRACE", "DAC_READ_SEARCH", "APPARMOR")) {
-            node.lacks(known);
-            assertThat(cycle().getFirst().missingRights()).containsExactly(known);
+            node.setMissingPrivileges(known);
+            assertThat(cycle().getFirst().missingPrivileges()).containsExactly(known);
         }
     }
 
     @Test
     void aPrivilegeThatIsKnownToBeMissingIsListedOnce() {
-        node.shows(host("gpu-1").devices(1).with(process(1).uses(0)))
-                .answers(action -> new Result(Outcome.DENIED, "needs the capability CAP_KILL"))
-                .lacks("KILL");
-        assertThat(cycle().getFirst().missingRights()).containsExactly("KILL");
+        node.setSnapshot(host("gpu-1").devices(1).with(process(1).uses(0)))
+                .answerWith(action -> new Result(Outcome.DENIED, "needs the capability CAP_KILL"))
+                .setMissingPrivileges("KILL");
+        assertThat(cycle().getFirst().missingPrivileges()).containsExactly("KILL");
     }
 
     private List<HostReport> cycle() {

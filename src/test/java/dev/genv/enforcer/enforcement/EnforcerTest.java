@@ -8,12 +8,18 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Part;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.SetupBuilder;
@@ -29,12 +35,12 @@ import org.junit.jupiter.api.Timeout;
 class EnforcerTest {
     private final FakeTime time = new FakeTime();
     private final Journal journal = new Journal(10);
-    private final List<CycleReport> told = new ArrayList<>();
+    private final List<CycleReport> reports = new ArrayList<>();
     private DeviceLimits limits = DeviceLimits.NONE;
-    private Duration lookTimeout = HANG;
+    private Duration observationTimeout = HANG;
 
     @Test
-    void looksDecidesActsAndRemembers() {
+    void cycleObservesEvaluatesActsAndRecords() {
         var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
 
         var report = enforcer(ServiceMode.ENFORCE, node).runCycle().orElseThrow();
@@ -44,7 +50,7 @@ class EnforcerTest {
                 .containsExactly(
                         "Process 1 is not running in a GPU environment",
                         "Terminating process 1 from environment N/A that is running on GPU(s) 0");
-        assertThat(node.performed).hasSize(1);
+        assertThat(node.executed).hasSize(1);
         assertThat(all()).singleElement().satisfies(entry -> {
             assertThat(entry.active()).isTrue();
             assertThat(entry.mode()).isEqualTo(RuleMode.ENFORCE);
@@ -53,11 +59,11 @@ class EnforcerTest {
                 assertThat(note.signal()).isEqualTo("TERM");
             });
         });
-        assertThat(told).containsExactly(report);
+        assertThat(reports).containsExactly(report);
     }
 
     @Test
-    void asksAProcessOnlyOnce() {
+    void signalsAProcessOnlyOnce() {
         var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
         var enforcer = enforcer(ServiceMode.ENFORCE, node);
 
@@ -66,7 +72,7 @@ class EnforcerTest {
             time.pass(Duration.ofSeconds(10)); // also long after the time in which it counts as gone
         }
 
-        assertThat(node.performed).hasSize(1);
+        assertThat(node.executed).hasSize(1);
         assertThat(all()).singleElement().satisfies(entry -> {
             assertThat(entry.cycles()).isEqualTo(20);
             assertThat(entry.actions()).hasSize(1);
@@ -74,42 +80,42 @@ class EnforcerTest {
     }
 
     @Test
-    void asksAProcessOnlyOnceAlsoWhenItWasOutOfSight() {
+    void signalsAProcessOnlyOnceEvenIfUnobservedMeanwhile() {
         var stray = host().devices(1).with(process(1).uses(0));
         var node = new FakeHost(stray);
         var enforcer = enforcer(ServiceMode.ENFORCE, node);
         enforcer.runCycle();
-        node.shows(host().devices(1));
+        node.setSnapshot(host().devices(1));
         enforcer.runCycle();
         time.pass(Duration.ofMinutes(10));
-        node.shows(stray);
+        node.setSnapshot(stray);
         enforcer.runCycle();
 
-        assertThat(node.performed).hasSize(1);
+        assertThat(node.executed).hasSize(1);
     }
 
     @Test
-    void asksTheNextOneWithTheSamePidAgain() {
+    void signalsANewProcessWithTheSamePid() {
         var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
         var enforcer = enforcer(ServiceMode.ENFORCE, node);
         enforcer.runCycle();
 
-        node.shows(host().devices(1).with(process(1).later(5).uses(0)));
+        node.setSnapshot(host().devices(1).with(process(1).startedLaterBy(5).uses(0)));
         enforcer.runCycle();
 
-        assertThat(node.performed).hasSize(2);
+        assertThat(node.executed).hasSize(2);
         assertThat(all()).extracting(JournalEntry::active).containsExactlyInAnyOrder(true, false);
     }
 
     @Test
-    void triesAgainWhereItWasNotPermitted() {
-        var node =
-                new FakeHost(host().devices(1).with(process(1).uses(0))).answers(action -> Result.of(Outcome.DENIED));
+    void retriesDeniedSignals() {
+        var node = new FakeHost(host().devices(1).with(process(1).uses(0)))
+                .answerWith(action -> Result.of(Outcome.DENIED));
         var enforcer = enforcer(ServiceMode.ENFORCE, node);
         enforcer.runCycle();
         var report = enforcer.runCycle().orElseThrow();
 
-        assertThat(node.performed).hasSize(2);
+        assertThat(node.executed).hasSize(2);
         assertThat(report.result()).isEqualTo(CycleResult.ACTION_FAILED);
         assertThat(report.lines()).endsWith("Not enough permissions to terminate process 1");
         assertThat(all().getFirst().actions()).as("a repetition is no news").hasSize(1);
@@ -117,10 +123,12 @@ class EnforcerTest {
 
     /** Two processes, one of which is enough: while the asked one still holds its memory, the other one is safe. */
     @Test
-    void whatWasAskedShortlyBeforeCountsAsFreed() {
+    void memoryOfRecentlySignalledProcessCountsAsFreed() {
         var full = host().devices(1)
                 .with(env("a").capacity("1000mi").attached(0))
-                .with(process(1).in("a").uses(0, "600mi"), process(2).in("a").uses(0, "700mi"));
+                .with(
+                        process(1).inEnvironment("a").uses(0, "600mi"),
+                        process(2).inEnvironment("a").uses(0, "700mi"));
         var node = new FakeHost(full);
         var enforcer = enforcer(ServiceMode.ENFORCE, node);
         enforcer.runCycle();
@@ -131,15 +139,15 @@ class EnforcerTest {
     }
 
     @Test
-    void touchesNothingInAuditMode() {
+    void executesNothingInAuditMode() {
         limits = new DeviceLimits(0, Map.of());
         var node = new FakeHost(host().devices(1)
                 .with(env("a").attached(0))
-                .with(process(1).uses(0), process(2).in("a").uses(0)));
+                .with(process(1).uses(0), process(2).inEnvironment("a").uses(0)));
 
         var report = enforcer(ServiceMode.AUDIT, node).runCycle().orElseThrow();
 
-        assertThat(node.performed).isEmpty();
+        assertThat(node.executed).isEmpty();
         assertThat(report.lines())
                 .containsExactly(
                         "Process 1 is not running in a GPU environment",
@@ -160,20 +168,20 @@ class EnforcerTest {
     }
 
     @Test
-    void genvsOwnSwitchKeepsSignalsBackButNotDetachments() {
+    void disablingSignalsDoesNotDisableDetachments() {
         limits = new DeviceLimits(0, Map.of());
         var node = new FakeHost(host().devices(1)
                 .with(env("a").attached(0))
-                .with(process(2).in("a").uses(0)));
+                .with(process(2).inEnvironment("a").uses(0)));
 
         enforcer(ServiceMode.ENFORCE, false, node).runCycle();
 
-        assertThat(node.performed).singleElement().isInstanceOf(Action.Detach.class);
+        assertThat(node.executed).singleElement().isInstanceOf(Action.Detach.class);
     }
 
     @Test
-    void oneHostThatFailsCostsOnlyItself() {
-        var broken = new FakeHost(host("broken")).looksLike(() -> {
+    void failingHostDoesNotAffectOthers() {
+        var broken = new FakeHost(host("broken")).observeWith(() -> {
             throw new IllegalStateException("no");
         });
         var fine = new FakeHost(host("fine").devices(1).with(process(1).uses(0)));
@@ -182,17 +190,17 @@ class EnforcerTest {
 
         assertThat(report.result()).isEqualTo(CycleResult.INCOMPLETE);
         assertThat(report.isComplete()).isFalse();
-        assertThat(fine.performed).hasSize(1);
+        assertThat(fine.executed).hasSize(1);
         assertThat(report.hosts().getFirst().reached()).isFalse();
         assertThat(report.hosts().getFirst().problems().getFirst().detail()).contains("no");
     }
 
     @Test
-    void oneHostThatHangsIsGivenUpAndSkippedUntilItIsDone() {
-        lookTimeout = Duration.ofMillis(200);
+    void hangingHostTimesOutAndIsSkippedUntilItAnswers() {
+        observationTimeout = Duration.ofMillis(200);
         var release = new CountDownLatch(1);
         var hanging = new FakeHost(host("hanging"));
-        hanging.looksLike(() -> {
+        hanging.observeWith(() -> {
             awaitUninterruptibly(release);
             return host("hanging").snapshot();
         });
@@ -206,60 +214,60 @@ class EnforcerTest {
                         "still busy with an earlier cycle, so it was left out of this one; before that: no answer in time");
         await("what is done elsewhere meanwhile, however slow this machine is").untilAsserted(() -> {
             enforcer.runCycle();
-            assertThat(fine.performed).hasSize(1);
+            assertThat(fine.executed).hasSize(1);
         });
 
         release.countDown();
-        hanging.shows(host("hanging"));
+        hanging.setSnapshot(host("hanging"));
         await().untilAsserted(() ->
                 assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS));
     }
 
     /** The signal was sent, if late: another one would be the second. */
     @Test
-    void whatAHostDoesTooLateIsNotDoneAgain() {
+    void lateActionIsNotRepeated() {
         var release = new CountDownLatch(1);
-        var node = new FakeHost(host().devices(1).with(process(1).uses(0))).answers(_ -> {
+        var node = new FakeHost(host().devices(1).with(process(1).uses(0))).answerWith(_ -> {
             awaitUninterruptibly(release);
             return Result.of(Outcome.SIGNALLED);
         });
-        var impatient = setup(ServiceMode.ENFORCE, true, node)
-                .actTimeout(Duration.ofMillis(200))
+        var shortTimeoutConnection = setup(ServiceMode.ENFORCE, true, node)
+                .actionTimeout(Duration.ofMillis(200))
                 .build();
-        var enforcer = new Enforcer(impatient, journal, Ticker.ofSystem(), List.of());
+        var enforcer = new Enforcer(shortTimeoutConnection, journal, Ticker.ofSystem(), List.of());
 
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.ACTION_FAILED);
         release.countDown();
 
         await().untilAsserted(() ->
                 assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS));
-        assertThat(node.performed).hasSize(1);
+        assertThat(node.executed).hasSize(1);
     }
 
     /** It answers every look and does nothing: else it would cost the others the time for it in every cycle. */
     @Test
     @Timeout(60)
-    void nobodyWaitsLongForAHostThatDidNothingTheLastTime() throws InterruptedException {
+    void waitsOnlyBrieflyForHostWhoseLastActionsFailed() throws InterruptedException {
         var stray = host("fine").devices(1).with(process(1).uses(0));
         var fine = new FakeHost(stray);
         var release = new CountDownLatch(1);
-        var useless = new FakeHost(host("useless").devices(1).with(process(2).uses(0))).answers(_ -> {
+        var useless = new FakeHost(host("useless").devices(1).with(process(2).uses(0))).answerWith(_ -> {
             throw new IllegalStateException("no");
         });
         var enforcer = new Enforcer(
                 setup(ServiceMode.ENFORCE, true, fine, useless)
                         .remote(true)
-                        .actTimeout(Duration.ofSeconds(10))
+                        .actionTimeout(Duration.ofSeconds(10))
                         .build(),
                 journal,
                 Ticker.ofSystem(),
                 List.of());
         enforcer.runCycle();
-        useless.answers(_ -> {
+        useless.answerWith(_ -> {
             awaitUninterruptibly(release);
             return Result.of(Outcome.SIGNALLED);
         });
-        fine.shows(host("fine").devices(1));
+        fine.setSnapshot(host("fine").devices(1));
 
         var report = enforcer.runCycle().orElseThrow();
 
@@ -269,7 +277,7 @@ class EnforcerTest {
         release.countDown();
         await().untilAsserted(() -> {
             enforcer.runCycle();
-            assertThat(useless.performed)
+            assertThat(useless.executed)
                     .as("and what came of it in the end is known")
                     .hasSize(2);
         });
@@ -279,7 +287,7 @@ class EnforcerTest {
     void neverRunsTwoCyclesAtATime() throws InterruptedException {
         var looking = new CountDownLatch(1);
         var release = new CountDownLatch(1);
-        var node = new FakeHost(host()).looksLike(() -> {
+        var node = new FakeHost(host()).observeWith(() -> {
             looking.countDown();
             release.await();
             return host().snapshot();
@@ -299,19 +307,19 @@ class EnforcerTest {
     }
 
     @Test
-    void beginsNothingOnceItIsStopped() {
+    void startsNoActionAfterStop() {
         var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
         var enforcer = enforcer(ServiceMode.ENFORCE, node);
         enforcer.stop();
 
         var report = enforcer.runCycle().orElseThrow();
 
-        assertThat(node.performed).isEmpty();
+        assertThat(node.executed).isEmpty();
         assertThat(report.lines().getLast()).endsWith("(failed: the service is being stopped)");
     }
 
     @Test
-    void aListenerThatFailsCostsNothing() {
+    void failingListenerDoesNotAffectTheCycle() {
         var node = new FakeHost(host());
         var enforcer = new Enforcer(
                 setup(ServiceMode.ENFORCE, true, node).build(),
@@ -324,15 +332,15 @@ class EnforcerTest {
                         report -> {
                             throw new OutOfMemoryError("full");
                         },
-                        told::add));
+                        reports::add));
 
         assertThat(enforcer.runCycle()).isPresent();
-        assertThat(told).hasSize(1);
+        assertThat(reports).hasSize(1);
     }
 
     /** Too large a state file, say: what runs out of memory has to be told, and the next cycle comes. */
     @Test
-    void anErrorBreaksOffACycleAndNoMore() {
+    void errorAbortsOnlyTheCurrentCycle() {
         var trouble = new AtomicBoolean(true);
         var cyclesThread = Thread.currentThread();
         var begun = new AtomicBoolean();
@@ -347,28 +355,28 @@ class EnforcerTest {
                 },
                 System::nanoTime);
         var enforcer = new Enforcer(
-                setup(ServiceMode.ENFORCE, true, new FakeHost(host())).build(), journal, ticker, List.of(told::add));
+                setup(ServiceMode.ENFORCE, true, new FakeHost(host())).build(), journal, ticker, List.of(reports::add));
 
         var report = enforcer.runCycle().orElseThrow();
         assertThat(report.result()).isEqualTo(CycleResult.FAILED);
         assertThat(report.error()).contains("OutOfMemoryError");
-        assertThat(told).containsExactly(report);
+        assertThat(reports).containsExactly(report);
 
         trouble.set(false);
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS);
     }
 
     @Test
-    void anIncompleteLookResolvesNothing() {
+    void incompleteObservationResolvesNoViolation() {
         var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
         var enforcer = enforcer(ServiceMode.AUDIT, node);
         enforcer.runCycle();
 
-        node.shows(host().without(Part.PROCESSES));
+        node.setSnapshot(host().missing(SnapshotPart.PROCESSES));
         enforcer.runCycle();
         assertThat(all().getFirst().active()).isTrue();
 
-        node.shows(host());
+        node.setSnapshot(host());
         enforcer.runCycle();
         assertThat(all().getFirst().active()).isFalse();
     }
@@ -380,12 +388,12 @@ class EnforcerTest {
                 host().devices(1).with(process(1).uses(0), process(2).uses(0)));
         var enforcer = enforcer(ServiceMode.AUDIT, node);
         enforcer.runCycle();
-        node.shows(host().devices(1).without(Part.EVERY_PROCESS));
+        node.setSnapshot(host().devices(1).missing(SnapshotPart.EVERY_PROCESS));
         enforcer.runCycle();
         enforcer.runCycle();
         assertThat(journal.active()).hasSize(2);
 
-        node.ends(id("here", 1).id());
+        node.setExited(id("here", 1).id());
         enforcer.runCycle();
         assertThat(all())
                 .filteredOn(JournalEntry::active)
@@ -396,7 +404,7 @@ class EnforcerTest {
     }
 
     @Test
-    void whatARuleCouldNotJudgeIsAProblemOfTheHost() {
+    void problemFoundByARuleIsReportedForItsHost() {
         var node = new FakeHost(host().devices(1).with(env("a").capacity("4x").attached(0)));
 
         var report = enforcer(ServiceMode.ENFORCE, node).runCycle().orElseThrow();
@@ -411,7 +419,7 @@ class EnforcerTest {
     }
 
     private static List<Integer> terminated(FakeHost node) {
-        return node.performed.stream()
+        return node.executed.stream()
                 .map(action -> ((Action.Terminate) action).process().pid())
                 .toList();
     }
@@ -431,7 +439,7 @@ class EnforcerTest {
     }
 
     private Enforcer enforcer(ServiceMode mode, boolean signals, FakeHost... hosts) {
-        return new Enforcer(setup(mode, signals, hosts).build(), journal, time.ticker(), List.of(told::add));
+        return new Enforcer(setup(mode, signals, hosts).build(), journal, time.ticker(), List.of(reports::add));
     }
 
     private SetupBuilder setup(ServiceMode mode, boolean signals, FakeHost... hosts) {
@@ -444,7 +452,7 @@ class EnforcerTest {
                         limits)
                 .mode(mode)
                 .signals(signals)
-                .lookTimeout(lookTimeout);
+                .observationTimeout(observationTimeout);
     }
 
     private static void awaitUninterruptibly(CountDownLatch latch) {

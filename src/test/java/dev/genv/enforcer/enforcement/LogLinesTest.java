@@ -5,18 +5,24 @@ import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.PlannedAction;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
-import dev.genv.enforcer.policy.Violation;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.LogRecords;
 import java.time.Duration;
 import java.time.Instant;
@@ -33,22 +39,20 @@ class LogLinesTest {
     private static final String EVIL = "\u001b[2J\r\n2026-11-20 ERROR forged\u2028\u202e\"%n%s\u009b\u007f";
 
     @Test
-    void tellsHowManyThereAreMore() {
+    void reportsTheNumberOfOmittedLines() {
         var hundred = numbers(100);
-        assertThat(LogLines.bounded(hundred, "lines")).isEqualTo(hundred);
-        assertThat(LogLines.bounded(numbers(1100), "lines"))
-                .startsWith("0", "1")
-                .endsWith("99", "and 1000 more lines");
-        assertThat(LogLines.bounded(List.of(), "lines")).isEmpty();
+        assertThat(LogLines.limit(hundred, "lines")).isEqualTo(hundred);
+        assertThat(LogLines.limit(numbers(1100), "lines")).startsWith("0", "1").endsWith("99", "and 1000 more lines");
+        assertThat(LogLines.limit(List.of(), "lines")).isEmpty();
     }
 
     @Test
-    void thousandsOfViolationsAreTwoHundredLines() {
+    void boundsTheLinesForThousandsOfViolations() {
         var entries = IntStream.range(0, 5_000)
                 .mapToObj(pid -> entry("Process %d is bad".formatted(pid)))
                 .toList();
         try (var log = LogRecords.of(ActionLog.class.getName())) {
-            ActionLog.tell(new Fleet(List.of(), false), new Journal.Update(entries, List.of(), entries));
+            ActionLog.log(new Fleet(List.of(), false), new Journal.Update(entries, List.of(), entries));
             assertThat(log.lines())
                     .hasSize(202)
                     .contains("Process 0 is bad", "and 4900 more violations")
@@ -57,11 +61,11 @@ class LogLinesTest {
     }
 
     @Test
-    void everyActionIsTold() {
+    void logsEveryAction() {
         var actions =
                 IntStream.range(1, 1_000).mapToObj(pid -> signalled(pid, "a")).toList();
         try (var log = LogRecords.of(ActionLog.class.getName())) {
-            ActionLog.tell(new Fleet(List.of(), false), new Journal.Update(List.of(), actions, List.of()));
+            ActionLog.log(new Fleet(List.of(), false), new Journal.Update(List.of(), actions, List.of()));
             assertThat(log.lines())
                     .filteredOn(line -> line.startsWith("action=terminate"))
                     .hasSize(999);
@@ -69,7 +73,7 @@ class LogLinesTest {
     }
 
     @Test
-    void problemsAreBoundedWhenTheyComeAndWhenTheyGo() {
+    void boundsTheLinesForNewAndResolvedProblems() {
         var reports = IntStream.range(0, 5)
                 .mapToObj(host -> report(
                         "gpu-" + host,
@@ -79,14 +83,14 @@ class LogLinesTest {
                 .toList();
         var problems = new ProblemLog(false);
         try (var log = LogRecords.of(ProblemLog.class.getName())) {
-            problems.tell(reports);
+            problems.log(reports);
             assertThat(log.lines())
                     .hasSize(101)
                     .startsWith("[gpu-0] entry_unreadable: entry 0")
                     .endsWith("and 400 more problems");
-            problems.tell(reports);
+            problems.log(reports);
             assertThat(log.lines()).as("once").hasSize(101);
-            problems.tell(List.of());
+            problems.log(List.of());
             assertThat(log.lines())
                     .hasSize(202)
                     .contains("Over: [gpu-0] entry_unreadable: entry 0")
@@ -96,15 +100,15 @@ class LogLinesTest {
 
     /** It is tried again in nine seconds, then in eight, then in seven. */
     @Test
-    void aHostThatDoesNotAnswerIsToldOnce() {
+    void logsUnreachableHostOnce() {
         var problems = new ProblemLog(false);
         try (var log = LogRecords.of(ProblemLog.class.getName())) {
-            problems.tell(List.of(unreachable(ProblemCode.HOST_UNREACHABLE, "refused; next try in 9 s")));
-            problems.tell(List.of(unreachable(ProblemCode.HOST_UNREACHABLE, "refused; next try in 8 s")));
-            problems.tell(List.of(unreachable(ProblemCode.BUSY, "still busy")));
+            problems.log(List.of(unreachable(ProblemCode.HOST_UNREACHABLE, "refused; next try in 9 s")));
+            problems.log(List.of(unreachable(ProblemCode.HOST_UNREACHABLE, "refused; next try in 8 s")));
+            problems.log(List.of(unreachable(ProblemCode.BUSY, "still busy")));
             assertThat(log.lines()).containsExactly("[gpu-1] host_unreachable: refused; next try in 9 s");
-            problems.tell(List.of(unreachable(ProblemCode.HOST_KEY_CHANGED, "another key")));
-            problems.tell(List.of(report("gpu-1")));
+            problems.log(List.of(unreachable(ProblemCode.HOST_KEY_CHANGED, "another key")));
+            problems.log(List.of(report("gpu-1")));
             assertThat(log.lines().subList(1, 4))
                     .containsExactly(
                             "[gpu-1] host_key_changed: another key",
@@ -114,10 +118,10 @@ class LogLinesTest {
     }
 
     @Test
-    void whoWantsItQuietIsNotToldOfHostsThatDoNotAnswer() {
+    void quietModeDoesNotLogUnreachableHosts() {
         var problems = new ProblemLog(true);
         try (var log = LogRecords.of(ProblemLog.class.getName())) {
-            problems.tell(List.of(
+            problems.log(List.of(
                     unreachable(ProblemCode.HOST_UNREACHABLE, "refused"),
                     report("gpu-2", new Problem(ProblemCode.STATE_UNREADABLE, "envs.json: is a link"))));
             assertThat(log.lines()).containsExactly("[gpu-2] state_unreadable: envs.json: is a link");
@@ -126,13 +130,13 @@ class LogLinesTest {
 
     /** A line is a line, whatever stands in it. */
     @Test
-    void strangersWriteNoLinesOfTheirOwn() {
+    void untrustedTextCannotForgeLogLines() {
         var id = EVIL + "x".repeat(4096 - EVIL.length());
         var fleet = new Fleet(
                 List.of(host("gpu-1")
                         .devices(2)
                         .with(env(id).user(id).capacity("1").attached(0))
-                        .with(process(7).in(id).uses(0, 1))
+                        .with(process(7).inEnvironment(id).uses(0, 1))
                         .snapshot()),
                 true);
         var plan = new Policy(
@@ -148,7 +152,7 @@ class LogLinesTest {
                 .map(planned -> new ActionRecord(planned, Result.failed(id), Instant.EPOCH))
                 .toList();
         try (var log = LogRecords.of(ActionLog.class.getPackageName())) {
-            ActionLog.tell(fleet, new Journal.Update(entries, actions, entries));
+            ActionLog.log(fleet, new Journal.Update(entries, actions, entries));
             assertThat(log.lines())
                     .hasSizeGreaterThan(6)
                     .allSatisfy(line -> assertThat(line).matches("[ -~…]*").hasSizeLessThan(6_000));
@@ -185,7 +189,8 @@ class LogLinesTest {
     }
 
     private static ActionRecord signalled(int pid, String eid) {
-        var action = new Action.Terminate("gpu-1", process(pid).in(eid).uses(0).build());
+        var action = new Action.Terminate(
+                "gpu-1", process(pid).inEnvironment(eid).uses(0).build());
         return new ActionRecord(
                 new PlannedAction(action, List.of(violation("x")), true), Result.of(Outcome.SIGNALLED), Instant.EPOCH);
     }
@@ -196,7 +201,7 @@ class LogLinesTest {
 
     private static HostReport report(String host, Problem... problems) {
         var snapshot = new Snapshot(
-                host, List.of(), List.of(), List.of(), Set.of(), EnumSet.noneOf(Part.class), List.of(problems));
+                host, List.of(), List.of(), List.of(), Set.of(), EnumSet.noneOf(SnapshotPart.class), List.of(problems));
         return new HostReport(
                 snapshot,
                 true,

@@ -62,7 +62,7 @@ class RegularFileTest {
     /** It may have taken the place of a file that was examined a moment ago. */
     @Test
     @Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-    void openingAPipeWaitsForNoWriter() throws Exception {
+    void openingAPipeDoesNotWaitForAWriter() throws Exception {
         var fifo = Fifo.at(directory.resolve("fifo"));
         FileCalls.close(FileCalls.open(fifo));
         assertThatThrownBy(() -> FileCalls.open(directory.resolve("none"))).isInstanceOf(Errno.class);

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class DevicesFileTest {
-    private static final String TODAYS = """
+    private static final String CURRENT_FORMAT = """
             {
               "devices": [
                 {
@@ -38,15 +38,15 @@ class DevicesFileTest {
             new Device(0, "15258mi", List.of(new Attachment("15971", null, "20/11/2026 09:22:28")));
 
     @Test
-    void readsTheFormOfToday() throws UnreadableException {
-        var file = read(TODAYS);
+    void readsTheCurrentFormat() throws UnreadableException {
+        var file = read(CURRENT_FORMAT);
         assertThat(file.devices()).containsExactly(DEVICE);
         assertThat(file.problems()).isEmpty();
     }
 
     @Test
-    void writesTheFormOfTodayByteForByte() throws UnreadableException {
-        assertThat(written(List.of(DEVICE))).isEqualTo(TODAYS);
+    void writesTheCurrentFormatByteForByte() throws UnreadableException {
+        assertThat(written(List.of(DEVICE))).isEqualTo(CURRENT_FORMAT);
         var files = new StateFiles(Path.of("unused"))
                 .device(0)
                 .device(1, new Attachment("a", "4g", null), new Attachment("ü", null, StateFiles.TIME));
@@ -54,7 +54,7 @@ class DevicesFileTest {
     }
 
     @Test
-    void readsTheFormFromBefore090() throws UnreadableException {
+    void readsTheFormatBeforeGenv090() throws UnreadableException {
         var file = read("""
                 {"devices": {"0": {"total_memory": "15258mi", "eids": {"15971":
                  {"eid": "15971", "attached": "20/11/2026 09:22:28", "gpu_memory": null}}},
@@ -76,7 +76,7 @@ class DevicesFileTest {
                 "{'index': 1}                                 | device 1 has no array of attachments",
                 "{'index': 1, 'attachments': {}}              | device 1 has no array of attachments",
             })
-    void aBadEntryCostsOnlyItselfAndIsNamed(String entry, String problem) throws UnreadableException {
+    void invalidEntryIsReportedAndDoesNotAffectOthers(String entry, String problem) throws UnreadableException {
         var file = read("{\"devices\": [%s, {\"index\": 8, \"attachments\": []}]}".formatted(entry.replace('\'', '"')));
         assertThat(file.devices()).containsExactly(new Device(8, null, List.of()));
         assertThat(file.problems()).containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, problem));
@@ -84,7 +84,7 @@ class DevicesFileTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"7", "{}", "{'eid': ''}", "{'eid': 5}"})
-    void aBadAttachmentCostsOnlyItself(String entry) throws UnreadableException {
+    void invalidAttachmentDoesNotAffectOthers(String entry) throws UnreadableException {
         var file = read("{\"devices\": [{\"index\": 3, \"attachments\": [%s, {\"eid\": \"a\"}]}]}"
                 .formatted(entry.replace('\'', '"')));
         assertThat(file.devices()).containsExactly(new Device(3, null, List.of(new Attachment("a", null, null))));
@@ -96,7 +96,7 @@ class DevicesFileTest {
     /** Otherwise the processes of its environment would be strangers on their own device, and ended for it. */
     @ParameterizedTest
     @ValueSource(strings = {"gpu_memory", "time"})
-    void anAttachmentStandsAlsoIfSomethingElseOfItCannotBeRead(String name) throws UnreadableException {
+    void attachmentIsKeptWhenAnotherFieldIsInvalid(String name) throws UnreadableException {
         var file =
                 read("{\"devices\": [{\"index\": 3, \"attachments\": [{\"eid\": \"a\", \"%s\": 1}]}]}".formatted(name));
         assertThat(file.devices()).containsExactly(new Device(3, null, List.of(new Attachment("a", null, null))));
@@ -107,7 +107,7 @@ class DevicesFileTest {
     }
 
     @Test
-    void aDeviceStandsAlsoIfItsMemoryCannotBeRead() throws UnreadableException {
+    void deviceIsKeptWhenItsMemoryIsInvalid() throws UnreadableException {
         var file = read("{\"devices\": [{\"index\": 1, \"attachments\": [{\"eid\": \"a\"}], \"total_memory\": 5}]}");
         assertThat(file.devices()).containsExactly(new Device(1, null, List.of(new Attachment("a", null, null))));
         assertThat(file.problems())
@@ -117,7 +117,7 @@ class DevicesFileTest {
 
     /** So nobody can blind a device, or take it from those who hold it, by writing it down once more. */
     @Test
-    void aDeviceThatIsThereTwiceIsOneWithTheAttachmentsOfBoth() throws UnreadableException {
+    void duplicateDevicesAreMergedWithAllAttachments() throws UnreadableException {
         var file = read("""
                 {"devices": [{"index": 1, "attachments": [{"eid": "b"}], "total_memory": 7},
                              {"index": 0, "attachments": []},
@@ -137,7 +137,7 @@ class DevicesFileTest {
     }
 
     @Test
-    void complaintsAreBoundedInNumberAndLength() throws UnreadableException {
+    void problemsAreBoundedInNumberAndLength() throws UnreadableException {
         var attachments = "{\"eid\": \"a\", \"gpu_memory\": 1, \"time\": 1},".repeat(500) + "7";
         var file = read("{\"devices\": [{\"index\": \"%s\"}, {\"index\": 1, \"attachments\": [%s]}]}"
                 .formatted("9".repeat(5000), attachments));
@@ -149,7 +149,7 @@ class DevicesFileTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"{}", "[]", "null", "{\"devices\": null}", "{\"devices\": \"x\"}", "{\"envs\": []}"})
-    void refusesWhatGenvNeverWrote(String text) {
+    void refusesUnknownFormats(String text) {
         assertThatThrownBy(() -> read(text))
                 .isInstanceOf(UnreadableException.class)
                 .hasMessage("has no \"devices\"");

@@ -31,7 +31,7 @@ class EnvironTest {
         "GENV_ENVIRONMENT_ID=1|A=GENV_ENVIRONMENT_ID=2|, 1",
         "'GENV_ENVIRONMENT_ID=1| GENV_ENVIRONMENT_ID=2|', 1",
     })
-    void theLastOneCounts(String environ, String eid) {
+    void lastEnvironmentIdCounts(String environ, String eid) {
         assertThat(membership(environ)).isEqualTo(new Membership.InEnvironment(eid));
     }
 
@@ -50,13 +50,13 @@ class EnvironTest {
                 "GENV_ENVIRONMENT_I",
                 "GENV_BYPASS=1|no entry at all|=|==|",
             })
-    void withoutAnIdItIsOutside(String environ) {
+    void processWithoutIdIsOutside(String environ) {
         assertThat(membership(environ)).isEqualTo(new Membership.Outside());
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"\u00ff", "\u00c3", "\u00ed\u00a0\u0080", "1\u0080"})
-    void anIdThatIsNotUtf8IsThatOfSomeEnvironmentThatDoesNotExist(String id) {
+    void nonUtf8IdNamesNoExistingEnvironment(String id) {
         assertThat(membership("GENV_ENVIRONMENT_ID=" + id + "|"))
                 .isInstanceOfSatisfying(
                         Membership.InEnvironment.class,
@@ -64,7 +64,7 @@ class EnvironTest {
     }
 
     @Test
-    void idsThatAreNotUtf8AreToldApart() {
+    void nonUtf8IdsAreDistinguished() {
         assertThat(membership("GENV_ENVIRONMENT_ID=\u00ff"))
                 .isEqualTo(new Membership.InEnvironment("not-utf-8:ff"))
                 .isNotEqualTo(membership("GENV_ENVIRONMENT_ID=\u00fe"));
@@ -72,7 +72,7 @@ class EnvironTest {
 
     /** A process can write over its variables, so such an id may be as long as all of them; it is kept for long. */
     @Test
-    void aLongOneIsNotKeptWhole() {
+    void longIdIsShortened() {
         var id = new byte[8 << 20];
         Arrays.fill(id, (byte) 0xff);
         var variable = "GENV_ENVIRONMENT_ID=".getBytes(ISO_8859_1);

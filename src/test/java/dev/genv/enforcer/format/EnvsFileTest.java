@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class EnvsFileTest {
-    private static final String TODAYS = """
+    private static final String CURRENT_FORMAT = """
             {
               "envs": [
                 {
@@ -51,16 +51,16 @@ class EnvsFileTest {
             List.of());
 
     @Test
-    void readsTheFormOfToday() throws UnreadableException {
-        var file = read(TODAYS);
+    void readsTheCurrentFormat() throws UnreadableException {
+        var file = read(CURRENT_FORMAT);
         assertThat(file.environments()).containsExactly(ENVIRONMENT);
         assertThat(file.byId()).containsOnlyKeys("15971");
         assertThat(file.problems()).isEmpty();
     }
 
     @Test
-    void writesTheFormOfTodayByteForByte() throws UnreadableException {
-        assertThat(written(List.of(ENVIRONMENT))).isEqualTo(TODAYS);
+    void writesTheCurrentFormatByteForByte() throws UnreadableException {
+        assertThat(written(List.of(ENVIRONMENT))).isEqualTo(CURRENT_FORMAT);
         var files = new StateFiles(Path.of("unused"))
                 .env("1", 1000, "ünal", null, List.of(), List.of("k1", "k2"))
                 .env("2", 4294967295L, null, "x", 12, 13);
@@ -69,7 +69,7 @@ class EnvsFileTest {
     }
 
     @Test
-    void readsTheFormFromBefore090() throws UnreadableException {
+    void readsTheFormatBeforeGenv090() throws UnreadableException {
         var file = read("""
                 {"envs": {"15971": {"uid": 0, "creation": "20/11/2026 09:22:28", "username": "root",
                  "config": {"name": null, "gpu_memory": "4g", "gpus": 1}, "pids": [15971]}}}""");
@@ -78,7 +78,7 @@ class EnvsFileTest {
     }
 
     @Test
-    void takesWhatMayBeNullOrMissing() throws UnreadableException {
+    void acceptsNullAndMissingOptionalFields() throws UnreadableException {
         var file = read("""
                 {"envs": [{"eid": "a", "uid": 7, "creation": null, "username": null, "config": null, "pids": []}]}""");
         assertThat(file.problems()).isEmpty();
@@ -97,7 +97,7 @@ class EnvsFileTest {
                 "{'eid': 4, 'uid': 1, 'pids': []}   | an environment has no eid",
                 "{'eid': null, 'pids': []}          | an environment has no eid",
             })
-    void anEntryWithoutAnIdCostsOnlyItself(String entry, String problem) throws UnreadableException {
+    void entryWithoutIdDoesNotAffectOthers(String entry, String problem) throws UnreadableException {
         var file = read("{\"envs\": [%s, %s]}".formatted(entry.replace('\'', '"'), """
                 {"eid": "good", "uid": 1, "pids": []}"""));
         assertThat(file.byId()).containsOnlyKeys("good");
@@ -120,7 +120,7 @@ class EnvsFileTest {
                 "'uid': null, 'pids': [7], 'kernel_ids': [1]    "
                         + "| has a uid that is not a user's number;has a kernel id that is not text",
             })
-    void aFieldThatCannotBeReadCostsOnlyItself(String fields, String problems) throws UnreadableException {
+    void unreadableFieldDoesNotAffectOthers(String fields, String problems) throws UnreadableException {
         var file = read("{\"envs\": [{\"eid\": \"b\", %s}]}".formatted(fields.replace('\'', '"')));
         assertThat(file.environments())
                 .containsExactly(new Environment(
@@ -148,7 +148,7 @@ class EnvsFileTest {
                 "'uid': 1, 'pids': [], 'config': {'gpu_memory': 4}   | has a gpu_memory that is not text",
                 "'uid': 1, 'pids': [], 'config': {'name': {}}        | has a name that is not text",
             })
-    void anEnvironmentWithASpoiltFieldIsStillThere(String fields, String problem) throws UnreadableException {
+    void environmentWithInvalidFieldIsKept(String fields, String problem) throws UnreadableException {
         var file = read("{\"envs\": [{\"eid\": \"b\", %s}]}".formatted(fields.replace('\'', '"')));
         assertThat(file.environments())
                 .containsExactly(new Environment(
@@ -158,7 +158,7 @@ class EnvsFileTest {
     }
 
     @Test
-    void aTextWithoutEndIsNotKept() throws UnreadableException {
+    void tooLongTextIsNotKept() throws UnreadableException {
         var file = read(
                 "{\"envs\": [{\"eid\": \"%1$s\"}, {\"eid\": \"b\", \"uid\": 1, \"pids\": [], \"username\": \"%1$s\"}]}"
                         .formatted("x".repeat(5000)));
@@ -171,7 +171,7 @@ class EnvsFileTest {
     }
 
     @Test
-    void anIdThatIsThereTwiceIsOneEnvironmentInItsFavour() throws UnreadableException {
+    void duplicateEntriesAreMergedInFavourOfTheEnvironment() throws UnreadableException {
         var file = read("""
                 {"envs": [{"eid": "a", "uid": 1, "username": "ann", "pids": [4, 5], "config": {"gpu_memory": "900m"}},
                           {"eid": "b", "uid": 1, "pids": []},
@@ -188,7 +188,7 @@ class EnvsFileTest {
     /** A capacity that somebody adds, or makes unreadable, must not make his neighbour's environment too large. */
     @ParameterizedTest
     @ValueSource(strings = {"{}", "null", "[]", "{\"gpu_memory\": null}", "{\"gpu_memory\": \"much\"}"})
-    void aCapacityHoldsOnlyWhereAllEntriesHaveOne(String config) throws UnreadableException {
+    void capacityAppliesOnlyWhenAllEntriesHaveOne(String config) throws UnreadableException {
         var file = read("""
                 {"envs": [{"eid": "a", "uid": 1, "pids": [], "config": {"gpu_memory": "1m"}},
                           {"eid": "a", "uid": 1, "pids": [], "config": %s},
@@ -206,7 +206,7 @@ class EnvsFileTest {
                 "\"uid\": 1, \"username\": null",
                 "\"uid\": \"x\", \"username\": \"ann\"",
             })
-    void anEnvironmentWhoseEntriesDisagreeWhoseItIsIsDisputed(String owner) throws UnreadableException {
+    void entriesWithDifferentOwnersAreDisputed(String owner) throws UnreadableException {
         var file = read("""
                 {"envs": [{"eid": "a", "uid": 1, "username": "ann", "pids": []}, {"eid": "a", "pids": [], %s},
                           {"eid": "a", "uid": 1, "username": "ann", "pids": []}]}""".formatted(owner));
@@ -219,7 +219,7 @@ class EnvsFileTest {
 
     /** Users choose how often an id is there: what it costs must not grow faster than that. */
     @Test
-    void anIdThatIsThereVeryOftenCostsNoMoreThanItsEntries() throws UnreadableException {
+    void manyEntriesOfOneIdAreMerged() throws UnreadableException {
         var entries = IntStream.range(0, 20_000)
                 .mapToObj(i -> "{\"eid\": \"a\", \"uid\": 1, \"pids\": [%d, %d]}".formatted(i, i + 20_000))
                 .collect(Collectors.joining(","));
@@ -231,7 +231,7 @@ class EnvsFileTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"{}", "[]", "null", "7", "{\"envs\": null}", "{\"envs\": 1}", "{\"devices\": []}"})
-    void refusesWhatGenvNeverWrote(String text) {
+    void refusesUnknownFormats(String text) {
         assertThatThrownBy(() -> read(text))
                 .isInstanceOf(UnreadableException.class)
                 .hasMessage("has no \"envs\"");
@@ -246,7 +246,7 @@ class EnvsFileTest {
     }
 
     @Test
-    void complaintsAreBounded() throws Exception {
+    void problemsAreBounded() throws Exception {
         var many = "{\"envs\": [" + "7,".repeat(5000) + "7]}";
         var problems = EnvsFile.of(GenvJson.read(many.getBytes(StandardCharsets.UTF_8)))
                 .problems();

@@ -43,7 +43,7 @@ class GenvJsonTest {
     }
 
     @Test
-    void writesWhatWasReadAsUtf8InAscii() throws UnreadableException {
+    void writesUtf8InputAsAscii() throws UnreadableException {
         assertThat(written("{\"näme\":[\"€ 😀\",\"\u007f\"]}")).isEqualTo("""
                 {
                   "n\\u00e4me": [
@@ -94,7 +94,7 @@ class GenvJsonTest {
         "NaN, is not JSON",
         "'[1,]', is not JSON",
     })
-    void refusesWhatIsNotJson(String text, String why) {
+    void refusesInvalidJson(String text, String why) {
         assertThatThrownBy(() -> GenvJson.read(text.getBytes(UTF_8)))
                 .isInstanceOf(UnreadableException.class)
                 .hasMessageStartingWith(why);
@@ -119,7 +119,7 @@ class GenvJsonTest {
                 "1ehunter2",
                 "\"\\uhunter2\""
             })
-    void quotesNothingOfWhatItRefuses(String text) {
+    void errorMessageQuotesNoInput(String text) {
         assertThatThrownBy(() -> GenvJson.read(text.getBytes(UTF_8)))
                 .isInstanceOf(UnreadableException.class)
                 .hasMessageMatching("is not JSON: [a-z ]+ \\(line 1, column \\d+\\)");
@@ -127,11 +127,11 @@ class GenvJsonTest {
 
     @ParameterizedTest
     @CsvSource({
-        "'{\n  \"a\": x', is not JSON: what stands there is not understood \\(line 2.*",
+        "'{\n  \"a\": x', is not JSON: unexpected text \\(line 2.*",
         "'{\n\n', is not JSON: it ends too early \\(line 3.*",
-        "'{}\n[]', is not JSON: something stands behind its end \\(line 2.*",
+        "'{}\n[]', is not JSON: text follows its end \\(line 2.*",
     })
-    void tellsWhereTheTroubleIs(String text, String why) {
+    void errorMessageNamesThePosition(String text, String why) {
         assertThatThrownBy(() -> GenvJson.read(text.replace("\\n", "\n").getBytes(UTF_8)))
                 .hasMessageMatching(why);
     }
@@ -139,7 +139,7 @@ class GenvJsonTest {
     /** A stray byte, a half letter, a zero that is too long, half a pair, and more than Unicode has. */
     @ParameterizedTest
     @ValueSource(strings = {"ff", "c3", "c080", "eda080", "f4908080"})
-    void refusesWhatIsNotUtf8(String letter) {
+    void refusesInvalidUtf8(String letter) {
         var bytes = HexFormat.of().parseHex("22" + letter + "22");
         assertThatThrownBy(() -> GenvJson.read(bytes))
                 .isInstanceOf(UnreadableException.class)
@@ -147,7 +147,7 @@ class GenvJsonTest {
     }
 
     @Test
-    void readsToABoundedDepth() throws UnreadableException {
+    void refusesInputAboveTheMaximumDepth() throws UnreadableException {
         assertThat(GenvJson.read(nested(64)).isArray()).isTrue();
         for (var depth : new int[] {65, 1_000_000}) {
             assertThatThrownBy(() -> GenvJson.read(nested(depth)))
@@ -180,7 +180,7 @@ class GenvJsonTest {
 
     /** The names that users choose would otherwise stay in a table of the parser's for good. */
     @Test
-    void keepsNoFieldNames() throws UnreadableException {
+    void cachesNoFieldNames() throws UnreadableException {
         var first = GenvJson.read(named("chosen")).fieldNames().next();
         var second = GenvJson.read(named("chosen")).fieldNames().next();
         assertThat(second).isEqualTo(first).isNotSameAs(first);

@@ -7,11 +7,11 @@ import org.junit.jupiter.api.Test;
 
 class PasswdFileTest {
     @Test
-    void passesOverWhatIsNoAccount() {
+    void skipsInvalidLines() {
         var accounts = PasswdFile.parse("""
                 # a comment
                 +::::::
-                -mallory:x:1:1:::
+                -attacker:x:1:1:::
                 :x:2:2:::
                 noid:x::3:::
                 minus:x:-1:3:::
@@ -23,7 +23,7 @@ class PasswdFileTest {
                 last:x:4294967294:1:::""");
         assertThat(accounts.uidOf("alice")).hasValue(1003L);
         assertThat(accounts.uidOf("last")).hasValue(4294967294L);
-        for (var none : List.of("# a comment", "+", "-mallory", "", "noid", "minus", "huge", "none", "short")) {
+        for (var none : List.of("# a comment", "+", "-attacker", "", "noid", "minus", "huge", "none", "short")) {
             assertThat(accounts.uidOf(none)).as(none).isEmpty();
         }
     }

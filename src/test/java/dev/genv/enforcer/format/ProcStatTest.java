@@ -21,7 +21,7 @@ class ProcStatTest {
     private static final long ORDINARY = 4194304;
 
     @Test
-    void readsWhatTheKernelWrites() throws IOException {
+    void parsesALineOfTheKernel() throws IOException {
         assertThat(ProcStat.parse(TEXT.formatted("sleep", "S", ORDINARY)))
                 .isEqualTo(new ProcStat("sleep", 'S', ORDINARY, 1, 438555, 140727971766249L));
     }
@@ -29,13 +29,13 @@ class ProcStatTest {
     @ParameterizedTest
     @ValueSource(
             strings = {"", " ", ")", "(", "a b", "tmux: server", "a) R 1 (", ") Z 1 1 1 1 1 1 1", "a\nb\n", "\\", "日本"})
-    void aNameMayHoldAnything(String name) throws IOException {
+    void nameMayContainAnyCharacter(String name) throws IOException {
         assertThat(ProcStat.parse(TEXT.formatted(name, "S", ORDINARY)))
                 .isEqualTo(new ProcStat(name, 'S', ORDINARY, 1, 438555, 140727971766249L));
     }
 
     @Test
-    void anAddressMayUseAllItsBits() throws IOException {
+    void addressMayUseAll64Bits() throws IOException {
         var text = TEXT.formatted("sleep", "S", ORDINARY).replace("140727971766249", "18446744073709551615");
         assertThat(ProcStat.parse(text).environmentEnd()).isEqualTo(-1);
     }
@@ -43,13 +43,13 @@ class ProcStatTest {
     @ParameterizedTest
     @CsvSource({"R, false", "S, false", "D, false", "T, false", "t, false", "I, false", "Z, true", "X, true", "x, true"
     })
-    void whatHasEndedIsAZombie(String state, boolean zombie) throws IOException {
+    void exitedStatesCountAsZombie(String state, boolean zombie) throws IOException {
         assertThat(ProcStat.parse(TEXT.formatted("sleep", state, ORDINARY)).isZombie())
                 .isEqualTo(zombie);
     }
 
     @Test
-    void theKernelsThreadsHaveAFlag() throws IOException {
+    void kernelThreadIsRecognizedByItsFlag() throws IOException {
         assertThat(ProcStat.parse(TEXT.formatted("kworker/0:1", "I", 69238880)).isKernelThread())
                 .isTrue();
         assertThat(ProcStat.parse(TEXT.formatted("kworker/0:1", "I", ORDINARY)).isKernelThread())
@@ -58,14 +58,14 @@ class ProcStatTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "812", "812 python S 1", "812 )python( S 1 1", "812 (python)", "812 (python) S 1 1 1"})
-    void refusesAnyOtherForm(String text) {
+    void refusesOtherFormats(String text) {
         assertThatThrownBy(() -> ProcStat.parse(text))
                 .isInstanceOf(IOException.class)
                 .hasMessageStartingWith("stat has ");
     }
 
     @Test
-    void refusesWhatIsNoNumber() {
+    void refusesNonNumericFields() {
         assertThatThrownBy(() ->
                         ProcStat.parse(TEXT.formatted("sleep", "S", ORDINARY).replace("438555", "soon")))
                 .isInstanceOf(IOException.class);

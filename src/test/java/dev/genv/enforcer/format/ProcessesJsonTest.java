@@ -18,7 +18,7 @@ class ProcessesJsonTest {
     private static final String GOOD = "{'pid': 7, 'used_gpu_memory': [{'index': 0, 'gpu_memory': '1mi'}], 'eid': 'a'}";
 
     @Test
-    void whatIsUsedOfADeviceInSeveralPiecesIsAddedUp() throws UnreadableException {
+    void usageOfADeviceInSeveralEntriesIsAddedUp() throws UnreadableException {
         var read = read(
                 "{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 0, 'gpu_memory': '1mi'}, {'index': 1, 'gpu_memory': '4mi'}]}");
         assertThat(read.problems()).isEmpty();
@@ -29,7 +29,7 @@ class ProcessesJsonTest {
     }
 
     @Test
-    void aPieceOfWhichTheDriverTellsNothingMakesTheSumUnknown() throws UnreadableException {
+    void entryWithUnknownMemoryMakesTheSumUnknown() throws UnreadableException {
         var read = read(
                 "{'pid': 5, 'eid': null, 'used_gpu_memory': [{'index': 1, 'gpu_memory': '3mi'}, {'index': 1, 'gpu_memory': '[N/A]mi'}]}");
         assertThat(read.processes()).flatExtracting(GpuProcess::usage).containsExactly(new DeviceUsage(1, null));
@@ -46,8 +46,8 @@ class ProcessesJsonTest {
                 "{'pid': 8, 'eid': null}                                  | has no array of used_gpu_memory",
                 "{'pid': 7, 'used_gpu_memory': [], 'eid': null}           | 7 is there more than once",
             })
-    void aSpoiltProcessCostsItself(String spoilt, String why) throws UnreadableException {
-        var read = read(GOOD + ", " + spoilt);
+    void invalidProcessDoesNotAffectOthers(String corrupted, String why) throws UnreadableException {
+        var read = read(GOOD + ", " + corrupted);
         assertThat(read.processes()).extracting(GpuProcess::pid).containsExactly(7);
         assertThat(read.processes().getFirst().membership()).isEqualTo(new Membership.InEnvironment("a"));
         assertThat(read.unread()).isOne();
@@ -63,7 +63,7 @@ class ProcessesJsonTest {
                 "{'index': 0, 'gpu_memory': 'x'} | amount of memory that cannot be read: x",
                 "{'index': 0, 'gpu_memory': 5}   | gpu_memory that is not text",
             })
-    void aSpoiltAmountIsUnknown(String use, String why) throws UnreadableException {
+    void invalidAmountIsUnknown(String use, String why) throws UnreadableException {
         var read = read("{'pid': 5, 'used_gpu_memory': [%s], 'eid': null}".formatted(use));
         assertThat(read.processes()).flatExtracting(GpuProcess::usage).containsExactly(new DeviceUsage(0, null));
         assertThat(read.unread()).isZero();
@@ -76,7 +76,7 @@ class ProcessesJsonTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"{'gpu_memory': '1mi'}", "{'index': 'x', 'gpu_memory': '1mi'}", "7"})
-    void aDeviceThatCannotBeReadIsMissed(String use) throws UnreadableException {
+    void unreadableDeviceIsCountedAsUnread(String use) throws UnreadableException {
         var read = read(
                 "{'pid': 5, 'used_gpu_memory': [{'index': 0, 'gpu_memory': '1mi'}, %s], 'eid': null}".formatted(use));
         assertThat(read.processes().getFirst().devices()).containsExactly(0);
@@ -85,7 +85,7 @@ class ProcessesJsonTest {
     }
 
     @Test
-    void anIdOfAnotherKindIsUnknownAndAnEndlessOneIsNoShield() throws UnreadableException {
+    void idOfWrongTypeIsUnknownAndTooLongIdIsShortened() throws UnreadableException {
         var read = read("{'pid': 5, 'used_gpu_memory': [], 'eid': 5}, {'pid': 6, 'used_gpu_memory': [], 'eid': '%s'}"
                 .formatted("é".repeat(3000)));
         assertThat(read.processes())
@@ -103,7 +103,7 @@ class ProcessesJsonTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"[]", "null", "{}", "{\"processes\": {}}"})
-    void refusesAnotherShape(String json) {
+    void refusesOtherFormats(String json) {
         assertThatThrownBy(() -> ProcessesJson.of(GenvJson.read(json.getBytes(UTF_8))))
                 .isInstanceOf(UnreadableException.class);
     }

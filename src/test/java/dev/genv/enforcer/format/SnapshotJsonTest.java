@@ -26,7 +26,7 @@ class SnapshotJsonTest {
             "a", 1000L, "alice", "20/11/2026 09:22:28", new Environment.Config(null, "1g", 1), List.of(40), List.of());
 
     @Test
-    void whatIsWrittenIsReadAgain() throws UnreadableException {
+    void writtenSnapshotIsReadUnchanged() throws UnreadableException {
         var snapshot = new Snapshot(
                 "gpu-1",
                 List.of(
@@ -48,7 +48,7 @@ class SnapshotJsonTest {
     }
 
     @Test
-    void readsTheExampleOfTheInterface() throws UnreadableException {
+    void readsTheDocumentedExample() throws UnreadableException {
         var snapshot = read("""
                 {"processes": {"processes": [
                    {"pid": 5434, "used_gpu_memory": [{"index": 1, "gpu_memory": "777mi"}], "eid": null}]},
@@ -61,7 +61,7 @@ class SnapshotJsonTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"null", "\"[N/A]mi\"", "\"[GPU is lost]mi\""})
-    void memoryThatTheDriverDoesNotTellIsUnknown(String text) throws UnreadableException {
+    void memoryNotReportedByTheDriverIsUnknown(String text) throws UnreadableException {
         var snapshot =
                 read(processes("{\"pid\": 1, \"eid\": \"x\", \"used_gpu_memory\": [{\"index\": 0, \"gpu_memory\": %s}]}"
                         .formatted(text)));
@@ -69,7 +69,7 @@ class SnapshotJsonTest {
     }
 
     @Test
-    void aProcessWithoutAnIdWhosePidAnEnvironmentListsIsUnknown() throws UnreadableException {
+    void listedProcessWithoutIdIsUnknown() throws UnreadableException {
         var snapshot = new Snapshot(
                 "gpu-1",
                 List.of(process(40, new Membership.Outside()), process(50, new Membership.Outside())),
@@ -87,7 +87,7 @@ class SnapshotJsonTest {
     }
 
     @Test
-    void anEmptyIdIsNone() throws UnreadableException {
+    void emptyIdCountsAsNone() throws UnreadableException {
         assertThat(read(processes("{\"pid\": 1, \"eid\": \"\", \"used_gpu_memory\": []}"))
                         .processes())
                 .extracting(GpuProcess::membership)
@@ -95,7 +95,7 @@ class SnapshotJsonTest {
     }
 
     @Test
-    void attachmentsOfEnvironmentsThatAreNotThereCountAsFree() throws UnreadableException {
+    void attachmentsOfMissingEnvironmentsAreDropped() throws UnreadableException {
         var snapshot = read("""
                 {"processes": {"processes": []}, "envs": {"envs": []},
                  "devices": {"devices": [{"index": 4, "total_memory": "1mi", "attachments": [{"eid": "dead"}]}]}}""");
@@ -115,7 +115,7 @@ class SnapshotJsonTest {
                 "{'envs': {'envs': [{'eid': 'a', 'pids': []}]}, 'devices': {'devices': []}}  | environment a has a uid",
                 "{'envs': {'envs': []}, 'devices': {'devices': [{'index': 0, 'attachments': []}, {'index': 0, 'attachments': []}]}} | device 0 is there more than once",
             })
-    void refusesWhatCannotBeRead(String json, String why) {
+    void refusesUnreadableInput(String json, String why) {
         assertThatThrownBy(() -> read(json.replace('\'', '"')))
                 .isInstanceOf(UnreadableException.class)
                 .hasMessageContaining(why);
@@ -132,7 +132,7 @@ class SnapshotJsonTest {
                 "{'pid': 1, 'used_gpu_memory': [{'index': 0, 'gpu_memory': 5}]}     | gpu_memory",
                 "{'pid': 1, 'used_gpu_memory': [{'index': 0, 'gpu_memory': 'x'}]}   | cannot be read: x",
             })
-    void refusesAProcessThatCannotBeRead(String process, String why) {
+    void refusesUnreadableProcess(String process, String why) {
         assertThatThrownBy(() -> read(processes(process.replace('\'', '"'))))
                 .isInstanceOf(UnreadableException.class)
                 .hasMessageContaining(why);

@@ -31,7 +31,7 @@ class SubuidFileTest {
     @CsvSource(
             delimiter = '|',
             value = {"nobody:165536:65536", "bob:165536", "bob:x:1", "bob:165536:-1", ":165536:1", "''"})
-    void passesOverWhatItCannotRead(String line) {
+    void skipsInvalidLines(String line) {
         assertThat(SubuidFile.parse(line + "\n").of(ACCOUNTS).ownerOf(165_536L)).isEqualTo(165_536L);
     }
 

@@ -36,7 +36,7 @@ class AttachmentTest {
                 "20/11/2026 09:22:28.5",
                 "-1/11/2026 09:22:28"
             })
-    void whatCannotBeReadIsOlderThanEverything(@Nullable String time) {
+    void unreadableTimeCountsAsOldest(@Nullable String time) {
         assertThat(at(time).attachedAt())
                 .isEqualTo(LocalDateTime.MIN)
                 .isBefore(at("01/01/0001 00:00:00").attachedAt());

@@ -17,18 +17,18 @@ class EnvironmentTest {
 
     @Test
     void withoutANameItBelongsToItsUid() {
-        assertThat(env("a").nameless().uid(1003).build().user()).contains("1003");
+        assertThat(env("a").withoutUsername().uid(1003).build().user()).contains("1003");
         assertThat(env("a").user("").uid(1003).build().user()).contains("1003");
     }
 
     @Test
-    void withoutANameAndWithUidZeroItBelongsToNobody() {
-        assertThat(env("a").nameless().uid(0).build().user()).isEmpty();
+    void withoutANameAndWithUidZeroItBelongsToNoUser() {
+        assertThat(env("a").withoutUsername().uid(0).build().user()).isEmpty();
         assertThat(env("a").user("").uid(0).build().user()).isEmpty();
     }
 
     @Test
-    void itsCapacityIsReadAsItWasTyped() {
+    void parsesTheCapacity() {
         assertThat(env("a").capacity("1000mi").build().capacity()).contains(Memory.ofMebibytes(1000));
         assertThat(env("a").capacity("4GB").build().capacity()).contains(new Memory(4_000_000_000L));
         assertThat(env("a").build().capacity()).isEmpty();
@@ -36,7 +36,7 @@ class EnvironmentTest {
     }
 
     @Test
-    void keepsItsOwnCopies() {
+    void copiesItsLists() {
         var pids = new ArrayList<>(List.of(1));
         var environment =
                 new Environment("a", 0L, null, "", new Environment.Config(null, null, null), pids, new ArrayList<>());

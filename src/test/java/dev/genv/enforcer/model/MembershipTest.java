@@ -17,19 +17,19 @@ class MembershipTest {
     private static final Map<Integer, Unknown> LISTED = Membership.ofListedPids(ENVIRONMENTS);
 
     @Test
-    void whoNamesNoEnvironmentIsOutside() {
+    void processThatNamesNoEnvironmentIsOutside() {
         assertThat(Membership.resolve(new Outside(), 4711, LISTED)).isEqualTo(new Outside());
         assertThat(Membership.resolve(new Outside(), 812, Map.of())).isEqualTo(new Outside());
     }
 
     @Test
-    void whoNamesNoneButIsListedByOneIsUnknown() {
+    void listedProcessThatNamesNoEnvironmentIsUnknown() {
         assertThat(Membership.resolve(new Outside(), 812, LISTED))
                 .isEqualTo(new Unknown("names no environment, but environment b lists its pid", true));
     }
 
     @Test
-    void whatAProcessNamesCountsMoreThanTheListsOfOthers() {
+    void namedEnvironmentOutranksPidLists() {
         var own = new InEnvironment("a");
         assertThat(Membership.resolve(own, 812, LISTED)).isEqualTo(own);
         var strange = new InEnvironment("gone");
@@ -37,7 +37,7 @@ class MembershipTest {
     }
 
     @Test
-    void unknownStaysUnknownForItsOwnReason() {
+    void unknownMembershipKeepsItsReason() {
         var unknown = new Unknown("no permission");
         assertThat(Membership.resolve(unknown, 812, LISTED)).isEqualTo(unknown);
         assertThat(Membership.resolve(unknown, 4711, LISTED)).isEqualTo(unknown);

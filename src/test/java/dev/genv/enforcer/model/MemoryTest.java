@@ -26,7 +26,7 @@ class MemoryTest {
         "15258mi, 15999172608",
         "007m, 7000000",
     })
-    void readsWhatGenvWrites(String text, long bytes) {
+    void parsesAmountsWrittenByGenv(String text, long bytes) {
         assertThat(Memory.parse(text)).contains(new Memory(bytes));
     }
 
@@ -46,7 +46,7 @@ class MemoryTest {
         "1.9, 1",
         "0.9b, 0",
     })
-    void readsWhatPeopleType(String text, long bytes) {
+    void parsesAmountsTypedByUsers(String text, long bytes) {
         assertThat(Memory.parse(text)).contains(new Memory(bytes));
     }
 
@@ -56,24 +56,24 @@ class MemoryTest {
                 "", " ", "x", "g", "mi", "b", "-1", "-1mi", "+1", "1x", "1t", "1ib", "1i", "1bb", "1gg", "1,5g", "1.g",
                 ".5g", "1e9", "0x10", "1 0", "1_000", "٣g", "４g", "1g\n1g", "[N/A]", "null"
             })
-    void readsNothingElse(String text) {
+    void refusesInvalidAmounts(String text) {
         assertThat(Memory.parse(text)).isEmpty();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"9223372036854775808", "9223372037g", "8589934592gi", "99999999999999999999999999999999m"})
-    void anAmountThatDoesNotFitIsNone(String text) {
+    void refusesAmountsThatOverflow(String text) {
         assertThat(Memory.parse(text)).isEmpty();
     }
 
     @ParameterizedTest
     @CsvSource({"9223372036854775807, 9223372036854775807", "8589934591gi, 9223372035781033984"})
-    void theLargestAmountsFit(String text, long bytes) {
+    void parsesTheLargestAmounts(String text, long bytes) {
         assertThat(Memory.parse(text)).contains(new Memory(bytes));
     }
 
     @Test
-    void readsTheSameInEveryLocale() {
+    void parsesIndependentlyOfTheLocale() {
         var before = Locale.getDefault();
         try {
             Locale.setDefault(Locale.of("tr", "TR"));
@@ -91,7 +91,7 @@ class MemoryTest {
     }
 
     @Test
-    void aSumThatOverflowsNeverLooksSmall() {
+    void sumSaturatesOnOverflow() {
         var most = new Memory(Long.MAX_VALUE);
         assertThat(most.plus(new Memory(1))).isEqualTo(most);
         assertThat(most.plus(most)).isEqualTo(most);
@@ -112,7 +112,7 @@ class MemoryTest {
     }
 
     @Test
-    void mebibytesThereAndBack() {
+    void mebibytesRoundTrip() {
         assertThat(Memory.ofMebibytes(1542).mebibytes()).isEqualTo(1542);
         assertThat(Memory.ofMebibytes(1)).isLessThan(Memory.ofMebibytes(2));
     }

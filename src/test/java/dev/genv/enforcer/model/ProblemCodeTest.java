@@ -2,7 +2,7 @@ package dev.genv.enforcer.model;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.chart.Kept;
+import dev.genv.enforcer.testsupport.GeneratedSection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,7 +29,7 @@ class ProblemCodeTest {
                                 code.remedy().orElse("–")))
                 .collect(Collectors.joining(
                         "", "| code | meaning | consequence | what to do |\n| --- | --- | --- | --- |\n", ""));
-        Kept.part(PAGE, "problems", table);
+        GeneratedSection.assertSection(PAGE, "problems", table);
     }
 
     @Test

@@ -13,14 +13,14 @@ import org.junit.jupiter.api.Test;
 class SnapshotTest {
 
     @Test
-    void doesNotDependOnTheOrderInWhichThingsWereFound() {
+    void doesNotDependOnInputOrder() {
         var device0 = new Device(0, "1g", List.of(attachment("a", "1"), attachment("b", "0"), attachment("a", "0")));
         var device1 = new Device(1, null, List.of());
         var a = env("a").build();
         var b = env("b").build();
         var old = process(9).uses(1, 0).build();
-        var young = process(9).later(5).uses(0).build();
-        var low = process(8).later(9).build();
+        var young = process(9).startedLaterBy(5).uses(0).build();
+        var low = process(8).startedLaterBy(9).build();
         var snapshot = snapshot(List.of(young, old, low), List.of(b, a), List.of(device1, device0));
 
         assertThat(snapshot).isEqualTo(snapshot(List.of(low, old, young), List.of(a, b), List.of(device0, device1)));
@@ -31,7 +31,7 @@ class SnapshotTest {
     }
 
     @Test
-    void anAttachmentCountsOnce() {
+    void duplicateAttachmentsAreRemoved() {
         var device = new Device(0, null, List.of(attachment("b", "0"), attachment("a", "1"), attachment("b", "0")));
         assertThat(device.attachments()).containsExactly(attachment("a", "1"), attachment("b", "0"));
         assertThat(new Device(0, null, List.of(attachment("a", "0"), attachment("a", "1"))))
@@ -47,26 +47,31 @@ class SnapshotTest {
     }
 
     @Test
-    void knowsWhatItLacks() {
-        var snapshot = host().without(Part.ATTACHMENTS).snapshot();
+    void reportsMissingParts() {
+        var snapshot = host().missing(SnapshotPart.ATTACHMENTS).snapshot();
         assertThat(snapshot.isComplete()).isFalse();
-        assertThat(snapshot.knows(Part.PROCESSES, Part.ENVIRONMENTS)).isTrue();
-        assertThat(snapshot.knows(Part.PROCESSES, Part.ATTACHMENTS)).isFalse();
+        assertThat(snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS))
+                .isTrue();
+        assertThat(snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ATTACHMENTS))
+                .isFalse();
         assertThat(host().snapshot().isComplete()).isTrue();
     }
 
     @Test
-    void anUnseenMachineLacksEverything() {
+    void unobservedHostMissesAllParts() {
         var why = new Problem(ProblemCode.UNREACHABLE, "no answer within 10 s");
         var unseen = Snapshot.unseen("gpu-1", why);
-        assertThat(unseen.missing()).containsExactlyInAnyOrder(Part.values());
+        assertThat(unseen.missing()).containsExactlyInAnyOrder(SnapshotPart.values());
         assertThat(unseen.problems()).containsExactly(why);
     }
 
     @Test
     void groupsProcessesByTheEnvironmentTheyName() {
         var snapshot = host().with(env("a"))
-                .with(process(1).in("a"), process(2).in("gone"), process(3).in("a"))
+                .with(
+                        process(1).inEnvironment("a"),
+                        process(2).inEnvironment("gone"),
+                        process(3).inEnvironment("a"))
                 .with(process(4), process(5).membershipUnknown())
                 .snapshot();
         var groups = snapshot.processesByEnvironment();
@@ -75,8 +80,8 @@ class SnapshotTest {
     }
 
     @Test
-    void aProcessHoldsNothingWhereItDoesNotRun() {
-        var process = process(1).in("a").uses(0, "1g").usesUnknown(2).build();
+    void processUsesNoMemoryOnOtherDevices() {
+        var process = process(1).inEnvironment("a").uses(0, "1g").usesUnknown(2).build();
         assertThat(process.memoryOn(0)).isEqualTo(new Memory(1_000_000_000));
         assertThat(process.memoryOn(1)).isEqualTo(Memory.ZERO);
         assertThat(process.memoryOn(2)).isNull();

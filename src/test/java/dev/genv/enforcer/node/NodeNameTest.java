@@ -14,7 +14,7 @@ class NodeNameTest {
     private Path proc;
 
     @BeforeEach
-    void aMachine() throws IOException {
+    void writeHostNames() throws IOException {
         Files.createDirectories(proc.resolve("sys/kernel"));
         Files.writeString(proc.resolve("sys/kernel/hostname"), "ours\n");
         Files.createDirectories(proc.resolve("1/root/etc"));
@@ -22,19 +22,19 @@ class NodeNameTest {
     }
 
     @Test
-    void onTheMachineItselfItIsTheKernels() throws IOException {
+    void outsideContainersTheKernelsNameIsUsed() throws IOException {
         namespaces(1, 1);
         assertThat(NodeName.of(proc)).isEqualTo("ours");
     }
 
     @Test
-    void inAContainerItIsTheMachines() throws IOException {
+    void inAContainerTheHostsNameIsUsed() throws IOException {
         namespaces(2, 1);
         assertThat(NodeName.of(proc)).isEqualTo("gpu-1");
     }
 
     @Test
-    void aLinkIsFollowedOnTheMachine() throws IOException {
+    void linkIsFollowedWithinTheHost() throws IOException {
         namespaces(2, 1);
         Files.delete(proc.resolve("1/root/etc/hostname"));
         Files.writeString(proc.resolve("1/root/name"), "gpu-2\n");
@@ -43,21 +43,21 @@ class NodeNameTest {
     }
 
     @Test
-    void commentsAreNoName() throws IOException {
+    void commentsAndBlankLinesAreSkipped() throws IOException {
         namespaces(2, 1);
         Files.writeString(proc.resolve("1/root/etc/hostname"), "# ours\n\n gpu-3 \nmore\n");
         assertThat(NodeName.of(proc)).isEqualTo("gpu-3");
     }
 
     @Test
-    void whatEveryMachineMayBeCalledIsNone() throws IOException {
+    void localhostIsNotUsedAsName() throws IOException {
         namespaces(2, 1);
         Files.writeString(proc.resolve("1/root/etc/hostname"), "localhost.localdomain\n");
         assertThat(NodeName.of(proc)).isEqualTo("ours");
     }
 
     @Test
-    void whereTheMachinesCannotBeReadItIsOurs() throws IOException {
+    void containersNameIsUsedWhenTheHostsIsUnreadable() throws IOException {
         assertThat(NodeName.of(proc)).isEqualTo("ours");
         namespaces(2, 1);
         Files.writeString(proc.resolve("1/root/etc/hostname"), "\n");

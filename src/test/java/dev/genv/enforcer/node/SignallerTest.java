@@ -2,14 +2,18 @@ package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.format.ProcStat;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.node.linux.Libc;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.proc.ProcessProbe;
+import dev.genv.enforcer.node.protection.ImmunityCheck;
+import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
@@ -33,24 +37,24 @@ class SignallerTest {
     private final Signaller signaller = new Signaller(new ProcessProbe(new ProcFs(Path.of("/proc"))));
 
     @Test
-    void asksAProcessToEnd() throws IOException {
+    void sendsSigtermToAProcess() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             assertThat(terminate(signaller, process(child, MINE))).isEqualTo(Result.of(Outcome.SIGNALLED));
-            assertThat(child.awaitEnd()).isEqualTo(128 + SIGTERM);
+            assertThat(child.awaitExit()).isEqualTo(128 + SIGTERM);
         }
     }
 
     @Test
-    void asksAProcessOutsideToEnd() throws IOException {
+    void sendsSigtermToAProcessOutsideAllEnvironments() throws IOException {
         try (var child = Child.withEnvironment(Map.of())) {
             assertThat(terminate(signaller, process(child, new Membership.Outside())))
                     .isEqualTo(Result.of(Outcome.SIGNALLED));
-            assertThat(child.awaitEnd()).isEqualTo(128 + SIGTERM);
+            assertThat(child.awaitExit()).isEqualTo(128 + SIGTERM);
         }
     }
 
     @Test
-    void whoHasThePidNowIsNotWhoWasJudged() throws IOException {
+    void processWithReusedPidIsNotSignalled() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             var earlier = new ProcessId(child.pid(), child.startTime() - 1);
             assertThat(terminate(signaller, process(earlier, Libc.effectiveUid(), MINE)))
@@ -61,13 +65,13 @@ class SignallerTest {
 
     /** It writes over its environment all the time, so that it is never what it was a moment before. */
     @Test
-    void whoChangesAgainAndAgainIsAskedAllTheSame() throws IOException {
+    void signalsAProcessWhoseEnvironmentDiffersAtEveryCheck() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
-            var judged = process(child, new Membership.InEnvironment("another"));
-            assertLeftAlone(child, judged);
-            assertLeftAlone(child, process(child, new Membership.Outside()));
-            assertThat(terminate(signaller, judged)).isEqualTo(Result.of(Outcome.SIGNALLED));
-            assertThat(child.awaitEnd()).isEqualTo(128 + SIGTERM);
+            var checked = process(child, new Membership.InEnvironment("another"));
+            assertNotSignalled(child, checked);
+            assertNotSignalled(child, process(child, new Membership.Outside()));
+            assertThat(terminate(signaller, checked)).isEqualTo(Result.of(Outcome.SIGNALLED));
+            assertThat(child.awaitExit()).isEqualTo(128 + SIGTERM);
         }
     }
 
@@ -75,11 +79,11 @@ class SignallerTest {
     void signalsAProcessWhoseUidDiffersAtEveryCheck() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             var id = new ProcessId(child.pid(), child.startTime());
-            assertLeftAlone(child, process(id, Libc.effectiveUid() + 1, MINE));
-            assertLeftAlone(child, process(id, Libc.effectiveUid() + 2, MINE));
+            assertNotSignalled(child, process(id, Libc.effectiveUid() + 1, MINE));
+            assertNotSignalled(child, process(id, Libc.effectiveUid() + 2, MINE));
             assertThat(terminate(signaller, process(id, Libc.effectiveUid() + 3, MINE)))
                     .isEqualTo(Result.of(Outcome.SIGNALLED));
-            assertThat(child.awaitEnd()).isEqualTo(128 + SIGTERM);
+            assertThat(child.awaitExit()).isEqualTo(128 + SIGTERM);
         }
     }
 
@@ -87,8 +91,8 @@ class SignallerTest {
     void countsChangesOfTheUidAndOfTheMembershipTogether() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             var id = new ProcessId(child.pid(), child.startTime());
-            assertLeftAlone(child, process(id, Libc.effectiveUid() + 1, MINE));
-            assertLeftAlone(child, process(child, new Membership.Outside()));
+            assertNotSignalled(child, process(id, Libc.effectiveUid() + 1, MINE));
+            assertNotSignalled(child, process(child, new Membership.Outside()));
             assertThat(terminate(signaller, process(id, Libc.effectiveUid() + 1, MINE)))
                     .isEqualTo(Result.of(Outcome.SIGNALLED));
         }
@@ -96,7 +100,7 @@ class SignallerTest {
 
     /** A decision that nobody waits for any longer is not carried out. */
     @Test
-    void whoWasJudgedTooLongAgoIsLeftAlone() throws IOException {
+    void interruptedThreadSignalsNothing() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             var process = process(child, MINE);
             Thread.currentThread().interrupt();
@@ -107,7 +111,7 @@ class SignallerTest {
     }
 
     @Test
-    void whoHasEndedIsGone() throws IOException {
+    void exitedProcessIsAlreadyGone() throws IOException {
         GpuProcess process;
         try (var child = Child.inEnvironment("15971")) {
             process = process(child, MINE);
@@ -116,30 +120,30 @@ class SignallerTest {
     }
 
     @Test
-    void whoIsInAnotherEnvironmentNowIsLeftAlone() throws IOException {
+    void processInAnotherEnvironmentIsNotSignalled() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
-            for (var judged : List.of(
+            for (var checked : List.of(
                     new Membership.InEnvironment("15972"), new Membership.Outside(), new Membership.Unknown("why"))) {
-                assertLeftAlone(child, process(child, judged));
+                assertNotSignalled(child, process(child, checked));
             }
         }
     }
 
     @Test
-    void whoHasAnotherUidNowIsLeftAlone() throws IOException {
+    void processWithAnotherUidIsNotSignalled() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             var id = new ProcessId(child.pid(), child.startTime());
-            assertLeftAlone(child, process(id, Libc.effectiveUid() + 1, MINE));
-            assertLeftAlone(child, process(id, null, MINE));
+            assertNotSignalled(child, process(id, Libc.effectiveUid() + 1, MINE));
+            assertNotSignalled(child, process(id, null, MINE));
         }
     }
 
     @Test
-    void whoIsSparedByNowIsLeftAlone() throws IOException {
+    void processThatBecameExemptIsNotSignalled() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
-            var exempt =
-                    new Spared(new ProcFs(Path.of("/proc")), Accounts.NONE, Set.of(Libc.effectiveUid()), List.of());
-            var result = signaller.end(new Action.Terminate("gpu-1", process(child, MINE)), exempt);
+            var exempt = new ImmunityCheck(
+                    new ProcFs(Path.of("/proc")), Accounts.NONE, Set.of(Libc.effectiveUid()), List.of());
+            var result = signaller.terminate(new Action.Terminate("gpu-1", process(child, MINE)), exempt);
             assertThat(result.outcome()).isEqualTo(Outcome.SKIPPED_EXEMPT);
             assertThat(result.detail()).contains("uid " + Libc.effectiveUid());
             assertThat(child.isAlive()).isTrue();
@@ -147,7 +151,7 @@ class SignallerTest {
     }
 
     @Test
-    void neitherInitNorNoneNorItselfIsEverEnded() throws IOException {
+    void neverSignalsInitItselfOrAnInvalidPid() throws IOException {
         var proc = new ProcFs(Path.of("/proc"));
         for (var pid : new int[] {
             1, 0, -1, Integer.MIN_VALUE, (int) ProcessHandle.current().pid()
@@ -160,7 +164,7 @@ class SignallerTest {
 
     /** The kernel's threads are told by what /proc says of them; this one is a child of ours in truth. */
     @Test
-    void aKernelThreadIsNeverEnded(@TempDir Path folder) throws IOException {
+    void neverSignalsAKernelThread(@TempDir Path folder) throws IOException {
         try (var child = Child.withEnvironment(Map.of())) {
             var proc = new FakeProc(folder);
             proc.process(child.pid()).kernelThread().uid(0);
@@ -173,7 +177,7 @@ class SignallerTest {
     }
 
     @Test
-    void aStatThatCannotBeReadIsAFailure(@TempDir Path folder) throws IOException {
+    void failsWhenStatIsUnreadable(@TempDir Path folder) throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             Files.writeString(new FakeProc(folder).process(child.pid()).file("stat"), "nonsense");
             var result = terminate(new Signaller(new ProcessProbe(new ProcFs(folder))), process(child, MINE), folder);
@@ -183,7 +187,7 @@ class SignallerTest {
     }
 
     @Test
-    void whoDoesNotAnswerAnyMoreIsLeftAlone(@TempDir Path folder) throws Exception {
+    void processWithHangingEnvironmentIsNotSignalled(@TempDir Path folder) throws Exception {
         try (var child = Child.inEnvironment("15971")) {
             var fake = new FakeProc(folder).process(child.pid()).startTime(child.startTime());
             fake.uid(Libc.effectiveUid());
@@ -196,19 +200,19 @@ class SignallerTest {
     }
 
     @Test
-    void rootEndsTheProcessOfAnother() throws IOException {
+    void rootSignalsTheProcessOfAnotherUser() throws IOException {
         Requirements.root();
         Requirements.program("/usr/bin/setpriv", "util-linux");
         try (var child = Child.ofUser(65534)) {
             var id = new ProcessId(child.pid(), child.startTime());
-            assertLeftAlone(child, process(id, 0L, new Membership.Outside()));
+            assertNotSignalled(child, process(id, 0L, new Membership.Outside()));
             assertThat(terminate(signaller, process(id, 65534L, new Membership.Outside())))
                     .isEqualTo(Result.of(Outcome.SIGNALLED));
-            assertThat(child.awaitEnd()).isEqualTo(128 + SIGTERM);
+            assertThat(child.awaitExit()).isEqualTo(128 + SIGTERM);
         }
     }
 
-    private void assertLeftAlone(Child child, GpuProcess process) {
+    private void assertNotSignalled(Child child, GpuProcess process) {
         var result = terminate(signaller, process);
         assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
         assertThat(result.detail()).isNotBlank();
@@ -220,8 +224,8 @@ class SignallerTest {
     }
 
     private static Result terminate(Signaller signaller, GpuProcess process, Path proc) {
-        var nobodySpared = new Spared(new ProcFs(proc), Accounts.NONE, Set.of(), List.of());
-        return signaller.end(new Action.Terminate("gpu-1", process), nobodySpared);
+        var nobodySpared = new ImmunityCheck(new ProcFs(proc), Accounts.NONE, Set.of(), List.of());
+        return signaller.terminate(new Action.Terminate("gpu-1", process), nobodySpared);
     }
 
     private static GpuProcess process(Child child, Membership membership) throws IOException {

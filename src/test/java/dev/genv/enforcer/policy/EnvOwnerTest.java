@@ -4,15 +4,20 @@ import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.HostBuilder.remote;
-import static dev.genv.enforcer.testsupport.Plans.ended;
+import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Named.named;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import java.util.List;
@@ -30,7 +35,7 @@ class EnvOwnerTest {
     void aProcessOfAnotherUserIsReported() {
         var plan = audit(host().devices(1)
                 .with(env("a").attached(0))
-                .with(process(1).in("a").uid(1007).uses(0))
+                .with(process(1).inEnvironment("a").uid(1007).uses(0))
                 .fleet());
 
         assertThat(plan.violations()).singleElement().satisfies(violation -> {
@@ -43,35 +48,35 @@ class EnvOwnerTest {
     }
 
     @Test
-    void itsOwnersAndRootsAndAnUnknownUsersAreNot() {
+    void ignoresProcessesOfOwnerRootAndUnknownUid() {
         var plan = audit(host().devices(1)
                 .with(env("a").attached(0))
                 .with(
-                        process(1).in("a").uses(0),
-                        process(2).in("a").uid(0).uses(0),
-                        process(3).in("a").uidUnknown().uses(0),
-                        process(4).in("gone").uid(1007).uses(0))
+                        process(1).inEnvironment("a").uses(0),
+                        process(2).inEnvironment("a").uid(0).uses(0),
+                        process(3).inEnvironment("a").uidUnknown().uses(0),
+                        process(4).inEnvironment("gone").uid(1007).uses(0))
                 .fleet());
 
         assertThat(plan.violations()).isEmpty();
     }
 
     @Test
-    void plansToTerminateAStrangerWhereTheKernelKnowsBothUids() {
+    void plansToTerminateAStrangerWhenTheKernelConfirmsBothUids() {
         var environment = env("a").livePidsOf(1000).attached(0);
-        assertThat(ended(check(
+        assertThat(terminatedPids(check(
                         RuleMode.ENFORCE,
                         environment,
-                        process(1).in("a").uid(1007).uses(0))))
+                        process(1).inEnvironment("a").uid(1007).uses(0))))
                 .containsExactly(1);
     }
 
     @Test
-    void takesASubordinateUidOfTheEnvironmentsUserForThatUser() {
+    void treatsSubordinateUidOfTheOwnerAsTheOwner() {
         var node = host().devices(1)
                 .subordinate(1000, 165_536, 65_536)
                 .with(env("a").livePidsOf(1000).attached(0))
-                .with(process(1).in("a").uid(165_536).uses(0));
+                .with(process(1).inEnvironment("a").uid(165_536).uses(0));
         assertThat(new Policy(Map.of(RuleName.ENV_OWNER, RuleMode.ENFORCE), DeviceLimits.NONE)
                         .check(node.fleet(), Set.of()))
                 .isEqualTo(Plan.EMPTY);
@@ -79,9 +84,9 @@ class EnvOwnerTest {
 
     /** Somebody wrote it anew with his own uid and pid: the owner's shell is still alive. */
     @Test
-    void plansNothingWhereTheShellThatAnEnvironmentIsNamedAfterIsOfAnotherUid() {
+    void plansNoActionWhenTheShellOfTheEnvironmentHasAnotherUid() {
         var taken = env("4711").uid(1008).livePidsOf(1008).pids(99).attached(0);
-        var job = process(1).in("4711").uses(0);
+        var job = process(1).inEnvironment("4711").uses(0);
         var plan = new Policy(Map.of(RuleName.ENV_OWNER, RuleMode.ENFORCE), DeviceLimits.NONE)
                 .check(host().devices(1).with(taken).with(job).pidOf(4711, 1000).fleet(), Set.of());
         assertThat(plan.actions()).isEmpty();
@@ -90,12 +95,12 @@ class EnvOwnerTest {
 
     @ParameterizedTest
     @MethodSource("unproven")
-    void plansNothingWhereTheKernelDoesNotKnowBothUids(EnvBuilder environment, GpuProcessBuilder process) {
+    void plansNoActionUnlessTheKernelConfirmsAStranger(EnvBuilder environment, GpuProcessBuilder process) {
         assertThat(check(RuleMode.ENFORCE, environment, process).actions()).isEmpty();
     }
 
     static Stream<Arguments> unproven() {
-        var stranger = process(1).in("a").uid(1007).uses(0);
+        var stranger = process(1).inEnvironment("a").uid(1007).uses(0);
         return Stream.of(
                 arguments(named("no live pid is known", env("a")), stranger),
                 arguments(named("its pids are of another uid than it records", env("a").livePidsOf(1001)), stranger),
@@ -103,34 +108,34 @@ class EnvOwnerTest {
                 arguments(
                         named(
                                 "a container of genv's own toolkit",
-                                env("a").nameless().uid(0).livePidsOf(0)),
+                                env("a").withoutUsername().uid(0).livePidsOf(0)),
                         stranger),
                 arguments(
                         named("the process is root's", env("a").livePidsOf(1000)),
-                        process(1).in("a").uid(0).uses(0)),
+                        process(1).inEnvironment("a").uid(0).uses(0)),
                 arguments(
                         named("the uid of the process is not known", env("a").livePidsOf(1000)),
-                        process(1).in("a").uidUnknown().uses(0)),
+                        process(1).inEnvironment("a").uidUnknown().uses(0)),
                 arguments(
                         named("the process is the owner's", env("a").livePidsOf(1000)),
-                        process(1).in("a").uses(0)));
+                        process(1).inEnvironment("a").uses(0)));
     }
 
     /** Others who cannot be terminated must not hide those who can. */
     @Test
-    void terminatesAlsoWhereManyOtherStrangersAre() {
-        var many = IntStream.rangeClosed(2, EnvOwner.MOST + 5)
-                .mapToObj(pid -> process(pid).in("a").uid(1007).uses(0))
+    void terminatesStrangerDespiteManyUnprovenStrangers() {
+        var many = IntStream.rangeClosed(2, EnvOwner.MAX_FINDINGS + 5)
+                .mapToObj(pid -> process(pid).inEnvironment("a").uid(1007).uses(0))
                 .toArray(GpuProcessBuilder[]::new);
         var plan = new Policy(Map.of(RuleName.ENV_OWNER, RuleMode.ENFORCE), DeviceLimits.NONE)
                 .check(
                         host().devices(1)
                                 .with(env("a"), env("b").livePidsOf(1000))
                                 .with(many)
-                                .with(process(7000).in("b").uid(1007).uses(0))
+                                .with(process(7000).inEnvironment("b").uid(1007).uses(0))
                                 .fleet(),
                         Set.of());
-        assertThat(ended(plan)).containsExactly(7000);
+        assertThat(terminatedPids(plan)).containsExactly(7000);
     }
 
     @Test
@@ -144,12 +149,12 @@ class EnvOwnerTest {
 
     /** Whoever writes thousands of them into the state must not fill the memory. */
     @Test
-    void ofTooManyOnlySoManyAreListedAndTheRestIsCounted() {
-        var disputed = IntStream.rangeClosed(1, EnvOwner.MOST + 5)
+    void listsAtMostTheMaximumAndCountsTheRest() {
+        var disputed = IntStream.rangeClosed(1, EnvOwner.MAX_FINDINGS + 5)
                 .mapToObj(number -> env("d%04d".formatted(number)).disputed("so"))
                 .toArray(EnvBuilder[]::new);
-        var strangers = IntStream.rangeClosed(1, EnvOwner.MOST + 1)
-                .mapToObj(pid -> process(pid).in("own").uid(1007).uses(0))
+        var strangers = IntStream.rangeClosed(1, EnvOwner.MAX_FINDINGS + 1)
+                .mapToObj(pid -> process(pid).inEnvironment("own").uid(1007).uses(0))
                 .toArray(GpuProcessBuilder[]::new);
         var plan = audit(host().devices(1)
                 .with(disputed)
@@ -159,12 +164,12 @@ class EnvOwnerTest {
 
         assertThat(plan.violations())
                 .filteredOn(violation -> violation.processes().isEmpty())
-                .hasSize(EnvOwner.MOST)
+                .hasSize(EnvOwner.MAX_FINDINGS)
                 .extracting(Violation::environment)
                 .contains("d0001", "d0100");
         assertThat(plan.violations())
                 .filteredOn(violation -> !violation.processes().isEmpty())
-                .hasSize(EnvOwner.MOST);
+                .hasSize(EnvOwner.MAX_FINDINGS);
         assertThat(plan.problems()).singleElement().satisfies(of -> {
             assertThat(of.host()).isEqualTo("here");
             assertThat(of.problem().code()).isEqualTo(ProblemCode.MORE_DISPUTES);
@@ -173,27 +178,28 @@ class EnvOwnerTest {
     }
 
     @Test
-    void asManyAsAreListedAreNoProblem() {
-        var disputed = IntStream.rangeClosed(1, EnvOwner.MOST)
+    void reportsNoProblemWhenAllDisputesAreListed() {
+        var disputed = IntStream.rangeClosed(1, EnvOwner.MAX_FINDINGS)
                 .mapToObj(number -> env("d" + number).disputed("so"))
                 .toArray(EnvBuilder[]::new);
 
         var plan = audit(host().with(disputed).fleet());
 
-        assertThat(plan.violations()).hasSize(EnvOwner.MOST);
+        assertThat(plan.violations()).hasSize(EnvOwner.MAX_FINDINGS);
         assertThat(plan.problems()).isEmpty();
     }
 
     @Test
-    void withoutTheEnvironmentsNothingIsSaid() {
-        var plan = audit(
-                host().with(env("a").disputed("so")).without(Part.ENVIRONMENTS).fleet());
+    void reportsNothingWhenEnvironmentsAreMissing() {
+        var plan = audit(host().with(env("a").disputed("so"))
+                .missing(SnapshotPart.ENVIRONMENTS)
+                .fleet());
 
         assertThat(plan.violations()).isEmpty();
     }
 
     @Test
-    void aDisputedEnvironmentCountsForNobodyAndIsNotDetached() {
+    void disputedEnvironmentCountsInNoQuotaAndIsNotDetached() {
         var plan = new Policy(Map.of(RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new DeviceLimits(1, Map.of()))
                 .check(
                         host().devices(3)
@@ -209,15 +215,15 @@ class EnvOwnerTest {
 
     /** What is not ended goes on holding its memory, so another one must go, or nobody can. */
     @Test
-    void anImmuneProcessIsNoVictimForMemory() {
-        var server = process(1).in("a").uses(0, "900mi").immune(Immunity.Kind.PROTECTED, "so");
-        var job = process(2).in("a").uses(0, "200mi");
+    void immuneProcessIsNotTerminatedForMemory() {
+        var server = process(1).inEnvironment("a").uses(0, "900mi").immune(Immunity.Kind.PROTECTED, "so");
+        var job = process(2).inEnvironment("a").uses(0, "200mi");
         var environment = env("a").capacity("1000mi").attached(0);
 
-        assertThat(endedForMemory(
+        assertThat(terminatedForMemory(
                         host().devices(1).with(environment).with(server, job).fleet()))
                 .containsExactly(2);
-        assertThat(endedForMemory(host().devices(1)
+        assertThat(terminatedForMemory(host().devices(1)
                         .with(env("a").capacity("100mi").attached(0))
                         .with(server)
                         .fleet()))
@@ -225,7 +231,7 @@ class EnvOwnerTest {
     }
 
     @Test
-    void anImmuneProcessThatAnotherRuleWantsCountsAsStaying() {
+    void immuneProcessSelectedByAnotherRuleFreesNoMemory() {
         var both = new Policy(
                 Map.of(RuleName.ENV_DEVICES, RuleMode.ENFORCE, RuleName.ENV_MEMORY, RuleMode.ENFORCE),
                 DeviceLimits.NONE);
@@ -233,8 +239,12 @@ class EnvOwnerTest {
                 host().devices(2)
                         .with(env("a").capacity("1000mi").attached(0))
                         .with(
-                                process(1).in("a").uses(0, "900mi").uses(1).immune(Immunity.Kind.EXEMPT, "so"),
-                                process(2).in("a").uses(0, "200mi"))
+                                process(1)
+                                        .inEnvironment("a")
+                                        .uses(0, "900mi")
+                                        .uses(1)
+                                        .immune(Immunity.Kind.EXEMPT, "so"),
+                                process(2).inEnvironment("a").uses(0, "200mi"))
                         .fleet(),
                 Set.of());
 
@@ -245,7 +255,7 @@ class EnvOwnerTest {
                 .containsExactly(2);
     }
 
-    private static List<Integer> endedForMemory(Fleet fleet) {
+    private static List<Integer> terminatedForMemory(Fleet fleet) {
         return new Policy(Map.of(RuleName.ENV_MEMORY, RuleMode.ENFORCE), DeviceLimits.NONE)
                 .check(fleet, Set.of()).actions().stream()
                         .map(planned ->

@@ -4,13 +4,16 @@ import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.HostBuilder.remote;
-import static dev.genv.enforcer.testsupport.Plans.ended;
 import static dev.genv.enforcer.testsupport.Plans.enforce;
 import static dev.genv.enforcer.testsupport.Plans.lines;
+import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -20,8 +23,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 class InactiveEnvProcessesTest {
 
     @Test
-    void endsAProcessWhoseEnvironmentIsNotAlive() {
-        var plan = check(leftover().fleet());
+    void terminatesProcessOfInactiveEnvironment() {
+        var plan = check(hostWithProcessOfInactiveEnvironment().fleet());
         assertThat(lines(plan))
                 .containsExactly(
                         "Process 812 names environment 4711, which is not active",
@@ -29,15 +32,15 @@ class InactiveEnvProcessesTest {
     }
 
     @Test
-    void namesItsMachineWhereThereAreOthers() {
-        assertThat(lines(check(remote(leftover()))))
+    void messageNamesHostInRemoteMode() {
+        assertThat(lines(check(remote(hostWithProcessOfInactiveEnvironment()))))
                 .first()
                 .isEqualTo("[gpu-1] Process 812 names environment 4711, which is not active");
     }
 
     @Test
-    void tellsWhatIsBrokenAndByWhom() {
-        assertThat(check(leftover().fleet()).violations())
+    void violationNamesEnvironmentDevicesAndProcesses() {
+        assertThat(check(hostWithProcessOfInactiveEnvironment().fleet()).violations())
                 .containsExactly(new Violation(
                         RuleName.INACTIVE_ENV_PROCESSES,
                         "gpu-1",
@@ -46,21 +49,22 @@ class InactiveEnvProcessesTest {
                         null,
                         "4711",
                         List.of(0, 1),
-                        List.of(process(812).in("4711").uses(0, 1).build())));
+                        List.of(process(812).inEnvironment("4711").uses(0, 1).build())));
     }
 
     @Test
-    void anEnvironmentOfAnotherMachineDoesNotCount() {
-        var plan = check(remote(leftover(), host("gpu-2").devices(1).with(env("4711"))));
-        assertThat(ended(plan)).containsExactly(812);
+    void environmentOnAnotherHostDoesNotCount() {
+        var plan = check(remote(
+                hostWithProcessOfInactiveEnvironment(), host("gpu-2").devices(1).with(env("4711"))));
+        assertThat(terminatedPids(plan)).containsExactly(812);
     }
 
     @Test
-    void leavesEverybodyElseAlone() {
+    void ignoresProcessesThatNameNoInactiveEnvironment() {
         var plan = check(host().devices(1)
                 .with(env("a"))
                 .with(
-                        process(1).in("a").uses(0),
+                        process(1).inEnvironment("a").uses(0),
                         process(2).uses(0),
                         process(3).membershipUnknown().uses(0))
                 .fleet());
@@ -69,19 +73,23 @@ class InactiveEnvProcessesTest {
 
     @ParameterizedTest
     @EnumSource(
-            value = Part.class,
+            value = SnapshotPart.class,
             names = {"PROCESSES", "ENVIRONMENTS"})
-    void doesNothingWithoutKnowingWhoIsAlive(Part missing) {
-        assertThat(check(leftover().without(missing).fleet())).isEqualTo(Plan.EMPTY);
+    void doesNothingWithoutProcessesOrEnvironments(SnapshotPart missing) {
+        assertThat(check(hostWithProcessOfInactiveEnvironment().missing(missing).fleet()))
+                .isEqualTo(Plan.EMPTY);
     }
 
     @Test
     void needsNoAttachments() {
-        assertThat(ended(check(leftover().without(Part.ATTACHMENTS).fleet()))).containsExactly(812);
+        assertThat(terminatedPids(check(hostWithProcessOfInactiveEnvironment()
+                        .missing(SnapshotPart.ATTACHMENTS)
+                        .fleet())))
+                .containsExactly(812);
     }
 
-    private static HostBuilder leftover() {
-        return host("gpu-1").devices(2).with(process(812).in("4711").uses(0, 1));
+    private static HostBuilder hostWithProcessOfInactiveEnvironment() {
+        return host("gpu-1").devices(2).with(process(812).inEnvironment("4711").uses(0, 1));
     }
 
     private static Plan check(Fleet fleet) {

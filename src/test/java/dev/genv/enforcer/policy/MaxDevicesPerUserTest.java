@@ -4,15 +4,18 @@ import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.HostBuilder.remote;
-import static dev.genv.enforcer.testsupport.Plans.detached;
-import static dev.genv.enforcer.testsupport.Plans.ended;
-import static dev.genv.enforcer.testsupport.Plans.enforcing;
+import static dev.genv.enforcer.testsupport.Plans.detachments;
+import static dev.genv.enforcer.testsupport.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.Plans.lines;
+import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import java.util.List;
 import java.util.Map;
@@ -25,8 +28,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 class MaxDevicesPerUserTest {
 
     @Test
-    void detachesWhatIsTooMuchAndEndsWhatRunsThere() {
-        var plan = check(0, raz().with(process(67708).in("67609").uses(0)).fleet());
+    void detachesSurplusDeviceAndTerminatesItsProcess() {
+        var plan = check(
+                0, raz().with(process(67708).inEnvironment("67609").uses(0)).fleet());
         assertThat(lines(plan))
                 .containsExactly(
                         "User raz is using 1 devices which is 1 more than the maximum allowed",
@@ -35,8 +39,9 @@ class MaxDevicesPerUserTest {
     }
 
     @Test
-    void tellsWhatIsBrokenAndByWhom() {
-        var plan = check(0, raz().with(process(67708).in("67609").uses(0)).fleet());
+    void violationNamesUserDevicesAndProcesses() {
+        var plan = check(
+                0, raz().with(process(67708).inEnvironment("67609").uses(0)).fleet());
         assertThat(plan.violations())
                 .containsExactly(new Violation(
                         RuleName.MAX_DEVICES_PER_USER,
@@ -46,38 +51,38 @@ class MaxDevicesPerUserTest {
                         "raz",
                         null,
                         List.of(0),
-                        List.of(process(67708).in("67609").uses(0).build())));
+                        List.of(process(67708).inEnvironment("67609").uses(0).build())));
     }
 
     @Test
-    void whatIsAllowedIsLeftAlone() {
+    void doesNothingWithinTheLimit() {
         assertThat(check(1, raz().fleet())).isEqualTo(Plan.EMPTY);
         assertThat(check(2, raz().fleet())).isEqualTo(Plan.EMPTY);
         assertThat(check(DeviceLimits.NONE, raz().fleet())).isEqualTo(Plan.EMPTY);
     }
 
     @Test
-    void aLimitOfOneUserHoldsWithoutAGeneralOne() {
+    void userLimitAppliesWithoutGeneralLimit() {
         var limits = new DeviceLimits(null, Map.of("john", 1));
         var plan = check(limits, johnAndPaul());
         assertThat(plan.violations()).extracting(Violation::user).containsExactly("john");
-        assertThat(detached(plan)).containsExactly("here/1 j");
+        assertThat(detachments(plan)).containsExactly("here/1 j");
     }
 
     @Test
-    void aLimitOfOneUserGoesBeforeTheGeneralOne() {
-        assertThat(detached(check(new DeviceLimits(1, Map.of("john", 2)), johnAndPaul())))
+    void userLimitOverridesGeneralLimit() {
+        assertThat(detachments(check(new DeviceLimits(1, Map.of("john", 2)), johnAndPaul())))
                 .containsExactly("here/3 p");
-        assertThat(detached(check(new DeviceLimits(2, Map.of("john", 0)), johnAndPaul())))
+        assertThat(detachments(check(new DeviceLimits(2, Map.of("john", 0)), johnAndPaul())))
                 .containsExactly("here/0 j", "here/1 j");
     }
 
     @Test
-    void withoutANameAUserIsHisUid() {
+    void userWithoutNameIsIdentifiedByUid() {
         var plan = check(
                 new DeviceLimits(null, Map.of("1003", 0)),
                 host().devices(1)
-                        .with(env("a").nameless().uid(1003).attached(0))
+                        .with(env("a").withoutUsername().uid(1003).attached(0))
                         .fleet());
         assertThat(lines(plan))
                 .containsExactly(
@@ -86,13 +91,13 @@ class MaxDevicesPerUserTest {
     }
 
     @Test
-    void uidZeroWithoutANameIsNobodyAndReported() {
+    void uidZeroWithoutNameCountsForNoUserAndIsReported() {
         var plan = check(
                 0,
                 host().devices(2)
                         .with(
-                                env("a").nameless().uid(0).attached(0, 1),
-                                env("b").nameless().uid(0))
+                                env("a").withoutUsername().uid(0).attached(0, 1),
+                                env("b").withoutUsername().uid(0))
                         .fleet());
         assertThat(lines(plan)).isEmpty();
         assertThat(plan.problems()).singleElement().satisfies(problem -> {
@@ -103,67 +108,67 @@ class MaxDevicesPerUserTest {
     }
 
     @Test
-    void rootWithANameIsAUser() {
+    void namedRootCountsAsAUser() {
         var plan = check(
                 0,
                 host().devices(1).with(env("a").user("root").uid(0).attached(0)).fleet());
-        assertThat(detached(plan)).containsExactly("here/0 a");
+        assertThat(detachments(plan)).containsExactly("here/0 a");
     }
 
     @Test
-    void aSharedDeviceCountsOnceAndIsTakenFromAll() {
+    void sharedDeviceCountsOnceAndIsDetachedFromAllOfTheUser() {
         var shared = host().devices(2)
                 .with(
                         env("a").attached(0, 1),
                         env("b").attached(1),
                         env("c").user("paul").attached(1))
                 .with(
-                        process(1).in("b").uses(1),
-                        process(2).in("c").uses(1),
-                        process(3).in("a").uses(0))
+                        process(1).inEnvironment("b").uses(1),
+                        process(2).inEnvironment("c").uses(1),
+                        process(3).inEnvironment("a").uses(0))
                 .fleet();
         assertThat(check(2, shared)).isEqualTo(Plan.EMPTY);
         var plan = check(new DeviceLimits(null, Map.of("raz", 0)), shared);
         assertThat(lines(plan)).contains("User raz is using 2 devices which is 2 more than the maximum allowed");
-        assertThat(detached(plan)).containsExactly("here/0 a", "here/1 a", "here/1 b");
-        assertThat(ended(plan)).containsExactly(1, 3);
+        assertThat(detachments(plan)).containsExactly("here/0 a", "here/1 a", "here/1 b");
+        assertThat(terminatedPids(plan)).containsExactly(1, 3);
     }
 
     @Test
-    void endsTheEnvironmentsProcessesOnWhatIsDetachedAndNoOthers() {
+    void terminatesOnlyProcessesOfTheEnvironmentOnTheDetachedDevice() {
         var plan = check(
                 new DeviceLimits(null, Map.of("raz", 1)),
                 host().devices(3)
                         .with(env("a").attached(0), env("b").attachedAt("21/11/2026 00:00:00", 1))
                         .with(env("c").user("paul").attached(1))
                         .with(
-                                process(1).in("a").uses(0),
-                                process(2).in("b").uses(1),
-                                process(3).in("b").uses(2))
+                                process(1).inEnvironment("a").uses(0),
+                                process(2).inEnvironment("b").uses(1),
+                                process(3).inEnvironment("b").uses(2))
                         .with(
-                                process(4).in("c").uses(1),
+                                process(4).inEnvironment("c").uses(1),
                                 process(5).uses(1),
-                                process(6).in("b").uid(7).uses(1, 2))
+                                process(6).inEnvironment("b").uid(7).uses(1, 2))
                         .with(
-                                process(8).in("a").uses(1),
+                                process(8).inEnvironment("a").uses(1),
                                 process(9).membershipUnknown().uses(1))
                         .fleet());
-        assertThat(detached(plan)).containsExactly("here/1 b");
-        assertThat(ended(plan)).containsExactly(2, 6);
+        assertThat(detachments(plan)).containsExactly("here/1 b");
+        assertThat(terminatedPids(plan)).containsExactly(2, 6);
     }
 
     @Test
-    void onlyDevicesThatTheGpuToolListsCount() {
+    void countsOnlyDevicesListedByTheGpuTool() {
         var fleet =
                 host().devices(3).unlisted(1).with(env("a").attached(0, 1, 2)).fleet();
         assertThat(lines(check(1, fleet)))
                 .first()
                 .isEqualTo("User raz is using 2 devices which is 1 more than the maximum allowed");
-        assertThat(detached(check(0, fleet))).containsExactly("here/0 a", "here/2 a");
+        assertThat(detachments(check(0, fleet))).containsExactly("here/0 a", "here/2 a");
     }
 
     @Test
-    void countsOverAllMachinesWhereTheUserHasEnvironments() {
+    void countsDevicesOnAllHostsOfTheUser() {
         var hosts = new HostBuilder[5];
         for (var i = 0; i < hosts.length; i++) {
             hosts[i] =
@@ -178,7 +183,7 @@ class MaxDevicesPerUserTest {
     }
 
     @Test
-    void saysOnHowManyHostsEvenWhereThereIsOne() {
+    void messageNamesTheNumberOfHostsEvenIfItIsOne() {
         var plan = check(0, remote(raz(), host("idle").devices(1).with(env("p").user("paul"))));
         assertThat(lines(plan))
                 .first()
@@ -186,20 +191,20 @@ class MaxDevicesPerUserTest {
     }
 
     @Test
-    void thatAnotherMachineJoinsInMakesItNoOtherViolation() {
+    void violationKeyStaysTheSameWhenAnotherHostIsAdded() {
         var alone = check(0, remote(raz())).violations().getFirst();
         var joined = check(0, remote(raz(), host("gpu-2").devices(1).with(env("a").attached(0))));
         assertThat(joined.violations()).extracting(Violation::key).containsExactly(alone.key());
     }
 
     @ParameterizedTest
-    @EnumSource(Part.class)
-    void aMachineThatIsNotWhollySeenCountsForNothing(Part missing) {
+    @EnumSource(SnapshotPart.class)
+    void incompleteHostIsNotCounted(SnapshotPart missing) {
         var fleet = remote(
                 raz(),
-                host("gpu-2").devices(4).with(env("a").attached(0, 1, 2, 3)).without(missing));
+                host("gpu-2").devices(4).with(env("a").attached(0, 1, 2, 3)).missing(missing));
         assertThat(check(1, fleet)).isEqualTo(Plan.EMPTY);
-        assertThat(detached(check(0, fleet))).containsExactly("here/0 67609");
+        assertThat(detachments(check(0, fleet))).containsExactly("here/0 67609");
     }
 
     private static int[] devices(int host) {
@@ -223,6 +228,6 @@ class MaxDevicesPerUserTest {
     }
 
     private static Plan check(DeviceLimits limits, Fleet fleet) {
-        return enforcing(limits, RuleName.MAX_DEVICES_PER_USER).check(fleet, Set.of());
+        return enforcingPolicy(limits, RuleName.MAX_DEVICES_PER_USER).check(fleet, Set.of());
     }
 }

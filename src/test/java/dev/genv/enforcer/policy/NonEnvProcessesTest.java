@@ -9,14 +9,17 @@ import static dev.genv.enforcer.testsupport.Plans.lines;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Part;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class NonEnvProcessesTest {
 
     @Test
-    void endsAProcessOutsideAllEnvironments() {
+    void terminatesProcessOutsideAllEnvironments() {
         var plan = check(host().devices(1).with(process(63600).uses(0)).fleet());
         assertThat(lines(plan))
                 .containsExactly(
@@ -25,13 +28,13 @@ class NonEnvProcessesTest {
     }
 
     @Test
-    void namesItsMachineWhereThereAreOthers() {
+    void messageNamesHostInRemoteMode() {
         var plan = check(remote(host("gpu-1").devices(1).with(process(7).uses(0))));
         assertThat(lines(plan)).first().isEqualTo("[gpu-1] Process 7 is not running in a GPU environment");
     }
 
     @Test
-    void tellsWhatIsBrokenAndByWhom() {
+    void violationNamesDevicesAndProcess() {
         var culprit = process(7).uses(2, 1);
         var plan = check(host("gpu-1").devices(3).with(culprit).fleet());
         assertThat(plan.violations())
@@ -47,26 +50,28 @@ class NonEnvProcessesTest {
     }
 
     @Test
-    void leavesProcessesThatNameAnEnvironmentAlone() {
+    void ignoresProcessesThatNameAnEnvironment() {
         var plan = check(host().devices(1)
                 .with(env("a").attached(0))
-                .with(process(1).in("a").uses(0), process(2).in("gone").uses(0))
+                .with(
+                        process(1).inEnvironment("a").uses(0),
+                        process(2).inEnvironment("gone").uses(0))
                 .fleet());
         assertThat(plan).isEqualTo(Plan.EMPTY);
     }
 
     @Test
-    void doesNotTakeUnknownForOutside() {
+    void ignoresProcessesOfUnknownMembership() {
         var plan = check(
                 host().devices(1).with(process(1).membershipUnknown().uses(0)).fleet());
         assertThat(plan).isEqualTo(Plan.EMPTY);
     }
 
     @Test
-    void doesNothingWhereTheProcessesAreOutOfSight() {
+    void doesNothingWhenProcessesAreMissing() {
         var plan = check(host().devices(1)
                 .with(process(1).uses(0))
-                .without(Part.PROCESSES)
+                .missing(SnapshotPart.PROCESSES)
                 .fleet());
         assertThat(plan).isEqualTo(Plan.EMPTY);
     }
@@ -75,7 +80,7 @@ class NonEnvProcessesTest {
     void needsNoAttachments() {
         var plan = check(host().devices(1)
                 .with(process(1).uses(0))
-                .without(Part.ATTACHMENTS)
+                .missing(SnapshotPart.ATTACHMENTS)
                 .fleet());
         assertThat(plan.actions()).hasSize(1);
     }

@@ -1,15 +1,19 @@
 package dev.genv.enforcer.policy;
 
 import static dev.genv.enforcer.policy.RandomCase.target;
-import static dev.genv.enforcer.policy.RuleName.ENV_DEVICES;
-import static dev.genv.enforcer.policy.RuleName.ENV_MEMORY;
-import static dev.genv.enforcer.policy.RuleName.INACTIVE_ENV_PROCESSES;
-import static dev.genv.enforcer.policy.RuleName.MAX_DEVICES_PER_USER;
-import static dev.genv.enforcer.policy.RuleName.NON_ENV_PROCESSES;
+import static dev.genv.enforcer.policy.plan.RuleName.ENV_DEVICES;
+import static dev.genv.enforcer.policy.plan.RuleName.ENV_MEMORY;
+import static dev.genv.enforcer.policy.plan.RuleName.INACTIVE_ENV_PROCESSES;
+import static dev.genv.enforcer.policy.plan.RuleName.MAX_DEVICES_PER_USER;
+import static dev.genv.enforcer.policy.plan.RuleName.NON_ENV_PROCESSES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.HashSet;
@@ -22,10 +26,10 @@ import org.junit.jupiter.api.Test;
 class PolicyFuzzTest {
 
     @Test
-    void onceThePlanIsDoneNoEnforcedRuleIsBroken() {
+    void executedPlanLeavesNoEnforcedRuleBroken() {
         RandomCase.forEach(given -> {
-            var gone = given.goneFor(given.enforced());
-            var after = given.opinion().after(gone, detached(given, true));
+            var gone = given.terminatedForOrPending(given.enforced());
+            var after = given.oracle().after(gone, detached(given, true));
             for (var rule : given.enforced()) {
                 assertThat(after.isBroken(rule)).as("%s is broken", rule).isFalse();
             }
@@ -33,17 +37,17 @@ class PolicyFuzzTest {
     }
 
     @Test
-    void nobodyIsEndedForMemoryInVain() {
+    void everyTerminationForMemoryIsNecessary() {
         RandomCase.forEach(given -> {
             var wanting = EnumSet.of(ENV_MEMORY);
             wanting.addAll(given.enforced());
-            var gone = given.goneFor(wanting);
+            var gone = given.terminatedForOrPending(wanting);
             for (var planned : given.terminations()) {
                 if (planned.rules().contains(ENV_MEMORY)
                         && planned.rules().stream().noneMatch(rule -> rule != ENV_MEMORY && given.enforces(rule))) {
                     var others = new HashSet<>(gone);
                     others.remove(target(planned));
-                    assertThat(given.opinion()
+                    assertThat(given.oracle()
                                     .after(others, detached(given, true))
                                     .isBroken(ENV_MEMORY))
                             .as("%s is ended in vain", target(planned))
@@ -54,14 +58,14 @@ class PolicyFuzzTest {
     }
 
     @Test
-    void everyUserGivesUpWhatIsTooMuchAndWhatHarmsLeast() {
+    void detachesExactlyTheSurplusInDetachOrder() {
         RandomCase.forEach(given -> {
-            var opinion = given.opinion();
+            var opinion = given.oracle();
             var expected = new HashSet<Action.Detach>();
-            var gone = goneBeforeTheQuota(given);
+            var gone = terminatedBeforeDeviceQuota(given);
             if (given.modes().get(MAX_DEVICES_PER_USER) != RuleMode.OFF) {
                 for (var user : opinion.users()) {
-                    opinion.leastHarm(user, gone).stream()
+                    opinion.detachOrder(user, gone).stream()
                             .limit(Math.max(0, opinion.surplus(user)))
                             .forEach(slot -> expected.addAll(opinion.attachments(user, slot)));
                 }
@@ -80,7 +84,7 @@ class PolicyFuzzTest {
                 assertThat(planned.enforced())
                         .isEqualTo(planned.rules().stream().anyMatch(given::enforces));
                 for (var rule : planned.rules()) {
-                    assertThat(may(given, rule, planned.action()))
+                    assertThat(canCause(given, rule, planned.action()))
                             .as("%s wants %s", rule, planned.action())
                             .isTrue();
                 }
@@ -89,7 +93,7 @@ class PolicyFuzzTest {
     }
 
     @Test
-    void everyCulpritIsFoundAndNobodyElse() {
+    void violatingProcessesMatchTheOracle() {
         RandomCase.forEach(given -> {
             for (var rule : EnumSet.of(NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_DEVICES)) {
                 var found = given.plan().violations().stream()
@@ -100,22 +104,22 @@ class PolicyFuzzTest {
                 var off = given.modes().get(rule) == RuleMode.OFF;
                 assertThat(found)
                         .containsExactlyInAnyOrderElementsOf(
-                                off ? Set.of() : given.opinion().culprits(rule));
+                                off ? Set.of() : given.oracle().violatingProcesses(rule));
             }
         });
     }
 
     @Test
-    void theOrderInWhichThingsAreFoundChangesNothing() {
+    void planDoesNotDependOnInputOrder() {
         RandomCase.forEach(given -> {
             var shuffled = given.random().shuffled(given.fleet());
-            assertThat(new Policy(given.modes(), given.limits()).check(shuffled, given.asked()))
+            assertThat(new Policy(given.modes(), given.limits()).check(shuffled, given.pending()))
                     .isEqualTo(given.plan());
         });
     }
 
     @Test
-    void nobodyIsEndedForWhatIsNotKnown() {
+    void noProcessIsTerminatedForUnknownData() {
         RandomCase.forEach(given -> {
             for (var planned : given.terminations()) {
                 var process = ((Action.Terminate) planned.action()).process();
@@ -130,7 +134,7 @@ class PolicyFuzzTest {
     }
 
     @Test
-    void theFleetsBreakEveryRuleOften() {
+    void randomFleetsBreakEveryRuleOften() {
         var broken = new EnumMap<RuleName, Integer>(RuleName.class);
         var together = 0L;
         for (var seed = 0; seed < 1_000; seed++) {
@@ -156,14 +160,14 @@ class PolicyFuzzTest {
                 .toList();
     }
 
-    private static Set<HostProcess> goneBeforeTheQuota(RandomCase given) {
-        return given.goneFor(given.enforced().stream()
+    private static Set<HostProcess> terminatedBeforeDeviceQuota(RandomCase given) {
+        return given.terminatedForOrPending(given.enforced().stream()
                 .filter(rule -> rule.compareTo(MAX_DEVICES_PER_USER) < 0)
                 .collect(Collectors.toSet()));
     }
 
     /** Whether the rule may want this. The quota ends whoever names an environment where it is detached. */
-    private static boolean may(RandomCase given, RuleName rule, Action action) {
+    private static boolean canCause(RandomCase given, RuleName rule, Action action) {
         if (given.modes().get(rule) == RuleMode.OFF) {
             return false;
         }
@@ -177,7 +181,8 @@ class PolicyFuzzTest {
                                 && terminate
                                         .process()
                                         .names(detach.environment().eid()));
-            case Action.Terminate terminate -> given.opinion().culprits(rule).contains(terminate.target());
+            case Action.Terminate terminate ->
+                given.oracle().violatingProcesses(rule).contains(terminate.target());
         };
     }
 }

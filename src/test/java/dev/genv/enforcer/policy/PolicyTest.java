@@ -1,18 +1,18 @@
 package dev.genv.enforcer.policy;
 
-import static dev.genv.enforcer.policy.RuleName.ENV_DEVICES;
-import static dev.genv.enforcer.policy.RuleName.ENV_MEMORY;
-import static dev.genv.enforcer.policy.RuleName.MAX_DEVICES_PER_USER;
-import static dev.genv.enforcer.policy.RuleName.NON_ENV_PROCESSES;
+import static dev.genv.enforcer.policy.plan.RuleName.ENV_DEVICES;
+import static dev.genv.enforcer.policy.plan.RuleName.ENV_MEMORY;
+import static dev.genv.enforcer.policy.plan.RuleName.MAX_DEVICES_PER_USER;
+import static dev.genv.enforcer.policy.plan.RuleName.NON_ENV_PROCESSES;
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.HostBuilder.remote;
-import static dev.genv.enforcer.testsupport.Plans.ended;
 import static dev.genv.enforcer.testsupport.Plans.enforce;
-import static dev.genv.enforcer.testsupport.Plans.enforcing;
+import static dev.genv.enforcer.testsupport.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.Plans.lines;
+import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.tuple;
@@ -21,6 +21,12 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import java.util.List;
 import java.util.Map;
@@ -28,11 +34,11 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class PolicyTest {
-    private static final DeviceLimits NOTHING = new DeviceLimits(0, Map.of());
+    private static final DeviceLimits NO_DEVICES = new DeviceLimits(0, Map.of());
 
     @Test
-    void appliesTheRulesInTheirOrder() {
-        var plan = enforcing(NOTHING, RuleName.values()).check(brokenInEveryWay(), Set.of());
+    void appliesRulesInOrder() {
+        var plan = enforcingPolicy(NO_DEVICES, RuleName.values()).check(fleetThatBreaksEveryRule(), Set.of());
         assertThat(lines(plan))
                 .containsExactly(
                         "[gpu-1] Process 1 is not running in a GPU environment",
@@ -50,7 +56,7 @@ class PolicyTest {
     }
 
     @Test
-    void theRulesAreNamedAsPeopleKnowThem() {
+    void rulesHaveTheirDocumentedLabels() {
         assertThat(RuleName.values())
                 .extracting(RuleName::label)
                 .containsExactly(
@@ -63,38 +69,38 @@ class PolicyTest {
     }
 
     @Test
-    void aRuleThatIsNotNamedIsOff() {
-        var policy = new Policy(Map.of(ENV_DEVICES, RuleMode.ENFORCE, ENV_MEMORY, RuleMode.OFF), NOTHING);
-        var plan = policy.check(brokenInEveryWay(), Set.of());
+    void ruleWithoutModeIsOff() {
+        var policy = new Policy(Map.of(ENV_DEVICES, RuleMode.ENFORCE, ENV_MEMORY, RuleMode.OFF), NO_DEVICES);
+        var plan = policy.check(fleetThatBreaksEveryRule(), Set.of());
         assertThat(plan.violations()).extracting(Violation::rule).containsExactly(ENV_DEVICES);
         assertThat(policy.modeOf(NON_ENV_PROCESSES)).isEqualTo(RuleMode.OFF);
         assertThat(policy.modeOf(ENV_DEVICES)).isEqualTo(RuleMode.ENFORCE);
     }
 
     @Test
-    void auditOnlyTells() {
+    void auditedRulesReportWithoutEnforcing() {
         var audit = Map.of(NON_ENV_PROCESSES, RuleMode.AUDIT, MAX_DEVICES_PER_USER, RuleMode.AUDIT);
-        var plan = new Policy(audit, NOTHING).check(brokenInEveryWay(), Set.of());
+        var plan = new Policy(audit, NO_DEVICES).check(fleetThatBreaksEveryRule(), Set.of());
         assertThat(plan.violations()).hasSize(3);
         assertThat(plan.actions()).hasSize(4).noneMatch(PlannedAction::enforced);
     }
 
     @Test
-    void whatAnAuditedRuleWouldEndGoesOnRunning() {
-        var fleet = strayingGlutton().fleet();
+    void processSelectedByAuditedRuleFreesNoMemory() {
+        var fleet = hostWithUnattachedUseOverCapacity().fleet();
         var audited = Map.of(ENV_DEVICES, RuleMode.AUDIT, ENV_MEMORY, RuleMode.ENFORCE);
         var plan = new Policy(audited, DeviceLimits.NONE).check(fleet, Set.of());
         assertThat(plan.actions())
                 .extracting(PlannedAction::rules, PlannedAction::enforced)
                 .containsExactly(tuple(List.of(ENV_MEMORY), true), tuple(List.of(ENV_DEVICES), false));
-        assertThat(ended(enforce(fleet, ENV_DEVICES, ENV_MEMORY))).containsExactly(2);
+        assertThat(terminatedPids(enforce(fleet, ENV_DEVICES, ENV_MEMORY))).containsExactly(2);
     }
 
     @Test
-    void oneEnforcedRuleIsEnough() {
+    void actionIsEnforcedWhenOneOfItsRulesIs() {
         var fleet = host().devices(2)
                 .with(env("a").capacity("1000mi").attached(0))
-                .with(process(1).in("a").uses(0, "1100mi").uses(1))
+                .with(process(1).inEnvironment("a").uses(0, "1100mi").uses(1))
                 .fleet();
         var modes = Map.of(ENV_DEVICES, RuleMode.AUDIT, ENV_MEMORY, RuleMode.ENFORCE);
         var plan = new Policy(modes, DeviceLimits.NONE).check(fleet, Set.of());
@@ -105,14 +111,18 @@ class PolicyTest {
     }
 
     @Test
-    void severalViolationsGiveOneActionThatNamesAllOfThem() {
+    void severalViolationsGiveOneActionWithAllCauses() {
         var fleet = host().devices(3)
                 .with(env("a").capacity("1000mi").attached(0, 1))
-                .with(process(1).in("a").uses(0, "1100mi").uses(1, "1200mi").uses(2))
+                .with(process(1)
+                        .inEnvironment("a")
+                        .uses(0, "1100mi")
+                        .uses(1, "1200mi")
+                        .uses(2))
                 .fleet();
-        var plan = enforcing(NOTHING, RuleName.values()).check(fleet, Set.of());
+        var plan = enforcingPolicy(NO_DEVICES, RuleName.values()).check(fleet, Set.of());
         assertThat(plan.violations()).hasSize(4);
-        assertThat(ended(plan)).containsExactly(1);
+        assertThat(terminatedPids(plan)).containsExactly(1);
         assertThat(plan.actions().getFirst().causes()).isEqualTo(plan.violations());
         assertThat(plan.actions().getFirst().rules()).containsExactly(ENV_DEVICES, MAX_DEVICES_PER_USER, ENV_MEMORY);
         assertThat(plan.actions())
@@ -121,65 +131,71 @@ class PolicyTest {
     }
 
     @Test
-    void theSamePidOnTwoMachinesIsTwoProcesses() {
-        var plan = enforce(brokenInEveryWay(), NON_ENV_PROCESSES);
+    void samePidOnTwoHostsIsTwoProcesses() {
+        var plan = enforce(fleetThatBreaksEveryRule(), NON_ENV_PROCESSES);
         assertThat(plan.actions()).extracting(action -> action.action().host()).containsExactly("gpu-1", "gpu-2");
     }
 
     @Test
-    void whatWasAskedToEndFreesMemoryAndStillBreaksTheOtherRules() {
-        var fleet = strayingGlutton().fleet();
-        var plan = enforcing(DeviceLimits.NONE, ENV_DEVICES, ENV_MEMORY).check(fleet, Set.of(id("here", 2)));
+    void pendingProcessFreesMemoryAndStillBreaksOtherRules() {
+        var fleet = hostWithUnattachedUseOverCapacity().fleet();
+        var plan = enforcingPolicy(DeviceLimits.NONE, ENV_DEVICES, ENV_MEMORY).check(fleet, Set.of(id("here", 2)));
         assertThat(plan.violations()).extracting(Violation::rule).containsExactly(ENV_DEVICES, ENV_MEMORY);
-        assertThat(ended(plan)).containsExactly(2);
+        assertThat(terminatedPids(plan)).containsExactly(2);
     }
 
     @Test
     void collectsTheProblemsOfAllRules() {
         var fleet = host().devices(1)
-                .with(env("a").nameless().uid(0).capacity("1g").attached(0))
-                .with(process(1).in("a").usesUnknown(0))
+                .with(env("a").withoutUsername().uid(0).capacity("1g").attached(0))
+                .with(process(1).inEnvironment("a").usesUnknown(0))
                 .fleet();
-        assertThat(enforcing(NOTHING, RuleName.values()).check(fleet, Set.of()).problems())
+        assertThat(enforcingPolicy(NO_DEVICES, RuleName.values())
+                        .check(fleet, Set.of())
+                        .problems())
                 .extracting(problem -> problem.problem().code())
                 .containsExactly(ProblemCode.ENVIRONMENT_USER_UNKNOWN, ProblemCode.MEMORY_UNKNOWN);
     }
 
     @Test
-    void aMachineThatCouldNotBeSeenBreaksNothingAndDisturbsNobody() {
-        var seen = strayingGlutton().snapshot();
+    void unobservedHostBreaksNoRuleAndDoesNotAffectOthers() {
+        var seen = hostWithUnattachedUseOverCapacity().snapshot();
         var unseen = Snapshot.unseen("gpu-9", new Problem(ProblemCode.UNREACHABLE, "no answer"));
         var plan = enforce(new Fleet(List.of(unseen, seen), false), RuleName.values());
         assertThat(plan).isEqualTo(enforce(new Fleet(List.of(seen), false), RuleName.values()));
     }
 
     @Test
-    void limitsAreNeverNegative() {
+    void refusesNegativeLimits() {
         assertThatIllegalArgumentException().isThrownBy(() -> new DeviceLimits(-1, Map.of()));
         assertThatIllegalArgumentException().isThrownBy(() -> new DeviceLimits(null, Map.of("john", -1)));
     }
 
     @Test
-    void anEmptyFleetIsFine() {
-        assertThat(enforcing(NOTHING, RuleName.values()).check(remote(), Set.of()))
+    void emptyFleetYieldsEmptyPlan() {
+        assertThat(enforcingPolicy(NO_DEVICES, RuleName.values()).check(remote(), Set.of()))
                 .isEqualTo(Plan.EMPTY);
     }
 
     /** Process 2 is the newer one, strays to device 1, and frees enough. */
-    private static HostBuilder strayingGlutton() {
+    private static HostBuilder hostWithUnattachedUseOverCapacity() {
         return host().devices(2)
                 .with(env("a").capacity("1000mi").attached(0))
-                .with(process(1).in("a").uses(0, "500mi"))
-                .with(process(2).in("a").uses(0, "600mi").uses(1));
+                .with(process(1).inEnvironment("a").uses(0, "500mi"))
+                .with(process(2).inEnvironment("a").uses(0, "600mi").uses(1));
     }
 
-    private static Fleet brokenInEveryWay() {
+    private static Fleet fleetThatBreaksEveryRule() {
         return remote(
                 host("gpu-2").devices(2).with(process(1).uses(1)),
                 host("gpu-1")
                         .devices(2)
                         .with(env("a").capacity("1000mi").attached(0))
-                        .with(process(1).uses(0), process(2).in("gone").uses(0))
-                        .with(process(3).in("a").uses(1), process(4).in("a").uses(0, "1100mi")));
+                        .with(
+                                process(1).uses(0),
+                                process(2).inEnvironment("gone").uses(0))
+                        .with(
+                                process(3).inEnvironment("a").uses(1),
+                                process(4).inEnvironment("a").uses(0, "1100mi")));
     }
 }

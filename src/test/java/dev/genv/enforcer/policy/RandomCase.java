@@ -2,6 +2,11 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.RandomFleets;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -16,7 +21,7 @@ import java.util.stream.Collectors;
 record RandomCase(
         RandomFleets random,
         Fleet fleet,
-        Set<HostProcess> asked,
+        Set<HostProcess> pending,
         Map<RuleName, RuleMode> modes,
         DeviceLimits limits,
         Plan plan) {
@@ -36,14 +41,14 @@ record RandomCase(
     static RandomCase of(long seed) {
         var random = new RandomFleets(seed);
         var fleet = random.next();
-        var asked = random.asked(fleet);
+        var pending = random.pending(fleet);
         var modes = modes(random);
         var limits = limits(random);
-        return new RandomCase(random, fleet, asked, modes, limits, new Policy(modes, limits).check(fleet, asked));
+        return new RandomCase(random, fleet, pending, modes, limits, new Policy(modes, limits).check(fleet, pending));
     }
 
-    SecondOpinion opinion() {
-        return new SecondOpinion(fleet, limits);
+    PolicyOracle oracle() {
+        return new PolicyOracle(fleet, limits);
     }
 
     boolean enforces(RuleName rule) {
@@ -63,8 +68,8 @@ record RandomCase(
     }
 
     /** Those that will be gone: what is ended for one of these rules, and what was asked to end before. */
-    Set<HostProcess> goneFor(Set<RuleName> rules) {
-        var gone = new HashSet<>(asked);
+    Set<HostProcess> terminatedForOrPending(Set<RuleName> rules) {
+        var gone = new HashSet<>(pending);
         for (var planned : terminations()) {
             if (planned.rules().stream().anyMatch(rules::contains)) {
                 gone.add(target(planned));

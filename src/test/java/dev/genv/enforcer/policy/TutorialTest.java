@@ -4,11 +4,13 @@ import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.Plans.enforce;
-import static dev.genv.enforcer.testsupport.Plans.enforcing;
+import static dev.genv.enforcer.testsupport.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.Plans.lines;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.RuleName;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -17,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class TutorialTest {
 
     @Test
-    void aProcessOutsideAllEnvironmentsIsEnded() {
+    void processOutsideAllEnvironmentsIsTerminated() {
         var fleet = host().devices(1).with(process(63600).uses(0, "7295mi")).fleet();
         assertThat(lines(enforce(fleet, RuleName.NON_ENV_PROCESSES)))
                 .containsExactly(
@@ -26,18 +28,18 @@ class TutorialTest {
     }
 
     @Test
-    void inAnEnvironmentWithAnAttachedDeviceItIsNot() {
+    void processInEnvironmentWithAttachedDeviceIsNotTerminated() {
         assertThat(enforce(activated(), RuleName.NON_ENV_PROCESSES)).isEqualTo(Plan.EMPTY);
         assertThat(enforce(activated(), RuleName.values())).isEqualTo(Plan.EMPTY);
     }
 
     @Test
-    void oneDeviceIsAllowed() {
+    void limitOfOneAllowsOneDevice() {
         assertThat(devicesPerUser(1, activated())).isEqualTo(Plan.EMPTY);
     }
 
     @Test
-    void noDeviceIsAllowed() {
+    void limitOfZeroDetachesTheDevice() {
         assertThat(lines(devicesPerUser(0, activated())))
                 .containsExactly(
                         "User raz is using 1 devices which is 1 more than the maximum allowed",
@@ -46,7 +48,7 @@ class TutorialTest {
     }
 
     @Test
-    void afterThatAllIsWell() {
+    void detachedEnvironmentKeepsTheLimit() {
         var detached = host().devices(1).with(env("67609")).fleet();
         assertThat(devicesPerUser(0, detached)).isEqualTo(Plan.EMPTY);
     }
@@ -54,12 +56,12 @@ class TutorialTest {
     private static Fleet activated() {
         return host().devices(1)
                 .with(env("67609").attached(0))
-                .with(process(67708).in("67609").uses(0, "7295mi"))
+                .with(process(67708).inEnvironment("67609").uses(0, "7295mi"))
                 .fleet();
     }
 
     private static Plan devicesPerUser(int limit, Fleet fleet) {
-        return enforcing(new DeviceLimits(limit, Map.of()), RuleName.MAX_DEVICES_PER_USER)
+        return enforcingPolicy(new DeviceLimits(limit, Map.of()), RuleName.MAX_DEVICES_PER_USER)
                 .check(fleet, Set.of());
     }
 }

@@ -71,14 +71,14 @@ class HostAddressTest {
                 "[:::g]",
                 "ssh://gpu-1",
             })
-    void refusesWhatIsNoneAndSaysWhatIs(String text) {
+    void refusesInvalidAddressAndNamesTheFormat(String text) {
         assertThatThrownBy(() -> HostAddress.parse(text))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageEndingWith("; right is [user@]host[:port], such as raz@gpu-2:2222 or [::1]:22");
+                .hasMessageEndingWith("; expected [user@]host[:port], such as raz@gpu-2:2222 or [::1]:22");
     }
 
     @Test
-    void namesHaveAnEnd() {
+    void refusesHostNameLongerThan255Characters() {
         assertThat(HostAddress.parse("a".repeat(255)).host()).hasSize(255);
         assertThatThrownBy(() -> HostAddress.parse("a".repeat(256))).isInstanceOf(IllegalArgumentException.class);
     }

@@ -23,13 +23,13 @@ class HostFileTest {
     private Instant now;
 
     @BeforeEach
-    void begin() throws IOException {
+    void writeHostFile() throws IOException {
         path = Files.writeString(directory.resolve("hosts"), "gpu-1\n");
         now = Instant.now().plus(Duration.ofHours(1));
     }
 
     @Test
-    void isReadAgainWhenItChanges() throws Exception {
+    void rereadsTheFileWhenItChanges() throws Exception {
         var file = file(path);
         assertThat(file.current()).hasToString("[gpu-1]");
         assertThat(file.current()).isSameAs(file.current());
@@ -39,7 +39,7 @@ class HostFileTest {
     }
 
     @Test
-    void oneThatIsBeingWrittenIsLeftAloneUntilItIsDone() throws Exception {
+    void ignoresFileModifiedLessThanTwoSecondsAgo() throws Exception {
         var file = file(path);
         write("gpu-1\ngpu-2", Duration.ofMillis(1_999));
         assertThat(file.current()).hasToString("[gpu-1]");
@@ -53,7 +53,7 @@ class HostFileTest {
     }
 
     @Test
-    void oneThatWasSpoiltIsLeftAloneWhileItIsMendedToo() throws Exception {
+    void invalidFileStaysReportedWhileItIsRewritten() throws Exception {
         var file = file(path);
         write("-", Duration.ofSeconds(2));
         assertThat(file.current()).hasToString("[gpu-1]");
@@ -65,7 +65,7 @@ class HostFileTest {
     }
 
     @Test
-    void oneFromTheFutureIsTakenAsItIs() throws Exception {
+    void readsFileWithModificationTimeInTheFuture() throws Exception {
         var file = file(path);
         write("gpu-2\n", Duration.ofHours(-1));
 
@@ -73,14 +73,14 @@ class HostFileTest {
     }
 
     @Test
-    void oneThatNamesNoHostAnyLongerIsSpoilt() throws Exception {
+    void fileThatBecomesEmptyIsReportedAndKeepsTheHosts() throws Exception {
         var file = file(path);
         Files.writeString(path, "# none\n");
 
         for (var i = 0; i < 2; i++) {
             assertThat(file.current()).hasToString("[gpu-1]");
             assertThat(file.problem())
-                    .hasValue(path + " cannot be used, and the hosts stay as they were: it names no host");
+                    .hasValue(path + " cannot be used, and the list of machines stays as it was: it names no host");
         }
         Files.writeString(path, "gpu-2\n");
         assertThat(file.current()).hasToString("[gpu-2]");
@@ -88,7 +88,7 @@ class HostFileTest {
     }
 
     @Test
-    void oneThatNamedNoHostFromTheStartIsFine() throws Exception {
+    void acceptsFileWithoutHostsAtTheStart() throws Exception {
         Files.writeString(path, "");
         var file = file(path);
         assertThat(file.current()).isEmpty();
@@ -99,7 +99,7 @@ class HostFileTest {
     }
 
     @Test
-    void oneOfTheSameSizeInItsPlaceIsAnotherOne() throws Exception {
+    void rereadsFileReplacedByOneOfTheSameSizeAndTime() throws Exception {
         var file = file(path);
         var other = Files.writeString(directory.resolve("other"), "gpu-9\n");
         Files.setLastModifiedTime(other, Files.getLastModifiedTime(path));
@@ -110,7 +110,7 @@ class HostFileTest {
     }
 
     @Test
-    void aLinkIsFollowedAsKubernetesMakesThem() throws Exception {
+    void rereadsTheFileWhenItsSymbolicLinkChanges() throws Exception {
         var link = Files.createSymbolicLink(directory.resolve("link"), path);
         var file = file(link);
         var next = Files.writeString(directory.resolve("next"), "gpu-2\n");
@@ -122,13 +122,13 @@ class HostFileTest {
     }
 
     @Test
-    void aSpoiltOneLeavesTheHostsAsTheyWere() throws Exception {
+    void invalidFileIsReportedAndKeepsTheHosts() throws Exception {
         var file = file(path);
         Files.writeString(path, "gpu-2\n-x\n");
 
         assertThat(file.current()).hasToString("[gpu-1]");
         assertThat(file.problem().orElseThrow())
-                .startsWith(path + " cannot be used, and the hosts stay as they were: line 2: \"-x\" is ");
+                .startsWith(path + " cannot be used, and the list of machines stays as it was: line 2: \"-x\" is ");
 
         Files.writeString(path, "gpu-2\n");
         assertThat(file.current()).hasToString("[gpu-2]");
@@ -136,7 +136,7 @@ class HostFileTest {
     }
 
     @Test
-    void oneThatIsGoneLeavesTheHostsAsTheyWere() throws Exception {
+    void missingFileIsReportedAndKeepsTheHosts() throws Exception {
         var file = file(path);
         Files.delete(path);
 
@@ -149,7 +149,7 @@ class HostFileTest {
     }
 
     @Test
-    void oneThatIsTooLongIsSpoilt() throws Exception {
+    void refusesFileAboveTheMaximumSize() throws Exception {
         Files.writeString(path, "#".repeat(HostFile.LARGEST));
         assertThat(new HostFile(path).current()).isEmpty();
 
@@ -160,7 +160,7 @@ class HostFileTest {
     }
 
     @Test
-    void atFirstItMustBeReadable() throws Exception {
+    void startFailsWhenTheFileIsMissingOrInvalid() throws Exception {
         assertThatThrownBy(() -> new HostFile(directory.resolve("nowhere")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage(directory + "/nowhere: there is no such file");

@@ -9,14 +9,14 @@ import org.junit.jupiter.api.Test;
 class HostListTest {
 
     @Test
-    void readsWhatStandsBetweenCommas() {
+    void splitsTheListAtCommas() {
         assertThat(HostList.parse(" gpu-1, raz@gpu-2:2222 ,[::1]:22,, ")).hasToString("[gpu-1, gpu-2:2222, [::1]:22]");
         assertThat(HostList.parse("raz@gpu-2:2222").getFirst().user()).isEqualTo("raz");
         assertThat(HostList.parse(" ")).isEmpty();
     }
 
     @Test
-    void aNameThatComesAgainCountsOnce() {
+    void duplicateHostCountsOnce() {
         var hosts = HostList.parse("raz@gpu-1,gpu-2,root@GPU-1,gpu-1:22,gpu-2");
 
         assertThat(hosts).hasToString("[gpu-1, gpu-2, gpu-1:22]");
@@ -24,30 +24,30 @@ class HostListTest {
     }
 
     @Test
-    void namesTheOneThatIsWrong() {
+    void namesTheInvalidHost() {
         assertThatThrownBy(() -> HostList.parse("gpu-1,gpu\u001b2,gpu-3"))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("\"gpu\\u001b2\" is not the name of a host; right is [user@]host[:port], such as"
+                .hasMessage("\"gpu\\u001b2\" is not the name of a host; expected [user@]host[:port], such as"
                         + " raz@gpu-2:2222 or [::1]:22");
     }
 
     @Test
-    void readsAHostALine() {
+    void readsOneHostPerLine() {
         assertThat(HostList.parseLines("# all of them\n\n gpu-1 # the old one\r\nraz@gpu-2#new\n#gpu-3\ngpu-1"))
                 .isEqualTo(List.of(HostAddress.parse("gpu-1"), HostAddress.parse("raz@gpu-2")));
         assertThat(HostList.parseLines("")).isEmpty();
     }
 
     @Test
-    void namesTheLinesThatAreWrong() {
+    void namesTheInvalidLines() {
         assertThatThrownBy(() -> HostList.parseLines("gpu-1\ngpu-2,gpu-3\n\n-x\n"))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageStartingWith("line 2: \"gpu-2,gpu-3\" is not the name of a host; right is ")
-                .hasMessageContaining("; line 4: \"-x\" is not the name of a host; right is ");
+                .hasMessageStartingWith("line 2: \"gpu-2,gpu-3\" is not the name of a host; expected ")
+                .hasMessageContaining("; line 4: \"-x\" is not the name of a host; expected ");
     }
 
     @Test
-    void doesNotComplainWithoutEnd() {
+    void limitsTheNumberAndLengthOfReportedLines() {
         assertThatThrownBy(() -> HostList.parseLines("-\n".repeat(1_000)))
                 .hasMessageContaining("line 5: ")
                 .extracting(Throwable::getMessage)
@@ -59,14 +59,14 @@ class HostListTest {
     }
 
     @Test
-    void thereIsAnEndToLines() {
-        assertThat(HostList.parseLines("gpu-1\n".repeat(HostList.MOST_LINES))).hasSize(1);
-        assertThat(HostList.parseLines("gpu-1\n".repeat(HostList.MOST_LINES - 1) + "gpu-1"))
+    void refusesMoreThanTheMaximumNumberOfLines() {
+        assertThat(HostList.parseLines("gpu-1\n".repeat(HostList.MAX_LINES))).hasSize(1);
+        assertThat(HostList.parseLines("gpu-1\n".repeat(HostList.MAX_LINES - 1) + "gpu-1"))
                 .hasSize(1);
-        assertThatThrownBy(() -> HostList.parseLines("gpu-1\n".repeat(HostList.MOST_LINES + 1)))
+        assertThatThrownBy(() -> HostList.parseLines("gpu-1\n".repeat(HostList.MAX_LINES + 1)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("more than 100000 lines");
-        assertThatThrownBy(() -> HostList.parseLines("\n".repeat(HostList.MOST_LINES) + "gpu-1"))
+        assertThatThrownBy(() -> HostList.parseLines("\n".repeat(HostList.MAX_LINES) + "gpu-1"))
                 .isInstanceOf(IllegalArgumentException.class);
     }
 }

@@ -32,7 +32,7 @@ class ShellWordsTest {
                 "ünï",
                 "\u0001\u001b[0m",
             })
-    void aShellTakesItForWhatItIs(String word) throws IOException, InterruptedException {
+    void shellReceivesTheQuotedWordUnchanged(String word) throws IOException, InterruptedException {
         var shell = new ProcessBuilder("sh", "-c", "printf '%s.' " + ShellWords.quote(word));
         shell.environment().put("LC_ALL", "C");
         var process = shell.start();
@@ -42,7 +42,7 @@ class ShellWordsTest {
     }
 
     @Test
-    void leavesPlainWordsAlone() {
+    void doesNotQuotePlainWords() {
         assertThat(ShellWords.quote("GENV_TMPDIR=/var/tmp/genv-2")).isEqualTo("GENV_TMPDIR=/var/tmp/genv-2");
     }
 

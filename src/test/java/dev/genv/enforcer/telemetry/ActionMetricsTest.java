@@ -6,14 +6,14 @@ import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.enforcement.Restraint;
-import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.HostBuilder;
@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 class ActionMetricsTest {
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
     private final FakeTime time = new FakeTime();
-    private final FakeHost node = new FakeHost(stray());
+    private final FakeHost node = new FakeHost(hostWithStray());
     private final Journal journal = new Journal(10);
     private final Enforcer enforcer = new Enforcer(
             SetupBuilder.setup(node)
@@ -38,44 +38,44 @@ class ActionMetricsTest {
                                     RuleName.ENV_DEVICES, RuleMode.AUDIT,
                                     RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
                             new DeviceLimits(1, Map.of()))
-                    .restraint(new Restraint(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0))
+                    .restraint(new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0))
                     .build(),
             journal,
             time.ticker(),
             List.of(new ViolationMetrics(registry, journal)::record, new ActionMetrics(registry)::record));
 
     @Test
-    void aTerminationIsCountedWithItsRuleItsSignalAndWhatCameOfIt() {
+    void countsTerminationsByRuleSignalAndOutcome() {
         cycle(0);
         cycle(10);
         assertThat(terminations("TERM", "signalled")).as("it is asked once").isEqualTo(1);
         cycle(30);
         assertThat(terminations("KILL", "signalled")).isEqualTo(1);
         assertThat(violations("non-env-processes", "enforce")).isEqualTo(1);
-        node.shows(host().devices(2)).ends(process(1).build().id());
+        node.setSnapshot(host().devices(2)).setExited(process(1).build().id());
         cycle(31);
 
         assertThat(terminations("KILL", "exited")).isEqualTo(1);
         assertThat(violations("non-env-processes", "enforce")).isZero();
-        assertThat(appeared("non-env-processes", "enforce")).isEqualTo(1);
+        assertThat(violationsTotal("non-env-processes", "enforce")).isEqualTo(1);
     }
 
     @Test
-    void whatIsDeniedIsCountedAsOftenAsItIsTried() {
-        node.answers(_ -> Result.of(Outcome.DENIED));
+    void countsEveryAttemptOfADeniedTermination() {
+        node.answerWith(_ -> Result.of(Outcome.DENIED));
         cycle(0);
         cycle(10);
 
         assertThat(terminations("TERM", "denied")).isEqualTo(2);
-        assertThat(appeared("non-env-processes", "enforce")).isEqualTo(1);
+        assertThat(violationsTotal("non-env-processes", "enforce")).isEqualTo(1);
     }
 
     @Test
-    void whatIsSkippedIsCountedByTheReason() {
-        node.shows(host().devices(2)
+    void countsSkippedActionsByReason() {
+        node.setSnapshot(host().devices(2)
                 .with(env("a").attached(0))
                 .with(
-                        process(1).in("a").uses(1),
+                        process(1).inEnvironment("a").uses(1),
                         process(2).uses(0).immune(Immunity.Kind.PROTECTED, "it runs the screen")));
         cycle(0);
         cycle(10);
@@ -94,8 +94,8 @@ class ActionMetricsTest {
     }
 
     @Test
-    void aDetachmentIsCounted() {
-        node.shows(host().devices(2).with(env("a").attached(0, 1)));
+    void countsDetachments() {
+        node.setSnapshot(host().devices(2).with(env("a").attached(0, 1)));
         cycle(0);
 
         assertThat(registry.get("genv.enforcer.detachments")
@@ -106,9 +106,9 @@ class ActionMetricsTest {
     }
 
     @Test
-    void aRuleThatWasNeverBrokenIsThereAsAZero() {
+    void ruleWithoutViolationsHasAZeroSeries() {
         assertThat(violations("env-owner", "audit")).isZero();
-        assertThat(appeared("env-owner", "enforce")).isZero();
+        assertThat(violationsTotal("env-owner", "enforce")).isZero();
     }
 
     private void cycle(long atSecond) {
@@ -129,7 +129,7 @@ class ActionMetricsTest {
         return value("genv.enforcer.active.violations", rule, mode);
     }
 
-    private double appeared(String rule, String mode) {
+    private double violationsTotal(String rule, String mode) {
         return value("genv.enforcer.violations", rule, mode);
     }
 
@@ -144,7 +144,7 @@ class ActionMetricsTest {
                 .getValue();
     }
 
-    private static HostBuilder stray() {
+    private static HostBuilder hostWithStray() {
         return host().devices(2).with(process(1).uses(0));
     }
 }

@@ -6,10 +6,10 @@ import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Host;
-import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.Ticker;
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.SetupBuilder;
@@ -25,9 +25,11 @@ import org.junit.jupiter.api.Test;
 class HostMetricsTest {
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
     private final List<Host> hosts = new ArrayList<>();
-    private final FakeHost one = new FakeHost(
-            host("gpu-1").devices(2).with(env("a")).with(process(1).in("a").uses(0)));
-    private final FakeHost other = new FakeHost(host("gpu-2"));
+    private final FakeHost first = new FakeHost(host("gpu-1")
+            .devices(2)
+            .with(env("a"))
+            .with(process(1).inEnvironment("a").uses(0)));
+    private final FakeHost second = new FakeHost(host("gpu-2"));
     private final Enforcer enforcer = new Enforcer(
             SetupBuilder.setup(() -> List.copyOf(hosts)).remote(true).build(),
             new Journal(10),
@@ -35,9 +37,9 @@ class HostMetricsTest {
             List.of(new HostMetrics(registry)::record));
 
     @Test
-    void tellsOfEachHostHowItIs() {
-        hosts.addAll(List.of(one, other));
-        other.looksLike(() -> {
+    void reportsTheStateOfEachHost() {
+        hosts.addAll(List.of(first, second));
+        second.observeWith(() -> {
             throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
         enforcer.runCycle();
@@ -50,17 +52,17 @@ class HostMetricsTest {
         assertThat(value("up", "gpu-2")).isZero();
         assertThat(value("complete", "gpu-2")).isZero();
 
-        other.shows(host("gpu-2"));
+        second.setSnapshot(host("gpu-2"));
         enforcer.runCycle();
         enforcer.runCycle();
         assertThat(value("up", "gpu-2")).isEqualTo(1);
     }
 
     @Test
-    void aHostThatLeftTheListIsGone() {
-        hosts.addAll(List.of(one, other));
+    void removesTheSeriesOfARemovedHost() {
+        hosts.addAll(List.of(first, second));
         enforcer.runCycle();
-        hosts.remove(other);
+        hosts.remove(second);
         enforcer.runCycle();
         assertThat(registry.find("genv.enforcer.host.up").gauges())
                 .singleElement()
@@ -68,37 +70,37 @@ class HostMetricsTest {
     }
 
     @Test
-    void aRightThatIsNoLongerMissingIsGone() {
-        hosts.addAll(List.of(one.lacks("KILL", "SYS_PTRACE"), other.lacks("KILL")));
+    void removesTheSeriesOfAGrantedPrivilege() {
+        hosts.addAll(List.of(first.setMissingPrivileges("KILL", "SYS_PTRACE"), second.setMissingPrivileges("KILL")));
         enforcer.runCycle();
-        assertThat(missing("KILL")).hasValue(2);
-        assertThat(missing("SYS_PTRACE")).hasValue(1);
+        assertThat(missingPrivilege("KILL")).hasValue(2);
+        assertThat(missingPrivilege("SYS_PTRACE")).hasValue(1);
 
-        one.lacks();
+        first.setMissingPrivileges();
         enforcer.runCycle();
-        assertThat(missing("KILL")).hasValue(1);
-        assertThat(missing("SYS_PTRACE")).isEmpty();
+        assertThat(missingPrivilege("KILL")).hasValue(1);
+        assertThat(missingPrivilege("SYS_PTRACE")).isEmpty();
     }
 
     @Test
-    void aProblemIsThereAsLongAsItLasts() {
-        hosts.addAll(List.of(one, other));
-        other.looksLike(() -> {
+    void problemHasASeriesWhileItLasts() {
+        hosts.addAll(List.of(first, second));
+        second.observeWith(() -> {
             throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
         enforcer.runCycle();
         assertThat(problems("gpu-2", ProblemCode.HOST_UNREACHABLE)).hasValue(1);
         assertThat(problems("gpu-1", ProblemCode.HOST_UNREACHABLE)).isEmpty();
 
-        other.shows(host("gpu-2"));
+        second.setSnapshot(host("gpu-2"));
         enforcer.runCycle();
         enforcer.runCycle();
         assertThat(problems("gpu-2", ProblemCode.HOST_UNREACHABLE)).isEmpty();
     }
 
     @Test
-    void tellsHowLongTheLockWasWaitedForWhereItWas() {
-        hosts.addAll(List.of(one.waitsForTheLock(Duration.ofMillis(1500)), other));
+    void recordsTheLockWaitOnlyWhenThereWasOne() {
+        hosts.addAll(List.of(first.setLockWait(Duration.ofMillis(1500)), second));
         enforcer.runCycle();
         var wait = registry.get("genv.enforcer.lock.wait").timer();
         assertThat(wait.count()).isEqualTo(1);
@@ -116,7 +118,7 @@ class HostMetricsTest {
                 .findAny();
     }
 
-    private OptionalDouble missing(String right) {
+    private OptionalDouble missingPrivilege(String right) {
         return registry.find("genv.enforcer.missing.privileges").tag("privilege", right).gauges().stream()
                 .mapToDouble(Gauge::value)
                 .findFirst();

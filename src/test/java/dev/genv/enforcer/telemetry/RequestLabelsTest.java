@@ -13,13 +13,13 @@ class RequestLabelsTest {
         "http.server.requests,uri,/hosts,/hosts",
         "http.server.requests,uri,/violations/{id},/violations/{id}",
         "http.server.requests,uri,NOT_FOUND,NOT_FOUND",
-        "http.server.requests,uri,/mallory,OTHER",
+        "http.server.requests,uri,/attacker,OTHER",
         "http.server.requests,method,GET,GET",
         "http.server.requests,method,BREW,OTHER",
         "http.server.requests,status,418,418",
-        "genv.enforcer.host.up,uri,/mallory,/mallory",
+        "genv.enforcer.host.up,uri,/attacker,/attacker",
     })
-    void keepsOnlyLabelValuesThatNoClientChooses(String meter, String label, String value, String expected) {
+    void replacesLabelValuesChosenByClients(String meter, String label, String value, String expected) {
         var id = new Meter.Id(meter, Tags.of(label, value), null, null, Meter.Type.TIMER);
         assertThat(new RequestLabels().map(id).getTag(label)).isEqualTo(expected);
     }

@@ -59,7 +59,7 @@ public final class Child implements AutoCloseable {
     }
 
     /** Its end, as the shell would put it: 143 after a SIGTERM. */
-    public int awaitEnd() {
+    public int awaitExit() {
         await().until(() -> !process.isAlive());
         return process.exitValue();
     }

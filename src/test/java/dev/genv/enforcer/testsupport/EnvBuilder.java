@@ -34,7 +34,7 @@ public final class EnvBuilder {
         return this;
     }
 
-    public EnvBuilder nameless() {
+    public EnvBuilder withoutUsername() {
         return user(null);
     }
 
@@ -61,12 +61,18 @@ public final class EnvBuilder {
     }
 
     /** The kernel knows its shell, raz's, since so many ticks after boot. */
-    public EnvBuilder shellSince(long ticks) {
-        ownership = new Ownership(null, false, Set.of(uid), ticks);
+    public EnvBuilder shellStartedAt(long ticks) {
+        ownership = new Ownership(null, false, Set.of(uid)).withShellStart(ticks);
         return this;
     }
 
-    /** All its live pids belong to users of whom nothing is ended. */
+    /** An account of the machine has its user name and its uid. */
+    public EnvBuilder account() {
+        ownership = ownership.withAccount(true);
+        return this;
+    }
+
+    /** All its live pids belong to users which is exempt. */
     public EnvBuilder exempt() {
         ownership = new Ownership(null, true, Set.of());
         return this;

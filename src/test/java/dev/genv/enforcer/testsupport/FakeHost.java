@@ -1,12 +1,12 @@
 package dev.genv.enforcer.testsupport;
 
-import dev.genv.enforcer.enforcement.Host;
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.plan.Action;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -20,64 +20,64 @@ import java.util.stream.Collectors;
 /** A machine that shows what it is told to show and keeps what is asked of it. */
 public final class FakeHost implements Host {
     private final String name;
-    private volatile Callable<Snapshot> view;
-    private volatile Function<Action, Result> answer = FakeHost::done;
-    private final Set<ProcessId> ended = new HashSet<>();
+    private volatile Callable<Snapshot> snapshotSource;
+    private volatile Function<Action, Result> answer = FakeHost::defaultResult;
+    private final Set<ProcessId> exited = new HashSet<>();
     private volatile long ticks = 1_000_000;
-    private volatile String watchesOnly;
+    private volatile String readOnlyReason;
     private volatile String machine;
     private volatile Duration lockWait;
     private volatile Long stateChangedAt;
-    private volatile List<String> missingRights = List.of();
-    public final List<Action> performed = new ArrayList<>();
+    private volatile List<String> missingPrivileges = List.of();
+    public final List<Action> executed = new ArrayList<>();
 
     public FakeHost(HostBuilder host) {
         this.name = host.snapshot().host();
-        shows(host);
+        setSnapshot(host);
     }
 
-    public FakeHost shows(HostBuilder host) {
-        view = host::snapshot;
+    public FakeHost setSnapshot(HostBuilder host) {
+        snapshotSource = host::snapshot;
         return this;
     }
 
     /** From now on looking at it does this. */
-    public FakeHost looksLike(Callable<Snapshot> something) {
-        view = something;
+    public FakeHost observeWith(Callable<Snapshot> something) {
+        snapshotSource = something;
         return this;
     }
 
-    public FakeHost answers(Function<Action, Result> something) {
+    public FakeHost answerWith(Function<Action, Result> something) {
         answer = something;
         return this;
     }
 
     /** From now on it knows that this process is gone. */
-    public FakeHost ends(ProcessId process) {
-        ended.add(process);
+    public FakeHost setExited(ProcessId process) {
+        exited.add(process);
         return this;
     }
 
     /** From now on it is so many ticks since boot. */
-    public FakeHost at(long sinceBoot) {
+    public FakeHost setTicks(long sinceBoot) {
         ticks = sinceBoot;
         return this;
     }
 
     /** From now on nothing may be done on it. */
-    public FakeHost watchesOnly(String why) {
-        watchesOnly = why;
+    public FakeHost readOnly(String why) {
+        readOnlyReason = why;
         return this;
     }
 
     /** From now on these are missing on it. */
-    public FakeHost lacks(String... rights) {
-        missingRights = List.of(rights);
+    public FakeHost setMissingPrivileges(String... privileges) {
+        missingPrivileges = List.of(privileges);
         return this;
     }
 
     /** From now on genv's lock is waited for so long on it. */
-    public FakeHost waitsForTheLock(Duration wait) {
+    public FakeHost setLockWait(Duration wait) {
         lockWait = wait;
         return this;
     }
@@ -89,18 +89,18 @@ public final class FakeHost implements Host {
     }
 
     /** From now on it is this machine. */
-    public FakeHost is(String identity) {
+    public FakeHost setMachine(String identity) {
         machine = identity;
         return this;
     }
 
     /** Lets this observe it as it was at that many ticks, with nothing on it. */
     public void observedBefore(long sinceBoot, Runnable observation) {
-        var now = view;
+        var now = snapshotSource;
         var ticksNow = ticks;
-        shows(HostBuilder.host(name).devices(2)).at(sinceBoot);
+        setSnapshot(HostBuilder.host(name).devices(2)).setTicks(sinceBoot);
         observation.run();
-        view = now;
+        snapshotSource = now;
         ticks = ticksNow;
     }
 
@@ -110,18 +110,18 @@ public final class FakeHost implements Host {
     }
 
     @Override
-    public Look look(Set<ProcessId> asked) throws UnreachableException, InterruptedException {
+    public Observation observe(Set<ProcessId> pending) throws UnreachableException, InterruptedException {
         try {
-            var snapshot = view.call();
-            var ended = asked.stream().filter(this.ended::contains).collect(Collectors.toSet());
-            return new Look(
+            var snapshot = snapshotSource.call();
+            var ended = pending.stream().filter(this.exited::contains).collect(Collectors.toSet());
+            return new Observation(
                     snapshot,
                     "fake",
                     null,
                     ticks,
                     ended,
-                    missingRights,
-                    watchesOnly,
+                    missingPrivileges,
+                    readOnlyReason,
                     machine,
                     lockWait,
                     stateChangedAt);
@@ -133,14 +133,14 @@ public final class FakeHost implements Host {
     }
 
     @Override
-    public void perform(List<Action> actions, BiConsumer<Action, Result> done) {
+    public void execute(List<Action> actions, BiConsumer<Action, Result> done) {
         for (var action : actions) {
-            performed.add(action);
+            executed.add(action);
             done.accept(action, answer.apply(action));
         }
     }
 
-    private static Result done(Action action) {
+    private static Result defaultResult(Action action) {
         return Result.of(action instanceof Action.Terminate ? Outcome.SIGNALLED : Outcome.DETACHED);
     }
 }

@@ -10,7 +10,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.function.Predicate;
 
-/** The demo's make-believe nvidia-smi, in a folder of its own. Like the real one, it lists only processes that run. */
+/** The demo's fake nvidia-smi, in a folder of its own. Like the real one, it lists only processes that run. */
 public final class FakeNvidiaSmi {
     private static final Path SCRIPT = Path.of("docker/demo/nvidia-smi");
     private final Path program;

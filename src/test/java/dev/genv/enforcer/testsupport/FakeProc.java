@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** A make-believe {@code /proc}, in which any process can be put. */
+/** A fake {@code /proc}, in which any process can be put. */
 public final class FakeProc {
     private final Path root;
 
@@ -42,12 +42,12 @@ public final class FakeProc {
     }
 
     /** The text of {@code /proc/driver/nvidia/version}. */
-    public void driver(String version) throws IOException {
+    public void writeDriver(String version) throws IOException {
         Files.writeString(Files.createDirectories(root.resolve("driver/nvidia")).resolve("version"), version);
     }
 
     /** What the service is told of itself: its effective capabilities as a hexadecimal number, and its label. */
-    public void self(String capabilities, String label) throws IOException {
+    public void writeSelf(String capabilities, String label) throws IOException {
         var self = Files.createDirectories(root.resolve("self"));
         Files.writeString(
                 self.resolve("status"),

@@ -26,7 +26,7 @@ public final class FakeSshd implements Closeable {
     private final AtomicInteger commands = new AtomicInteger();
     private final String address;
     private final PublicKey clientKey;
-    private volatile boolean refuses;
+    private volatile boolean refuseKeys;
     private volatile String user = "root";
     private KeyPair hostKey = MinaServer.newKey();
     private int port;
@@ -37,7 +37,7 @@ public final class FakeSshd implements Closeable {
 
     /** A packet of the SSH protocol. */
     public interface Message {
-        Buffer in(Session session) throws IOException;
+        Buffer create(Session session) throws IOException;
     }
 
     /** Started, at a free port; only {@code root} can log in, with that key. */
@@ -47,19 +47,19 @@ public final class FakeSshd implements Closeable {
         start();
     }
 
-    public FakeSshd program(String command, Program program) {
+    public FakeSshd addProgram(String command, Program program) {
         programs.put(command, program);
         return this;
     }
 
-    public FakeSshd user(String name) {
+    public FakeSshd setUser(String name) {
         user = name;
         return this;
     }
 
     /** Whether it refuses every key from now on. */
-    public void refuses(boolean all) {
-        refuses = all;
+    public void refuseKeys(boolean all) {
+        refuseKeys = all;
     }
 
     public String address() {
@@ -81,7 +81,7 @@ public final class FakeSshd implements Closeable {
     }
 
     /** How many are there now. */
-    public int connected() {
+    public int activeConnections() {
         return server.getActiveSessions().size();
     }
 
@@ -100,7 +100,7 @@ public final class FakeSshd implements Closeable {
     }
 
     /** A line of known_hosts. */
-    public String known() {
+    public String knownHostsLine() {
         return keyName() + " " + hostKey() + "\n";
     }
 
@@ -111,10 +111,10 @@ public final class FakeSshd implements Closeable {
 
     /** At the same port each time. */
     public void start() throws IOException {
-        server = MinaServer.at(address, port, hostKey, this::begun);
+        server = MinaServer.at(address, port, hostKey, this::startCommand);
         server.setNioWorkers(1);
         server.setPublickeyAuthenticator(
-                (name, key, _) -> !refuses && name.equals(user) && KeyUtils.compareKeys(key, clientKey));
+                (name, key, _) -> !refuseKeys && name.equals(user) && KeyUtils.compareKeys(key, clientKey));
         server.setForwardingFilter(AcceptAllForwardingFilter.INSTANCE);
         CoreModuleProperties.SOCKET_REUSEADDR.set(server, true);
         server.addSessionListener(new SessionListener() {
@@ -133,14 +133,14 @@ public final class FakeSshd implements Closeable {
     }
 
     /** Ends the connections, but not the server. */
-    public void cut() {
+    public void cutConnections() {
         server.getActiveSessions().forEach(session -> session.close(true));
     }
 
     /** Says something of its own accord to all who are connected. */
-    public void say(Message message) throws IOException {
+    public void send(Message message) throws IOException {
         for (var session : server.getActiveSessions()) {
-            session.writePacket(message.in(session)).verify(TestTimeouts.HANG);
+            session.writePacket(message.create(session)).verify(TestTimeouts.HANG);
         }
     }
 
@@ -165,7 +165,7 @@ public final class FakeSshd implements Closeable {
         }
     }
 
-    private Program begun(String command) {
+    private Program startCommand(String command) {
         commands.incrementAndGet();
         return programs.getOrDefault(command, (_, _, _) -> 127);
     }

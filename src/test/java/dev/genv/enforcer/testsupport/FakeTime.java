@@ -1,6 +1,6 @@
 package dev.genv.enforcer.testsupport;
 
-import dev.genv.enforcer.enforcement.Ticker;
+import dev.genv.enforcer.enforcement.clock.Ticker;
 import java.time.Duration;
 import java.time.Instant;
 

@@ -35,7 +35,7 @@ public final class GpuProcessBuilder {
     }
 
     /** Started so many ticks later than the others. */
-    public GpuProcessBuilder later(long ticks) {
+    public GpuProcessBuilder startedLaterBy(long ticks) {
         start = START + ticks;
         return this;
     }
@@ -55,7 +55,7 @@ public final class GpuProcessBuilder {
         return this;
     }
 
-    public GpuProcessBuilder in(String eid) {
+    public GpuProcessBuilder inEnvironment(String eid) {
         membership = new Membership.InEnvironment(eid);
         return this;
     }

@@ -3,8 +3,8 @@ package dev.genv.enforcer.testsupport;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -18,13 +18,13 @@ import java.util.stream.Stream;
 /** Builds the snapshot of a machine. Its devices are described and listed, and nothing is missing, unless told otherwise. */
 public final class HostBuilder {
     private final String name;
-    private final Set<Integer> described = new TreeSet<>();
-    private final Set<Integer> listed = new TreeSet<>();
+    private final Set<Integer> inState = new TreeSet<>();
+    private final Set<Integer> listedByTool = new TreeSet<>();
     private final List<EnvBuilder> environments = new ArrayList<>();
     private final List<GpuProcessBuilder> processes = new ArrayList<>();
     private final Map<Integer, Long> uidsOfPids = new HashMap<>();
     private final List<SubordinateUids.Range> subordinates = new ArrayList<>();
-    private final Set<Part> missing = EnumSet.noneOf(Part.class);
+    private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
 
     private HostBuilder(String name) {
         this.name = name;
@@ -46,21 +46,21 @@ public final class HostBuilder {
     /** Devices 0 to count - 1. */
     public HostBuilder devices(int count) {
         for (var index = 0; index < count; index++) {
-            described.add(index);
-            listed.add(index);
+            inState.add(index);
+            listedByTool.add(index);
         }
         return this;
     }
 
     /** A device that the state describes and the GPU tool does not list. */
     public HostBuilder unlisted(int device) {
-        listed.remove(device);
+        listedByTool.remove(device);
         return this;
     }
 
     /** A device that the GPU tool lists and the state does not describe. */
     public HostBuilder undescribed(int device) {
-        described.remove(device);
+        inState.remove(device);
         return this;
     }
 
@@ -80,7 +80,7 @@ public final class HostBuilder {
         return this;
     }
 
-    public HostBuilder without(Part... parts) {
+    public HostBuilder missing(SnapshotPart... parts) {
         missing.addAll(List.of(parts));
         return this;
     }
@@ -96,8 +96,8 @@ public final class HostBuilder {
                 name,
                 processes.stream().map(GpuProcessBuilder::build).toList(),
                 environments.stream().map(EnvBuilder::build).toList(),
-                described.stream().map(this::device).toList(),
-                listed,
+                inState.stream().map(this::device).toList(),
+                listedByTool,
                 uidsOfPids,
                 new SubordinateUids(subordinates),
                 missing,

@@ -26,7 +26,7 @@ import org.apache.sshd.common.util.threads.NoCloseExecutor;
 import org.apache.sshd.server.SshServer;
 
 /**
- * Any number of make-believe machines with an SSH server each, on addresses of their own in 127.0.0.0/8 and on one port, in
+ * Any number of fake machines with an SSH server each, on addresses of their own in 127.0.0.0/8 and on one port, in
  * this JVM. They let everybody in who has a key.
  */
 public final class MinaFleet implements AutoCloseable {
@@ -39,7 +39,7 @@ public final class MinaFleet implements AutoCloseable {
     private final Set<Integer> hanging = ConcurrentHashMap.newKeySet();
     private final AtomicInteger connections = new AtomicInteger();
     private final AtomicInteger commands = new AtomicInteger();
-    private final AtomicInteger hung = new AtomicInteger();
+    private final AtomicInteger hangingCommands = new AtomicInteger();
     private final int port;
 
     /**
@@ -98,12 +98,12 @@ public final class MinaFleet implements AutoCloseable {
     }
 
     /** How many of them were never answered. */
-    public int hung() {
-        return hung.get();
+    public int hangingCommands() {
+        return hangingCommands.get();
     }
 
     private SshServer server(int host, int atPort, BiFunction<Integer, String, String> answer) throws IOException {
-        var server = MinaServer.at(address(host), atPort, hostKey, _ -> begun(host, answer));
+        var server = MinaServer.at(address(host), atPort, hostKey, _ -> startCommand(host, answer));
         server.setPublickeyAuthenticator((_, _, _) -> true);
         server.setScheduledExecutorService(timers);
         server.setIoServiceFactoryFactory(new Nio2ServiceFactoryFactory(() -> io));
@@ -122,12 +122,12 @@ public final class MinaFleet implements AutoCloseable {
         // Whatever hangs: what still comes in afterwards would find nobody to take it.
         var closing = servers.stream().map(server -> server.close(true)).toList();
         var deadline = Instant.now().plus(TIME_TO_CLOSE);
-        closing.forEach(each -> each.awaitUninterruptibly(left(deadline)));
+        closing.forEach(each -> each.awaitUninterruptibly(remaining(deadline)));
         timers.shutdownNow();
         io.shutdownNow();
     }
 
-    private static Duration left(Instant deadline) {
+    private static Duration remaining(Instant deadline) {
         var left = Duration.between(Instant.now(), deadline);
         return left.isPositive() ? left : Duration.ofMillis(1);
     }
@@ -137,12 +137,12 @@ public final class MinaFleet implements AutoCloseable {
     }
 
     /** It reads all that it is handed before it answers. */
-    private MinaServer.Program begun(int host, BiFunction<Integer, String, String> answer) {
+    private MinaServer.Program startCommand(int host, BiFunction<Integer, String, String> answer) {
         commands.incrementAndGet();
         return (in, out, _) -> {
             var input = new String(in.readAllBytes(), StandardCharsets.UTF_8);
             if (hanging.contains(host)) {
-                hung.incrementAndGet();
+                hangingCommands.incrementAndGet();
                 new CountDownLatch(1).await();
             }
             out.write(answer.apply(host, input).getBytes(StandardCharsets.UTF_8));

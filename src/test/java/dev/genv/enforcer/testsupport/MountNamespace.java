@@ -12,7 +12,7 @@ import java.util.List;
 
 /** The processes that have a mount namespace in common, also those whose parents have died. */
 final class MountNamespace implements Closeable {
-    private static final Path GONE = Path.of("");
+    private static final Path NO_NAMESPACE = Path.of("");
 
     private final Path name;
     /** As long as this is open, no other one gets the name. */
@@ -28,7 +28,7 @@ final class MountNamespace implements Closeable {
         var process = ProcessHandle.of(pid).orElseThrow(() -> new IOException(pid + " is gone"));
         var hold = new FileInputStream(file(process).toFile());
         var name = nameOf(process);
-        if (name.equals(nameOf(ProcessHandle.current())) || name.equals(GONE)) {
+        if (name.equals(nameOf(ProcessHandle.current())) || name.equals(NO_NAMESPACE)) {
             hold.close();
             throw new IOException("Process %d has no mount namespace of its own".formatted(pid));
         }
@@ -74,7 +74,7 @@ final class MountNamespace implements Closeable {
         try {
             return Files.readSymbolicLink(file(process));
         } catch (IOException e) { // it has ended
-            return GONE;
+            return NO_NAMESPACE;
         }
     }
 

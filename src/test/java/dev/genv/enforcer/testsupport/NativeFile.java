@@ -18,7 +18,7 @@ final class NativeFile implements Closeable {
     static final int O_CREAT = 0100;
     private static final int O_RDWR = 2;
     private static final int O_CLOEXEC = 02000000;
-    private static final int EVERYBODYS = 0666;
+    private static final int WORLD_WRITABLE = 0666;
 
     private static final MethodHandle OPEN =
             function("open", List.of(Linker.Option.firstVariadicArg(2)), ADDRESS, JAVA_INT, JAVA_INT);
@@ -32,7 +32,7 @@ final class NativeFile implements Closeable {
 
     /** What is done with a file that was just opened. */
     interface Step {
-        void with(int descriptor) throws IOException;
+        void run(int descriptor) throws IOException;
     }
 
     /** Opens it for reading and writing; where the step fails, it is closed again. */
@@ -40,11 +40,15 @@ final class NativeFile implements Closeable {
         int descriptor;
         try (var arena = Arena.ofConfined()) {
             descriptor = call(
-                    "open " + file, OPEN, arena.allocateFrom(file.toString()), O_RDWR | O_CLOEXEC | flags, EVERYBODYS);
+                    "open " + file,
+                    OPEN,
+                    arena.allocateFrom(file.toString()),
+                    O_RDWR | O_CLOEXEC | flags,
+                    WORLD_WRITABLE);
         }
         var opened = new NativeFile(descriptor);
         try {
-            step.with(descriptor);
+            step.run(descriptor);
             return opened;
         } catch (IOException e) {
             opened.close();

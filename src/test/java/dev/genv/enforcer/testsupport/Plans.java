@@ -1,14 +1,14 @@
 package dev.genv.enforcer.testsupport;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
-import dev.genv.enforcer.policy.Violation;
-import dev.genv.enforcer.policy.Words;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -22,10 +22,10 @@ public final class Plans {
 
     /** With these rules enforced, the others off, and no limits. */
     public static Plan enforce(Fleet fleet, RuleName... rules) {
-        return enforcing(DeviceLimits.NONE, rules).check(fleet, Set.of());
+        return enforcingPolicy(DeviceLimits.NONE, rules).check(fleet, Set.of());
     }
 
-    public static Policy enforcing(DeviceLimits limits, RuleName... rules) {
+    public static Policy enforcingPolicy(DeviceLimits limits, RuleName... rules) {
         var modes = Stream.of(rules).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         return new Policy(Map.copyOf(modes), limits);
     }
@@ -34,19 +34,19 @@ public final class Plans {
     public static List<String> lines(Plan plan) {
         return Stream.concat(
                         plan.violations().stream().map(Violation::message),
-                        plan.actions().stream().map(planned -> Words.of(planned.action())))
+                        plan.actions().stream().map(planned -> Messages.of(planned.action())))
                 .toList();
     }
 
     /** The pids of those to be ended, in the order of the plan. */
-    public static List<Integer> ended(Plan plan) {
+    public static List<Integer> terminatedPids(Plan plan) {
         return actions(plan, Action.Terminate.class)
                 .map(terminate -> terminate.process().pid())
                 .toList();
     }
 
     /** What is to be detached, as {@code host/device eid}, in the order of the plan. */
-    public static List<String> detached(Plan plan) {
+    public static List<String> detachments(Plan plan) {
         return actions(plan, Action.Detach.class)
                 .map(detach -> detach.host() + "/" + detach.device() + " "
                         + detach.environment().eid())

@@ -9,10 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 
-/** The {@code /etc} of a make-believe machine: users, sudo's rules, a machine-id and the settings of its sshd. */
+/** The {@code /etc} of a fake machine: users, sudo's rules, a machine-id and the settings of its sshd. */
 final class PrivateEtc {
     /** What programs need of the real one, besides what is mounted in it. */
-    private static final List<String> BORROWED = List.of("bash.bashrc", "ld.so.cache", "localtime");
+    private static final List<String> SHARED_FILES = List.of("bash.bashrc", "ld.so.cache", "localtime");
 
     private static final String SHELL = "/home/shell";
     private final Path directory;
@@ -22,16 +22,16 @@ final class PrivateEtc {
 
     PrivateEtc(Path directory, String hostname) throws IOException {
         this.directory = Files.createDirectory(directory);
-        for (var name : BORROWED) {
+        for (var name : SHARED_FILES) {
             var real = Path.of("/etc", name);
             if (Files.exists(real)) {
                 Files.copy(real, directory.resolve(name));
             }
         }
         Files.createDirectory(directory.resolve("alternatives"));
-        user("root", 0);
-        account("nobody", 65534, 65534, "/nonexistent", "/usr/sbin/nologin");
-        account("sshd", 54_099, 65534, "/run/sshd", "/usr/sbin/nologin");
+        addUser("root", 0);
+        addAccount("nobody", 65534, 65534, "/nonexistent", "/usr/sbin/nologin");
+        addAccount("sshd", 54_099, 65534, "/run/sshd", "/usr/sbin/nologin");
         write("hosts", "rw-r--r--", "127.0.0.1 localhost %s\n".formatted(hostname));
         write("machine-id", "r--r--r--", UUID.randomUUID().toString().replace("-", "") + "\n");
         write("nsswitch.conf", "rw-r--r--", "passwd: files\ngroup: files\nshadow: files\nhosts: files\n");
@@ -44,9 +44,9 @@ final class PrivateEtc {
     }
 
     /** Somebody who can log in, with a home and Bash. */
-    void user(String name, long uid) throws IOException {
+    void addUser(String name, long uid) throws IOException {
         group.add("%s:x:%d:".formatted(name, uid));
-        account(name, uid, uid, "/home/" + name, SHELL);
+        addAccount(name, uid, uid, "/home/" + name, SHELL);
     }
 
     /** All of sudo's rules besides Debian's own. */
@@ -103,7 +103,7 @@ final class PrivateEtc {
         Files.move(finished, file, StandardCopyOption.ATOMIC_MOVE);
     }
 
-    private void account(String name, long uid, long gid, String home, String shell) throws IOException {
+    private void addAccount(String name, long uid, long gid, String home, String shell) throws IOException {
         passwd.add("%s:x:%d:%d::%s:%s".formatted(name, uid, gid, home, shell));
         shadow.add(name + ":*:20000:0:99999:7:::");
         write("passwd", "rw-r--r--", String.join("\n", passwd) + "\n");

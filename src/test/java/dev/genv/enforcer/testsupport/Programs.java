@@ -25,7 +25,7 @@ final class Programs {
         return said;
     }
 
-    /** A key pair without a passphrase, where there is none yet. */
+    /** A key pair without a passphrase, if there is none yet. */
     static void newKey(Path file) throws IOException {
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", file.toString());
     }

@@ -10,11 +10,11 @@ import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Ownership;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -78,14 +78,14 @@ public final class RandomFleets {
     }
 
     public Fleet next() {
-        var snapshots = IntStream.rangeClosed(0, few(4))
+        var snapshots = IntStream.rangeClosed(0, smallNumber(4))
                 .mapToObj(number -> snapshot("gpu-" + number))
                 .toList();
         return new Fleet(snapshots, snapshots.size() > 1 || random.nextBoolean());
     }
 
     /** Some of its processes, as those that were asked to end; often none. */
-    public Set<HostProcess> asked(Fleet fleet) {
+    public Set<HostProcess> pending(Fleet fleet) {
         var oneIn = oneIn(2) ? 5 : 1_000;
         return fleet.snapshots().stream()
                 .flatMap(snapshot -> snapshot.processes().stream()
@@ -111,10 +111,10 @@ public final class RandomFleets {
         if (oneIn(30)) {
             return Snapshot.unseen(host, new Problem(ProblemCode.UNREACHABLE, "no answer"));
         }
-        var environments = IntStream.range(0, few(12))
+        var environments = IntStream.range(0, smallNumber(12))
                 .mapToObj(number -> environment(Integer.toString(100 + number)))
                 .toList();
-        var count = few(16);
+        var count = smallNumber(16);
         var devices = IntStream.range(0, count)
                 .filter(_ -> !oneIn(25))
                 .mapToObj(index -> device(index, environments))
@@ -122,23 +122,31 @@ public final class RandomFleets {
         var listed = IntStream.range(0, count).filter(_ -> !oneIn(25)).boxed().collect(Collectors.toSet());
         var processes = count == 0
                 ? List.<GpuProcess>of()
-                : IntStream.range(0, few(24))
+                : IntStream.range(0, smallNumber(24))
                         .mapToObj(number -> process(1000 + number, count, environments, devices))
                         .toList();
         return new Snapshot(host, processes, environments, devices, listed, missing(), List.of());
     }
 
-    private Set<Part> missing() {
-        return oneIn(20) ? EnumSet.of(pick(List.of(Part.values()))) : Set.of();
+    private Set<SnapshotPart> missing() {
+        return oneIn(20) ? EnumSet.of(pick(List.of(SnapshotPart.values()))) : Set.of();
     }
 
     private Environment environment(String eid) {
-        var pids = IntStream.range(0, few(3))
+        var pids = IntStream.range(0, smallNumber(3))
                 .mapToObj(_ -> random.nextInt(2, 5000))
                 .toList();
         var config = new Environment.Config(oneIn(2) ? "job" : null, pick(CAPACITIES), oneIn(2) ? 1 : null);
         var uid = pick(UIDS);
-        return new Environment(eid, uid, pick(NAMES), EnvBuilder.TIME, config, pids, List.of(), ownership(uid));
+        return new Environment(
+                eid,
+                uid,
+                pick(NAMES),
+                EnvBuilder.TIME,
+                config,
+                pids,
+                List.of(),
+                ownership(uid).withAccount(oneIn(3)));
     }
 
     private Ownership ownership(long recorded) {
@@ -154,7 +162,7 @@ public final class RandomFleets {
 
     private Device device(int index, List<Environment> environments) {
         var attachments = new ArrayList<Attachment>();
-        for (var share = few(4); share > 0 && !environments.isEmpty(); share--) {
+        for (var share = smallNumber(4); share > 0 && !environments.isEmpty(); share--) {
             attachments.add(new Attachment(pick(environments).eid(), oneIn(4) ? "1g" : null, pick(TIMES)));
         }
         if (oneIn(30)) {
@@ -181,7 +189,7 @@ public final class RandomFleets {
     }
 
     private GpuProcess process(int pid, Long uid, Membership membership, List<DeviceUsage> usage) {
-        return new GpuProcess(new ProcessId(pid, 500 + few(3)), uid, "python", membership, usage);
+        return new GpuProcess(new ProcessId(pid, 500 + smallNumber(3)), uid, "python", membership, usage);
     }
 
     private Long uid(long likely) {
@@ -190,7 +198,7 @@ public final class RandomFleets {
 
     private List<DeviceUsage> usage(int devices, List<Integer> likely) {
         var used = new TreeSet<Integer>();
-        for (var times = 1 + few(3); times > 0; times--) {
+        for (var times = 1 + smallNumber(3); times > 0; times--) {
             used.add(likely.isEmpty() || oneIn(12) ? random.nextInt(devices) : pick(likely));
         }
         return used.stream().map(index -> new DeviceUsage(index, memory())).toList();
@@ -201,7 +209,7 @@ public final class RandomFleets {
     }
 
     /** From 0 to most, the fewer the likelier. */
-    private int few(int most) {
+    private int smallNumber(int most) {
         return Math.min(random.nextInt(most + 1), random.nextInt(most + 1));
     }
 

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 
 /** An HTTP client that sends whatever it is given, also what no other client would. */
 public final class RawHttp {
-    private static final Duration LONGEST = TestTimeouts.HANG;
+    private static final Duration TIMEOUT = TestTimeouts.HANG;
     private static final Pattern STATUS = Pattern.compile("HTTP/1\\.[01] ([0-9]{3}).*", Pattern.DOTALL);
 
     private static final Pattern LENGTH = Pattern.compile("(?i)\r\ncontent-length: *([0-9]{1,9})");
@@ -34,7 +34,7 @@ public final class RawHttp {
         }
 
         /** Whether all of the body is there that was announced. */
-        boolean isWhole() {
+        boolean isComplete() {
             var length = LENGTH.matcher(head());
             return text.contains("\r\n\r\n")
                     && length.find()
@@ -57,7 +57,7 @@ public final class RawHttp {
 
     /** Sends these characters, a byte each, and takes the answer. */
     public Answer send(String request) throws IOException {
-        return exchange(request, "", 0, Answer::isWhole);
+        return exchange(request, "", 0, Answer::isComplete);
     }
 
     /**
@@ -71,7 +71,7 @@ public final class RawHttp {
 
     private Answer exchange(String request, String piece, int times, Predicate<Answer> enough) throws IOException {
         try (var socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-            socket.setSoTimeout((int) LONGEST.toMillis());
+            socket.setSoTimeout((int) TIMEOUT.toMillis());
             var writer = Thread.ofVirtual().start(() -> write(socket, request, piece, times));
             var bytes = new ByteArrayOutputStream();
             var buffer = new byte[8192];

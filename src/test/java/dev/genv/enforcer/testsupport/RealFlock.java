@@ -20,7 +20,7 @@ public final class RealFlock implements Closeable {
         this.file = file;
     }
 
-    /** Waits for the lock, for as long as that takes; the file is made where there is none. */
+    /** Waits for the lock, for as long as that takes; the file is made if there is none. */
     public static RealFlock take(Path file) throws IOException {
         return new RealFlock(NativeFile.open(
                 file, NativeFile.O_CREAT, descriptor -> NativeFile.call("flock " + file, FLOCK, descriptor, LOCK_EX)));

@@ -38,7 +38,7 @@ public final class RealHosts implements AutoCloseable {
     /** One more, which runs and whose key is known. */
     public RealSshd start(String name) throws IOException {
         var host = add(name).start();
-        know();
+        writeKnownHosts();
         return host;
     }
 
@@ -60,25 +60,25 @@ public final class RealHosts implements AutoCloseable {
     }
 
     /** Writes the keys that all of them have at this moment. */
-    public void know() throws IOException {
-        know(hosts);
+    public void writeKnownHosts() throws IOException {
+        writeKnownHosts(hosts);
     }
 
     /** Writes them without that of this one. */
-    public void forget(RealSshd host) throws IOException {
-        know(hosts.stream().filter(other -> other != host).toList());
+    public void removeFromKnownHosts(RealSshd host) throws IOException {
+        writeKnownHosts(hosts.stream().filter(other -> other != host).toList());
     }
 
-    private void know(List<RealSshd> these) throws IOException {
+    private void writeKnownHosts(List<RealSshd> these) throws IOException {
         var lines = new StringBuilder();
         for (var host : these) {
-            lines.append(host.known());
+            lines.append(host.knownHostsLine());
         }
-        know(lines.toString());
+        writeKnownHosts(lines.toString());
     }
 
     /** Writes these lines, in the place of the file before. */
-    public void know(String lines) throws IOException {
+    public void writeKnownHosts(String lines) throws IOException {
         var finished = Files.writeString(directory.resolve("known_hosts.new"), lines);
         Files.move(finished, knownHosts, StandardCopyOption.ATOMIC_MOVE);
     }
@@ -93,7 +93,7 @@ public final class RealHosts implements AutoCloseable {
     /** Skips the test, or fails it where that is asked for. */
     public static void assumePossible() throws IOException {
         try {
-            requireWhatTheyAreMadeOf();
+            requirePrograms();
         } catch (TestAbortedException e) {
             if (Boolean.getBoolean(REQUIRED)) {
                 fail(e);
@@ -102,7 +102,7 @@ public final class RealHosts implements AutoCloseable {
         }
     }
 
-    private static void requireWhatTheyAreMadeOf() throws IOException {
+    private static void requirePrograms() throws IOException {
         Requirements.root();
         Requirements.program("/usr/sbin/sshd", "openssh-server");
         Requirements.program("/usr/bin/ssh-keygen", "openssh-client");

@@ -12,7 +12,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 
 /**
- * A make-believe machine with Debian's own sshd on a loopback address, in a mount namespace of its own: it has users,
+ * A fake machine with Debian's own sshd on a loopback address, in a mount namespace of its own: it has users,
  * sudo's rules, a machine-id, homes, a nvidia-smi and genv's state at the usual places. Its processes are this machine's.
  */
 public final class RealSshd implements AutoCloseable {
@@ -60,9 +60,9 @@ public final class RealSshd implements AutoCloseable {
         Files.setPosixFilePermissions(stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
         state = new StateFiles(stateDirectory);
         gpus = new FakeNvidiaSmi(directory.resolve("bin"));
-        home("root");
-        user(ADMIN, 54_100);
-        shell("");
+        createHome("root");
+        addUser(ADMIN, 54_100);
+        setLoginShell("");
         etc.sudoers(ADMIN + " ALL=(ALL) NOPASSWD: ALL");
         etc.newHostKey();
         etc.authorizedKeys(clientKey);
@@ -105,9 +105,9 @@ public final class RealSshd implements AutoCloseable {
     }
 
     /** Somebody whom this machine alone knows. */
-    public RealSshd user(String user, long uid) throws IOException {
-        etc.user(user, uid);
-        home(user);
+    public RealSshd addUser(String user, long uid) throws IOException {
+        etc.addUser(user, uid);
+        createHome(user);
         return this;
     }
 
@@ -117,19 +117,19 @@ public final class RealSshd implements AutoCloseable {
     }
 
     /** What Bash reads before each command of that user. */
-    public void bashrc(String user, String text) throws IOException {
+    public void writeBashrc(String user, String text) throws IOException {
         Files.writeString(directory.resolve("home").resolve(user).resolve(".bashrc"), text);
     }
 
     /** A program of root's that every shell there finds. */
-    public void program(String name, String script) throws IOException {
+    public void installProgram(String name, String script) throws IOException {
         var draft = Files.writeString(directory.resolve("bin").resolve(name + ".new"), script);
         Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rwxr-xr-x"));
         Files.move(draft, draft.resolveSibling(name), StandardCopyOption.ATOMIC_MOVE);
     }
 
     /** Shell lines that come before every command, also on connections that stand; empty to be well again. */
-    public void shell(String fault) throws IOException {
+    public void setLoginShell(String fault) throws IOException {
         var home = directory.resolve("home");
         var draft =
                 Files.writeString(home.resolve("shell.new"), "#!/bin/sh\n%s\nexec /bin/bash \"$@\"\n".formatted(fault));
@@ -152,7 +152,7 @@ public final class RealSshd implements AutoCloseable {
     }
 
     /** More of sshd's settings, from the next start on. */
-    public void settings(String lines) throws IOException {
+    public void configure(String lines) throws IOException {
         etc.sshdConfig(address, port, lines);
     }
 
@@ -162,12 +162,12 @@ public final class RealSshd implements AutoCloseable {
     }
 
     /** A line of known_hosts. */
-    public String knownAs(String host) throws IOException {
+    public String knownHostsLineFor(String host) throws IOException {
         return "%s %s\n".formatted(host, hostKey());
     }
 
-    public String known() throws IOException {
-        return knownAs("[%s]:%d".formatted(address, port));
+    public String knownHostsLine() throws IOException {
+        return knownHostsLineFor("[%s]:%d".formatted(address, port));
     }
 
     /** Comes back when it can be connected to, at the same port each time. */
@@ -200,7 +200,7 @@ public final class RealSshd implements AutoCloseable {
     }
 
     /** Ends what serves connections, in the middle of whatever it does. New ones can be made. */
-    public void cut() {
+    public void cutConnections() {
         connections().forEach(ProcessHandle::destroyForcibly);
         await().until(() -> connections().isEmpty());
     }
@@ -232,7 +232,7 @@ public final class RealSshd implements AutoCloseable {
         stop();
     }
 
-    private void home(String user) throws IOException {
+    private void createHome(String user) throws IOException {
         Files.createDirectories(directory.resolve("home").resolve(user));
     }
 

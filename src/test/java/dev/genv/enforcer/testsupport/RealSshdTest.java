@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the make-believe machines are, and what can go wrong with them, as OpenSSH's own client sees it. */
+/** What the fake machines are, and what can go wrong with them, as OpenSSH's own client sees it. */
 class RealSshdTest {
     @TempDir
     Path directory;
@@ -23,7 +23,7 @@ class RealSshdTest {
     private RealHosts hosts;
     private RealSshd first;
 
-    private record Said(int exitCode, String out, String errors) {}
+    private record CommandOutput(int exitCode, String out, String errors) {}
 
     @BeforeEach
     void start() throws IOException {
@@ -36,14 +36,14 @@ class RealSshdTest {
         if (hosts != null) {
             var processes = first.processes();
             hosts.close();
-            assertThat(processes).noneMatch(RealSshdTest::runs);
+            assertThat(processes).noneMatch(RealSshdTest::isRunning);
         }
     }
 
     @Test
-    void rootLogsInAndSeesAMachineOfItsOwn() throws Exception {
-        first.user("alice", 54_011).gpus().gpus(2);
-        first.state().own("a", null).write();
+    void rootLogsInAndHasItsOwnFiles() throws Exception {
+        first.addUser("alice", 54_011).gpus().gpus(2);
+        first.state().ownEnv("a", null).write();
 
         var said = ssh(
                 "root",
@@ -59,7 +59,7 @@ class RealSshdTest {
     }
 
     @Test
-    void theAdministratorBecomesRootBySudo() throws Exception {
+    void administratorBecomesRootThroughSudo() throws Exception {
         assertThat(ssh(RealSshd.ADMIN, first, "id -u; sudo -n id -u").out()).isEqualTo("54100\n0\n");
 
         first.sudoers(RealSshd.ADMIN + " ALL=(root) NOPASSWD: /bin/sh");
@@ -72,9 +72,9 @@ class RealSshdTest {
     }
 
     @Test
-    void machinesDiffer() throws Exception {
+    void machinesHaveDifferentIdentitiesAndState() throws Exception {
         var second = hosts.start("gpu-2");
-        second.state().own("b", null).write();
+        second.state().ownEnv("b", null).write();
 
         var mine = ssh("root", first, "cat /etc/machine-id; ls /var/tmp/genv").out();
         var other = ssh("root", second, "cat /etc/machine-id; ls /var/tmp/genv").out();
@@ -85,30 +85,30 @@ class RealSshdTest {
     }
 
     @Test
-    void itsProcessesAreThisMachines() throws Exception {
+    void sharesThePidNamespaceOfTheNode() throws Exception {
         try (var child = Child.inEnvironment("a")) {
             var command = "readlink /proc/self/ns/pid; kill -TERM " + child.pid();
 
             assertThat(ssh("root", first, command).out())
                     .isEqualTo(Files.readSymbolicLink(Path.of("/proc/self/ns/pid")) + "\n");
-            assertThat(child.awaitEnd()).isEqualTo(143);
+            assertThat(child.awaitExit()).isEqualTo(143);
         }
     }
 
     @Test
-    void aNewHostKeyIsNotTheKnownOne() throws Exception {
+    void clientRefusesANewHostKey() throws Exception {
         first.newHostKey();
         first.stop();
         first.start();
 
         assertThat(ssh("root", first, "true").errors()).contains("REMOTE HOST IDENTIFICATION HAS CHANGED");
 
-        hosts.know();
+        hosts.writeKnownHosts();
         assertThat(ssh("root", first, "true").exitCode()).isZero();
     }
 
     @Test
-    void aKeyCanBeRefused() throws Exception {
+    void refusesAKeyThatIsNotAuthorized() throws Exception {
         first.refuseKey();
         assertThat(ssh("root", first, "true").errors()).contains("Permission denied (publickey)");
 
@@ -117,7 +117,7 @@ class RealSshdTest {
     }
 
     @Test
-    void aStoppedOneRefusesAndComesBackAtTheSamePort() throws Exception {
+    void restartsAtTheSamePort() throws Exception {
         first.stop();
         assertThat(ssh("root", first, "true").errors()).contains("Connection refused");
 
@@ -126,12 +126,12 @@ class RealSshdTest {
     }
 
     @Test
-    void aConnectionIsCutInTheMiddle() throws Exception {
+    void cutsConnectionsDuringACommand() throws Exception {
         var client = client("root", first, "echo begun; sleep 600; echo done");
         var out = client.inputReader(StandardCharsets.UTF_8);
         assertThat(out.readLine()).isEqualTo("begun");
 
-        first.cut();
+        first.cutConnections();
 
         assertThat(client.waitFor()).isEqualTo(255);
         assertThat(out.readLine()).isNull();
@@ -139,7 +139,7 @@ class RealSshdTest {
     }
 
     @Test
-    void aFrozenOneSaysNothingUntilItThaws() throws Exception {
+    void frozenMachineAnswersOnlyAfterItThaws() throws Exception {
         first.freeze();
         var client = client("root", first, "echo done");
         assertThat(client.waitFor(500, TimeUnit.MILLISECONDS)).isFalse();
@@ -150,20 +150,20 @@ class RealSshdTest {
     }
 
     @Test
-    void theLoginShellDoesWhatItIsTold() throws Exception {
-        first.shell("echo Welcome; echo '@ to gpu-1'");
+    void loginShellRunsTheConfiguredScript() throws Exception {
+        first.setLoginShell("echo Welcome; echo '@ to gpu-1'");
         assertThat(ssh("root", first, "echo done").out()).isEqualTo("Welcome\n@ to gpu-1\ndone\n");
 
-        first.shell("echo garbage; exit 3");
-        assertThat(ssh("root", first, "echo done")).isEqualTo(new Said(3, "garbage\n", ""));
+        first.setLoginShell("echo garbage; exit 3");
+        assertThat(ssh("root", first, "echo done")).isEqualTo(new CommandOutput(3, "garbage\n", ""));
 
-        first.shell("");
+        first.setLoginShell("");
         assertThat(ssh("root", first, "echo done").out()).isEqualTo("done\n");
     }
 
     @Test
-    void bashReadsItsFile() throws Exception {
-        first.bashrc(RealSshd.ADMIN, "echo noise; PATH=/nowhere\n");
+    void bashReadsItsConfiguration() throws Exception {
+        first.writeBashrc(RealSshd.ADMIN, "echo noise; PATH=/nowhere\n");
 
         var said = ssh(RealSshd.ADMIN, first, "sudo -n /bin/sh");
 
@@ -173,14 +173,14 @@ class RealSshdTest {
     }
 
     @Test
-    void whatAConnectionLeftBehindIsKilledToo() throws Exception {
+    void closingKillsProcessesLeftByConnections() throws Exception {
         ssh("root", first, "setsid sleep 601 >/dev/null 2>&1 </dev/null & echo left");
 
         await().until(() -> first.processes().size() > 1);
         assertThat(first.connections()).isEmpty();
     }
 
-    private static boolean runs(ProcessHandle process) {
+    private static boolean isRunning(ProcessHandle process) {
         try {
             var stat = Files.readString(Path.of("/proc", Long.toString(process.pid()), "stat"));
             return !stat.substring(stat.lastIndexOf(')')).startsWith(") Z");
@@ -189,12 +189,12 @@ class RealSshdTest {
         }
     }
 
-    private Said ssh(String user, RealSshd host, String command) throws Exception {
+    private CommandOutput ssh(String user, RealSshd host, String command) throws Exception {
         var client = client(user, host, command);
         client.getOutputStream().close();
         var out = new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         var errors = new String(client.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
-        return new Said(client.waitFor(), out, errors);
+        return new CommandOutput(client.waitFor(), out, errors);
     }
 
     private Process client(String user, RealSshd host, String command) throws IOException {

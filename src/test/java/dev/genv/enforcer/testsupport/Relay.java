@@ -17,8 +17,8 @@ public final class Relay implements Closeable {
     private final ServerSocket server;
     private final InetSocketAddress target;
     private final List<Socket> sockets = new CopyOnWriteArrayList<>();
-    private final AtomicInteger begun = new AtomicInteger();
-    private volatile int alive;
+    private final AtomicInteger accepted = new AtomicInteger();
+    private volatile int firstForwarded;
 
     /** From an address to another one, at a port that is free. */
     public Relay(String address, String targetAddress, int targetPort) throws IOException {
@@ -32,8 +32,8 @@ public final class Relay implements Closeable {
     }
 
     /** Nothing more comes through what has been connected so far. */
-    public void loseConnections() {
-        alive = begun.get();
+    public void stopForwarding() {
+        firstForwarded = accepted.get();
     }
 
     private void accept() {
@@ -43,27 +43,27 @@ public final class Relay implements Closeable {
                 var far = new Socket();
                 sockets.addAll(List.of(near, far));
                 far.connect(target);
-                var number = begun.getAndIncrement();
-                Thread.ofVirtual().start(() -> pass(number, near, far));
-                Thread.ofVirtual().start(() -> pass(number, far, near));
+                var number = accepted.getAndIncrement();
+                Thread.ofVirtual().start(() -> forward(number, near, far));
+                Thread.ofVirtual().start(() -> forward(number, far, near));
             }
         } catch (IOException e) {
             // it is closed
         }
     }
 
-    private void pass(int number, Socket from, Socket to) {
+    private void forward(int number, Socket from, Socket to) {
         try {
-            pass(number, from.getInputStream(), to.getOutputStream());
+            forward(number, from.getInputStream(), to.getOutputStream());
         } catch (IOException e) {
             // one of them is closed
         }
     }
 
-    private void pass(int number, InputStream from, OutputStream to) throws IOException {
+    private void forward(int number, InputStream from, OutputStream to) throws IOException {
         var bytes = new byte[1 << 10];
         for (int count; (count = from.read(bytes)) >= 0; ) {
-            if (number >= alive) {
+            if (number >= firstForwarded) {
                 to.write(bytes, 0, count);
             }
         }

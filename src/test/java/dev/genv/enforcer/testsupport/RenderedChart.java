@@ -47,7 +47,7 @@ public final class RenderedChart {
     }
 
     /** The same for a cluster of some version, such as {@code 1.29.0}. */
-    public static RenderedChart on(String kubernetes, String values) {
+    public static RenderedChart forKubernetes(String kubernetes, String values) {
         return render(CHART, NAME, kubernetes, values);
     }
 
@@ -71,7 +71,7 @@ public final class RenderedChart {
     }
 
     /** What Helm says of values that the chart refuses. */
-    public static String refusalOf(String values) {
+    public static String errorOf(String values) {
         try {
             of(values);
         } catch (IllegalStateException e) {

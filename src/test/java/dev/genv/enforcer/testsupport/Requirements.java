@@ -14,18 +14,21 @@ public final class Requirements {
     private Requirements() {}
 
     public static void root() throws IOException {
-        require(Myself.isRoot(), "root", "run the build as root");
+        require(CurrentProcess.isRoot(), "root", "run the build as root");
     }
 
     /** Root who may read and signal the processes of others. */
     public static void rootWithCapabilities() throws IOException {
         root();
-        require(Myself.mayTouchOthers(), "root's capabilities", "add DAC_READ_SEARCH, KILL and SYS_PTRACE");
+        require(
+                CurrentProcess.hasRequiredCapabilities(),
+                "root's capabilities",
+                "add DAC_READ_SEARCH, KILL and SYS_PTRACE");
     }
 
     /** A user to whom the kernel refuses something. */
     public static void ordinaryUser() throws IOException {
-        require(!Myself.isRoot(), "an ordinary user", "run the build as one");
+        require(!CurrentProcess.isRoot(), "an ordinary user", "run the build as one");
     }
 
     /** A program at that place, of that Debian package. */

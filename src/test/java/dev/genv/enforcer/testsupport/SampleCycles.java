@@ -4,14 +4,14 @@ import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.Ticker;
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.telemetry.ActionMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -26,8 +26,8 @@ public final class SampleCycles {
     public static void record(MeterRegistry registry) {
         var node = new FakeHost(host().devices(2)
                         .with(env("a").attached(0, 1))
-                        .with(process(1).uses(0), process(2).in("a").uses(0)))
-                .lacks("KILL");
+                        .with(process(1).uses(0), process(2).inEnvironment("a").uses(0)))
+                .setMissingPrivileges("KILL");
         var enforcing = SetupBuilder.setup(node)
                 .rules(
                         Map.of(
@@ -35,7 +35,7 @@ public final class SampleCycles {
                                 RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
                         new DeviceLimits(1, Map.of()))
                 .build();
-        var gone = new FakeHost(host("gone")).looksLike(() -> {
+        var gone = new FakeHost(host("gone")).observeWith(() -> {
             throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
         var auditing = SetupBuilder.setup(node, gone)

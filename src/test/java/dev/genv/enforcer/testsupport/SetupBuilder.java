@@ -1,13 +1,13 @@
 package dev.genv.enforcer.testsupport;
 
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Host;
-import dev.genv.enforcer.enforcement.Restraint;
-import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -20,10 +20,10 @@ public final class SetupBuilder {
     private Policy policy = new Policy(Map.of(), DeviceLimits.NONE);
     private ServiceMode mode = ServiceMode.ENFORCE;
     private boolean signals = true;
-    private Restraint restraint = Restraint.NONE;
+    private SafetyLimits safetyLimits = SafetyLimits.NONE;
     private Duration interval = Duration.ofDays(1);
-    private Duration lookTimeout = Duration.ofSeconds(60);
-    private Duration actTimeout = Duration.ofSeconds(60);
+    private Duration observationTimeout = Duration.ofSeconds(60);
+    private Duration actionTimeout = Duration.ofSeconds(60);
     private boolean quiet;
 
     private SetupBuilder(Supplier<List<Host>> hosts) {
@@ -58,8 +58,8 @@ public final class SetupBuilder {
         return this;
     }
 
-    public SetupBuilder restraint(Restraint now) {
-        restraint = now;
+    public SetupBuilder restraint(SafetyLimits now) {
+        safetyLimits = now;
         return this;
     }
 
@@ -68,13 +68,13 @@ public final class SetupBuilder {
         return this;
     }
 
-    public SetupBuilder lookTimeout(Duration now) {
-        lookTimeout = now;
+    public SetupBuilder observationTimeout(Duration now) {
+        observationTimeout = now;
         return this;
     }
 
-    public SetupBuilder actTimeout(Duration now) {
-        actTimeout = now;
+    public SetupBuilder actionTimeout(Duration now) {
+        actionTimeout = now;
         return this;
     }
 
@@ -85,6 +85,6 @@ public final class SetupBuilder {
 
     public Enforcer.Setup build() {
         return new Enforcer.Setup(
-                hosts, remote, policy, mode, signals, restraint, interval, lookTimeout, actTimeout, quiet);
+                hosts, remote, policy, mode, signals, safetyLimits, interval, observationTimeout, actionTimeout, quiet);
     }
 }

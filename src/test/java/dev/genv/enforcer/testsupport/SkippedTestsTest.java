@@ -13,7 +13,7 @@ class SkippedTestsTest {
     Path folder;
 
     @Test
-    void countsTheTestsOfEachRequirement() throws Exception {
+    void countsSkippedTestsByRequirement() throws Exception {
         var one = report(
                 "one",
                 "Assumption failed: needs root: run the build as root",
@@ -29,7 +29,7 @@ class SkippedTestsTest {
     }
 
     @Test
-    void saysThatNothingWasSkipped() throws Exception {
+    void reportsThatNoTestWasSkipped() throws Exception {
         assertThat(SkippedTests.summary(List.of(report("one")))).isEqualTo("Skipped: no test");
     }
 

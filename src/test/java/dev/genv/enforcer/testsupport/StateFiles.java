@@ -32,8 +32,8 @@ public final class StateFiles {
     }
 
     /** An environment of the user who runs the tests, so that nothing speaks against its owner. */
-    public StateFiles own(String eid, @Nullable String gpuMemory, Integer... pids) throws IOException {
-        return env(eid, Myself.uid(), Myself.name(), gpuMemory, pids);
+    public StateFiles ownEnv(String eid, @Nullable String gpuMemory, Integer... pids) throws IOException {
+        return env(eid, CurrentProcess.uid(), CurrentProcess.name(), gpuMemory, pids);
     }
 
     /** An environment with Jupyter kernels. */
@@ -122,14 +122,14 @@ public final class StateFiles {
     }
 
     public StateFiles writeEnvs() throws IOException {
-        return put("envs.json", envsJson());
+        return replaceFile("envs.json", envsJson());
     }
 
     public StateFiles writeDevices() throws IOException {
-        return put("devices.json", devicesJson());
+        return replaceFile("devices.json", devicesJson());
     }
 
-    private StateFiles put(String name, String content) throws IOException {
+    private StateFiles replaceFile(String name, String content) throws IOException {
         var finished = Files.writeString(Files.createDirectories(directory).resolve(name + ".new"), content);
         Files.move(finished, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
         return this;

@@ -6,11 +6,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * The CPU time of this JVM but for that of its compilers, which have done all they ever do some minutes after a start that
- * a service does once in months.
+ * The CPU time of this JVM without its compilers, because these finish their work a few minutes after the start.
  */
 final class ClientCpu {
-    /** USER_HZ, which is 100 on every architecture that there is a JDK 25 for (see proc_pid_stat(5)). */
+    /** USER_HZ, which is 100 on every architecture that JDK 25 supports (see proc_pid_stat(5)). */
     private static final long NANOS_A_TICK = 10_000_000;
 
     private ClientCpu() {}
@@ -27,7 +26,7 @@ final class ClientCpu {
         return ticks * NANOS_A_TICK;
     }
 
-    /** The CPU time of all programs that this JVM has run and that have ended. */
+    /** Returns the CPU time of all child processes that have exited. */
     static long nanosOfChildren() {
         try {
             var fields = fields(Files.readString(Path.of("/proc/self/stat")));
@@ -44,11 +43,11 @@ final class ClientCpu {
             var isCompiler = text.matches("(?s)\\d+ \\(C[12] Compiler.*");
             return isCompiler ? 0 : Long.parseLong(fields[11]) + Long.parseLong(fields[12]);
         } catch (IOException _) {
-            return 0; // it has ended, which Java has more than one exception for
+            return 0; // the thread has ended; Java has several exceptions for that
         }
     }
 
-    /** Those behind the name, from the state on. */
+    /** Returns the fields after the name, from the state on. */
     private static String[] fields(String stat) {
         return stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
     }

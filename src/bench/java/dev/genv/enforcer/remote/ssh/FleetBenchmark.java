@@ -1,8 +1,8 @@
 package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.remote.Agent;
-import dev.genv.enforcer.remote.Answer;
-import dev.genv.enforcer.remote.Request;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.MinaFleet;
@@ -26,9 +26,9 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Cycles over 1, 10, 100 and 1,000 machines that answer over SSH what a real look at a node with 8 devices and 4 processes
- * said, beside two runs of {@code ssh} a host, which is what genv makes in every cycle. The servers run in this JVM
- * and the client in another, so that each one's time and memory are its own. Then a fleet of which a fifth hangs.
+ * Cycles over 1, 10, 100 and 1,000 machines that answer over SSH with a recorded observation of a node with 8 devices and 4
+ * processes. The baseline is two runs of {@code ssh} for each host, as genv makes them in every cycle. The servers run in this JVM
+ * and the client in another one, so that their time and memory are measured separately. Then a fleet in which a fifth hangs.
  */
 public final class FleetBenchmark {
     private static final int[] SIZES = Stream.of(
@@ -51,13 +51,13 @@ public final class FleetBenchmark {
                     folder.resolve("id"),
                     PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
             Files.writeString(identity, FleetClient.newIdentity());
-            var look = recordedLook(folder);
+            var observation = recordedLook(folder);
             System.out.println("| hosts | one cycle | client CPU per host | relative to two runs of `ssh`"
                     + " | relative to two own connections | heap per further host | threads |");
             System.out.println("| --- | --- | --- | --- | --- | --- | --- |");
             var ofOneHost = 0L;
             for (var hosts : SIZES) {
-                try (var fleet = new MinaFleet(hosts, look)) {
+                try (var fleet = new MinaFleet(hosts, observation)) {
                     var result = client(folder, fleet, "cycles");
                     var heap = Long.parseLong(result.getOrDefault(FleetClient.HEAP, "0"));
                     if (hosts == 1) {
@@ -74,7 +74,7 @@ public final class FleetBenchmark {
             System.out.println(
                     "| cycles | median, relative to the deadline | longest, relative to the deadline | heap | threads |");
             System.out.println("| --- | --- | --- | --- | --- |");
-            try (var fleet = new MinaFleet(OF_THE_HANGING_FLEET, look)) {
+            try (var fleet = new MinaFleet(OF_THE_HANGING_FLEET, observation)) {
                 fleet.hang(IntStream.range(0, OF_THE_HANGING_FLEET)
                         .filter(host -> host % 5 == 0)
                         .boxed()
@@ -82,7 +82,7 @@ public final class FleetBenchmark {
                 client(folder, fleet, "hanging")
                         .forEach((when, what) -> System.out.println("| " + when + " | " + what + " |"));
                 System.out.println();
-                System.out.println(fleet.hung() + " observations hung");
+                System.out.println(fleet.hangingCommands() + " observations hung");
             }
         } finally {
             try (var files = Files.walk(folder)) {
@@ -127,7 +127,7 @@ public final class FleetBenchmark {
         return result;
     }
 
-    /** What the real script says on a real node, from every machine with an identity of its own. */
+    /** Returns the real script's answer on a real node; every machine gets its own identity. */
     private static BiFunction<Integer, String, String> recordedLook(Path folder) throws Exception {
         var children = new ArrayList<Child>();
         try {
@@ -137,7 +137,7 @@ public final class FleetBenchmark {
                 var child = Child.inEnvironment("e" + number);
                 children.add(child);
                 gpus.process(number, child.pid(), "1000");
-                state.own("e" + number, "8gi", child.pid());
+                state.ownEnv("e" + number, "8gi", child.pid());
                 state.device(number, "e" + number);
             }
             for (var device = PROCESSES; device < DEVICES; device++) {
@@ -152,7 +152,7 @@ public final class FleetBenchmark {
                 if (!input.contains("NONCE=")) {
                     return "ok\n";
                 }
-                // Which accounts there are is told once.
+                // The accounts are sent once.
                 var answer = input.contains("\nPASSWD=''\n") ? first : later;
                 return answer.of("%032x".formatted(host + 1), nonce(input));
             };
@@ -164,13 +164,13 @@ public final class FleetBenchmark {
     private static RecordedAnswer recorded(Agent agent) throws Exception {
         var machine = Files.readString(Path.of("/etc/machine-id")).strip();
         var recorded = new AtomicReference<RecordedAnswer>();
-        agent.look(
+        agent.observe(
                 request -> {
                     try {
                         var answer = local(request);
                         recorded.set(
                                 new RecordedAnswer(answer.replace(machine, MACHINE), nonce(request.input()), MACHINE));
-                        return new Answer(answer, "", 0, null);
+                        return new CommandResult(answer, "", 0, null);
                     } catch (IOException e) {
                         throw new UncheckedIOException(e);
                     }
@@ -187,7 +187,7 @@ public final class FleetBenchmark {
         return match.group(1);
     }
 
-    private static String local(Request request) throws IOException {
+    private static String local(CommandRequest request) throws IOException {
         var process = new ProcessBuilder("/bin/sh", "-c", request.command())
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();

@@ -5,20 +5,22 @@ import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.HostReport;
-import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.ServiceMode;
-import dev.genv.enforcer.enforcement.Ticker;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.remote.Agent;
+import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.remote.Request;
-import dev.genv.enforcer.remote.Terms;
 import dev.genv.enforcer.remote.shell.ShellAgent;
+import dev.genv.enforcer.remote.ssh.config.SshSettings;
+import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -39,7 +41,7 @@ import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The client of the {@link FleetBenchmark}, in a JVM of its own. */
+/** The client of the {@link FleetBenchmark}, in its own JVM. */
 public final class FleetClient {
     /** In bytes, of the whole client. */
     static final String HEAP = "heap";
@@ -64,7 +66,7 @@ public final class FleetClient {
     }
 
     public static void main(String... arguments) throws Exception {
-        LOG.setLevel(Level.WARNING); // as a service has it; nobody has read any settings here
+        LOG.setLevel(Level.WARNING); // as in the service; no settings were read here
         var client = new FleetClient(Path.of(arguments[0]));
         if (arguments[1].equals("cycles")) {
             client.cycles();
@@ -85,8 +87,8 @@ public final class FleetClient {
                 .apply("recorded");
     }
 
-    private static Terms terms(String stateDirectory, String nvidiaSmi, Duration timeout) {
-        return new Terms(
+    private static AgentConfig terms(String stateDirectory, String nvidiaSmi, Duration timeout) {
+        return new AgentConfig(
                 stateDirectory,
                 Duration.ofSeconds(5),
                 nvidiaSmi,
@@ -112,8 +114,8 @@ public final class FleetClient {
                 .remote(true)
                 .rules(modes, new DeviceLimits(1_000_000, Map.of()))
                 .mode(ServiceMode.AUDIT)
-                .lookTimeout(timeout.multipliedBy(2))
-                .actTimeout(timeout)
+                .observationTimeout(timeout.multipliedBy(2))
+                .actionTimeout(timeout)
                 .quiet(true)
                 .build();
         return new Enforcer(setup, new Journal(1000), Ticker.ofSystem(), List.of());
@@ -133,14 +135,16 @@ public final class FleetClient {
         try (var fleet = fleet(timeout)) {
             var enforcer = enforcer(fleet, timeout);
             var begun = System.nanoTime();
-            for (var looks = 0;
-                    looks < LOOKS_TO_WARM_UP && System.nanoTime() - begun < LONGEST_WARM_UP.toNanos();
-                    looks += hosts.size()) {
+            for (var observations = 0;
+                    observations < LOOKS_TO_WARM_UP && System.nanoTime() - begun < LONGEST_WARM_UP.toNanos();
+                    observations += hosts.size()) {
                 cycle(enforcer);
             }
             var walls = new ArrayList<Long>();
             var cpu = ClientCpu.nanos();
-            for (var looks = 0; looks < Math.min(LOOKS_TO_MEASURE, 1000 * hosts.size()); looks += hosts.size()) {
+            for (var observations = 0;
+                    observations < Math.min(LOOKS_TO_MEASURE, 1000 * hosts.size());
+                    observations += hosts.size()) {
                 var start = System.nanoTime();
                 cycle(enforcer);
                 walls.add(System.nanoTime() - start);
@@ -166,7 +170,7 @@ public final class FleetClient {
         if (report.result() != CycleResult.SUCCESS
                 || !report.plan().violations().isEmpty()
                 || report.hosts().stream().anyMatch(host -> !host.problems().isEmpty())) {
-            throw new IllegalStateException("the fleet of the benchmark is not what it should be: " + report.result()
+            throw new IllegalStateException("the fleet of the benchmark is wrong: " + report.result()
                     + " "
                     + report.hosts().stream()
                             .filter(host -> !host.isComplete())
@@ -176,7 +180,7 @@ public final class FleetClient {
         }
     }
 
-    /** The CPU time, in nanoseconds, of opening two connections of our own to a host and asking one thing on each. */
+    /** Returns the CPU time, in nanoseconds, of two new connections of the service to a host with one command on each. */
     private double twoConnections(Duration timeout) throws Exception {
         var access = new SshAccess(ssh(timeout));
         connect(access, timeout, CONNECTIONS_TO_MEASURE / 2);
@@ -188,13 +192,13 @@ public final class FleetClient {
     private void connect(SshAccess access, Duration timeout, int times) throws Exception {
         together(times, host -> {
             try (var connection = access.connection(host)) {
-                connection.run(new Request("true", "", timeout, 1 << 20));
+                connection.run(new CommandRequest("true", "", timeout, 1 << 20));
             }
         });
     }
 
     /**
-     * The CPU time, in nanoseconds, of two runs of OpenSSH's client, which is what genv makes for a host in a cycle
+     * Returns the CPU time, in nanoseconds, of two runs of OpenSSH's client, as genv makes them for a host in a cycle
      * (genv/utils/runners/ssh.py).
      */
     private double twoRunsOfSsh() throws Exception {
@@ -227,7 +231,7 @@ public final class FleetClient {
         }
     }
 
-    /** What is done for a host. */
+    /** The work for one host. */
     private interface Work {
         void on(HostAddress host) throws Exception;
     }
@@ -255,12 +259,13 @@ public final class FleetClient {
         }
     }
 
-    /** Two hundred cycles that wait for nobody who hangs; the pauses between tries pass so fast that all are always tried. */
+    /** Runs two hundred cycles that do not wait for hosts that hang. The back-off is so short that every host is tried in every
+     * cycle. */
     private void hanging() {
         var timeout = Duration.ofSeconds(2);
         var access = new SshAccess(
                 ssh(timeout),
-                new Lookup(),
+                new AddressResolver(),
                 () -> System.nanoTime() * 1_000,
                 () -> ThreadLocalRandom.current().nextLong());
         var deadline = timeout.multipliedBy(2);
@@ -276,7 +281,7 @@ public final class FleetClient {
                     var reached =
                             report.hosts().stream().filter(HostReport::reached).count();
                     if (reached != hosts.size() * 4L / 5) {
-                        throw new IllegalStateException("%d hosts were looked at".formatted(reached));
+                        throw new IllegalStateException("%d hosts were observed".formatted(reached));
                     }
                 }
                 took.sort(null);

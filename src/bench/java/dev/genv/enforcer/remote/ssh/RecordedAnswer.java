@@ -7,17 +7,17 @@ import java.util.List;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 
-/** What a machine once answered, for other machines and other nonces: told quickly, for it is not what is measured. */
+/** A recorded answer of a machine, for other machines and other nonces. It is fast, because it is not measured. */
 final class RecordedAnswer {
     private static final Pattern WORD = Pattern.compile("[^ \n]+|[ \n]+");
 
     private final List<BiFunction<String, String, String>> parts = new ArrayList<>();
 
     /**
-     * Takes it apart.
+     * Parses the answer.
      *
-     * @param nonce the one in it, which also stands in what is in Base64
-     * @param machine the machine's id in it
+     * @param nonce the nonce of the answer, which its Base64 parts contain too
+     * @param machine the machine id of the answer
      */
     RecordedAnswer(String answer, String nonce, String machine) {
         var plain = new StringBuilder();
@@ -36,7 +36,7 @@ final class RecordedAnswer {
         add(plain.toString(), nonce, machine);
     }
 
-    /** The answer of a machine. */
+    /** Returns the answer of a machine. */
     String of(String machine, String nonce) {
         var answer = new StringBuilder();
         parts.forEach(part -> answer.append(part.apply(machine, nonce)));

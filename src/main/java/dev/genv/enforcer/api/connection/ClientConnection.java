@@ -8,9 +8,9 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A connection of a client. It is closed where no whole head of a request comes in time, however many bytes of it come. */
+/** A connection of a client. It is closed if no complete request head arrives in time, regardless of how many bytes arrive. */
 final class ClientConnection {
-    /** Also how long a connection is kept that nobody uses. */
+    /** Also the time limit of an idle connection. */
     static final Duration HEAD_TIMEOUT = Duration.ofSeconds(10);
 
     private static final AttributeKey<ClientConnection> KEY =
@@ -24,10 +24,10 @@ final class ClientConnection {
     private @Nullable Future<?> timeout;
 
     /**
-     * A new one.
+     * Creates a connection.
      *
-     * @param address what the connections of one client have in common
-     * @param timer calls after a while
+     * @param address the key that all connections of one client share
+     * @param timer runs the time limit
      */
     ClientConnection(Channel channel, Object address, ScheduledExecutorService timer) {
         this.channel = channel;
@@ -37,7 +37,7 @@ final class ClientConnection {
         awaitHead();
     }
 
-    /** That of this channel; null where its port has no limit. */
+    /** Returns the connection of a channel; null if its port has no limit. */
     static @Nullable ClientConnection of(Channel channel) {
         return channel.attr(KEY).get();
     }
@@ -46,13 +46,13 @@ final class ClientConnection {
         return address;
     }
 
-    /** A whole head has come. */
+    /** Records that a complete request head arrived. */
     synchronized void beginRequest() {
         requests++;
         stopTimeout();
     }
 
-    /** All of the answer has been written. */
+    /** Records that the whole response was written. */
     synchronized void endRequest() {
         requests--;
         awaitHead();
@@ -66,7 +66,7 @@ final class ClientConnection {
         var _ = channel.close();
     }
 
-    /** Keeps nothing of it any more. */
+    /** Releases all resources. */
     synchronized void forget() {
         closed = true;
         stopTimeout();

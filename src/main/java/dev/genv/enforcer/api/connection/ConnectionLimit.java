@@ -6,13 +6,13 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * The open connections of one port. A new one is always admitted: where there are too many, of its address or of all, the
- * oldest one that has no request in progress is closed for it, or else the oldest one.
+ * The open connections of one port. A new one is always admitted. Above the limit of its address or of all, the oldest connection
+ * without a request in progress is closed, or else the oldest one.
  */
 final class ConnectionLimit {
     private final int total;
     private final int perAddress;
-    /** The oldest first. */
+    /** Ordered from the oldest. */
     private final Set<ClientConnection> open = new LinkedHashSet<>();
 
     ConnectionLimit(int total, int perAddress) {
@@ -20,7 +20,7 @@ final class ConnectionLimit {
         this.perAddress = perAddress;
     }
 
-    /** Counts it, and returns the one that must be closed for it. */
+    /** Adds a connection, and returns the connection that must be closed for it. */
     synchronized Optional<ClientConnection> admit(ClientConnection connection) {
         var victim = victim(each -> each.address().equals(connection.address()), perAddress)
                 .or(() -> victim(_ -> true, total));

@@ -7,10 +7,10 @@ import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
 
-/** Records for each connection, at both ports, when a request begins and when it is answered. */
+/** Records for each connection of both ports when a request begins and when it is answered. */
 @Singleton
 public class OpenRequests {
-    /** Before all handlers that may answer. */
+    /** Runs before all handlers that may answer. */
     private static final int FIRST = 3000;
 
     void register(@Observes Filters filters) {
@@ -25,7 +25,7 @@ public class OpenRequests {
         var channel = ((ConnectionBase) request.request().connection()).channel();
         var connection = ClientConnection.of(channel);
         if (!channel.isWritable()) {
-            // A client that does not read its answers gets no further one, which would take memory.
+            // A client that does not read its responses gets no further one, which would need memory.
             var _ = channel.close();
             return;
         }

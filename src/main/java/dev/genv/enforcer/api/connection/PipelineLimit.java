@@ -14,24 +14,24 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
 
-/** Closes a connection that sends many requests before it takes their answers: Vert.x keeps all of them in memory. */
+/** Closes a connection that sends many requests before it reads their responses: Vert.x keeps all of them in memory. */
 final class PipelineLimit extends ChannelDuplexHandler {
-    static final int MOST = 8;
+    static final int MAX_PENDING_REQUESTS = 8;
 
     private int open;
 
-    /** Puts one into the pipeline of a new connection, behind the HTTP codec. */
+    /** Adds a limit to the pipeline of a new connection, after the HTTP codec. */
     static void add(Channel channel) {
-        channel.pipeline().addFirst(new UntilCodec());
+        channel.pipeline().addFirst(new CodecWaiter());
     }
 
     @Override
     public void channelRead(ChannelHandlerContext context, Object message) {
         if (message instanceof HttpRequest request) {
             open++;
-            request.headers().remove(HttpHeaderNames.UPGRADE); // to HTTP/2, which would have no limit
+            request.headers().remove(HttpHeaderNames.UPGRADE); // an upgrade to HTTP/2, which would have no limit
         }
-        if (open > MOST) {
+        if (open > MAX_PENDING_REQUESTS) {
             ReferenceCountUtil.release(message);
             var _ = context.close();
             return;
@@ -50,10 +50,10 @@ final class PipelineLimit extends ChannelDuplexHandler {
     }
 
     /**
-     * Waits until the codec is there. A port that also knows HTTP/2 adds it when the first bytes are not those of HTTP/2, so
-     * these are passed on one by one. A connection with HTTP/2 is closed: it would have no limit.
+     * Waits for the codec. A port that supports HTTP/2 adds it when the first bytes are not those of HTTP/2, so these bytes are passed
+     * on one by one. A connection with HTTP/2 is closed, because it would have no limit.
      */
-    private static final class UntilCodec extends ChannelInboundHandlerAdapter {
+    private static final class CodecWaiter extends ChannelInboundHandlerAdapter {
         private static final int HTTP2_PREFACE = 24;
 
         private int passed;

@@ -8,19 +8,19 @@ import io.netty.channel.ServerChannel;
 import java.net.InetSocketAddress;
 
 /**
- * Limits the connections of every port that the service listens on, each port by itself. Netty loads it as a service, because
- * Quarkus offers no such limit for its management interface, and none for a head that comes slowly.
+ * Limits the connections of each port that the service listens on. Netty loads it as a service, because Quarkus has no such limit for
+ * its management interface, and none for slow request heads.
  */
 public final class ServerConnections extends ChannelInitializerExtension {
-    /** Of each port. */
-    public static final int MOST = 512;
+    /** The limit of each port. */
+    public static final int MAX_CONNECTIONS = 512;
 
-    private static volatile int total = MOST;
+    private static volatile int total = MAX_CONNECTIONS;
 
     /**
-     * Lets Netty load it. This must come before the first port is opened.
+     * Lets Netty load it; must be called before the first port is opened.
      *
-     * @param connections how many connections each port keeps
+     * @param connections the largest number of connections of each port
      */
     public static void enable(int connections) {
         total = connections;
@@ -29,7 +29,7 @@ public final class ServerConnections extends ChannelInitializerExtension {
 
     @Override
     public void postInitializeServerListenerChannel(ServerChannel listener) {
-        // The share of one address is no small one: behind a proxy all clients have one address.
+        // One address gets a large share, because all clients behind a proxy have the same address.
         var limit = new ConnectionLimit(total, total / 2);
         listener.pipeline().addLast(new ChannelInboundHandlerAdapter() {
             @Override
@@ -50,7 +50,7 @@ public final class ServerConnections extends ChannelInitializerExtension {
         limit.admit(connection).ifPresent(ClientConnection::close);
     }
 
-    /** A client on the same machine can choose any of its loopback addresses. */
+    /** A client on the same machine can choose any loopback address, so all of them count as one. */
     private static Object addressOf(Channel channel) {
         if (!(channel.remoteAddress() instanceof InetSocketAddress inet)) {
             return "unknown";

@@ -1,4 +1,4 @@
-/** How many connections there may be at a port, and how long one of them may take to send a request. */
+/** Limits of connections: their number on each port, and the time to send a request. */
 @NullMarked
 package dev.genv.enforcer.api.connection;
 

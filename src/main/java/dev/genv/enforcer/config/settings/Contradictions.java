@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleMode;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import java.util.Collection;
 import java.util.List;
@@ -22,9 +22,9 @@ final class Contradictions {
     }
 
     /**
-     * Looks for all of them.
+     * Reports every contradiction.
      *
-     * @param settings without the values that cannot be read
+     * @param settings the settings without the invalid values
      * @param known the names of all variables
      */
     void check(Settings settings, Collection<String> known) {
@@ -38,19 +38,19 @@ final class Contradictions {
             return;
         }
         if (settings.remote().agent() == RemoteSettings.Agent.GENV) {
-            refuseWhatGenvCannotKeep(settings);
+            refuseUnsupportedByGenv(settings);
         }
         if (!variables.isSet(KNOWN_HOSTS)) {
             errors.add(
                     KNOWN_HOSTS,
-                    "expected a file with the keys of the hosts, as ssh-keyscan writes it: a host whose key is not known is refused");
+                    "expected a file with the keys of the hosts, as ssh-keyscan writes it: the service refuses a host with an unknown key");
         }
         if (errors.isEmpty()) { // an error may be that a file does not exist
             checkFiles(settings);
         }
     }
 
-    /** Whoever sets one of them means other machines than this one. */
+    /** Refuses settings that apply only to other machines if no machine is set. */
     private void refuseRemoteSettings(Collection<String> known) {
         known.stream()
                 .filter(name -> name.startsWith(REMOTE) && variables.isSet(name))
@@ -58,8 +58,8 @@ final class Contradictions {
                         name, "has no effect without machines: set %s or %s, or unset it".formatted(HOSTS, HOST_FILE)));
     }
 
-    /** A setting that is silently ignored ends what somebody relies on. */
-    private void refuseWhatGenvCannotKeep(Settings settings) {
+    /** Refuses settings that genv's own protocol would ignore, because an administrator relies on them. */
+    private void refuseUnsupportedByGenv(Settings settings) {
         for (var name : List.of("GENV_ENFORCER_PROTECTED_EXECUTABLES", "GENV_ENFORCER_EXEMPT_USERS")) {
             if (variables.isSet(name)) {
                 errors.add(

@@ -3,7 +3,7 @@ package dev.genv.enforcer.config.settings;
 import dev.genv.enforcer.config.settings.converters.Choices;
 import dev.genv.enforcer.config.settings.converters.Durations;
 import dev.genv.enforcer.config.settings.converters.Numbers;
-import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
@@ -14,7 +14,7 @@ import java.util.Optional;
 /** What the service does, and how often. */
 @ConfigMapping(prefix = GeneralSettings.PREFIX)
 public interface GeneralSettings {
-    /** Of the names of its properties. */
+    /** The prefix of the names of its properties. */
     String PREFIX = "";
 
     /**

@@ -11,7 +11,7 @@ import java.util.List;
 /** How the service observes the GPUs. */
 @ConfigMapping(prefix = GpuSettings.PREFIX)
 public interface GpuSettings {
-    /** Of the names of its properties. */
+    /** The prefix of the names of its properties. */
     String PREFIX = "genv.enforcer";
 
     /** Source of the GPUs and of the processes on them. Both values mean nvidia-smi, so there is no reason to set it. */
@@ -34,14 +34,14 @@ public interface GpuSettings {
     @WithConverter(Durations.Timeout.class)
     Duration gpuTimeout();
 
-    /** Where the GPUs and the processes on them are read from. */
+    /** The source of the GPUs and of the processes on them. */
     enum Source {
-        /** The best source that there is. */
+        /** The best available source. */
         AUTO,
         NVIDIA_SMI
     }
 
-    /** Reads a source. */
+    /** Converts a source. */
     @SuppressWarnings("serial")
     final class SourceConverter extends ChoiceConverter<Source> {
         public SourceConverter() {

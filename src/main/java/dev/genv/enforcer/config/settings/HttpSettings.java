@@ -14,7 +14,7 @@ import java.util.Optional;
 /** Where the service listens, and which requests it answers. Quarkus itself reads the variables {@code QUARKUS_…}. */
 @ConfigMapping(prefix = HttpSettings.PREFIX)
 public interface HttpSettings {
-    /** Of the names of its properties. */
+    /** The prefix of the names of its properties. */
     String PREFIX = "";
 
     /** Address of the API. The image sets {@code 0.0.0.0}. */

@@ -2,7 +2,7 @@ package dev.genv.enforcer.config.settings;
 
 import java.util.List;
 
-/** Settings with which the service does not start. */
+/** Invalid settings, with which the service does not start. */
 public final class InvalidSettingsException extends Exception {
     private static final long serialVersionUID = 1L;
     private final transient List<String> lines;
@@ -12,7 +12,7 @@ public final class InvalidSettingsException extends Exception {
         this.lines = List.copyOf(lines);
     }
 
-    /** One for each invalid variable: its name, its value, and which values are valid. */
+    /** Returns one line for each invalid variable: its name, its value, and which values are valid. */
     public List<String> lines() {
         return lines;
     }

@@ -19,7 +19,7 @@ import java.util.Optional;
 /** The machines that the service enforces on over SSH. */
 @ConfigMapping(prefix = RemoteSettings.PREFIX)
 public interface RemoteSettings {
-    /** Of the names of its properties. */
+    /** The prefix of the names of its properties. */
     String PREFIX = "genv.enforcer.remote";
 
     /**
@@ -98,7 +98,7 @@ public interface RemoteSettings {
     @WithConverter(Choices.TrueOrFalse.class)
     boolean quiet();
 
-    /** What observes and acts on a machine. */
+    /** The program that observes a machine and acts on it. */
     enum Agent {
         /** The service's own script. */
         SHELL,
@@ -106,7 +106,7 @@ public interface RemoteSettings {
         GENV
     }
 
-    /** Reads an agent. */
+    /** Converts an agent. */
     @SuppressWarnings("serial")
     final class AgentConverter extends ChoiceConverter<Agent> {
         public AgentConverter() {

@@ -3,7 +3,7 @@ package dev.genv.enforcer.config.settings;
 import dev.genv.enforcer.config.settings.converters.Choices;
 import dev.genv.enforcer.config.settings.converters.Numbers;
 import dev.genv.enforcer.config.settings.converters.Users;
-import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleMode;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
@@ -13,7 +13,7 @@ import java.util.Optional;
 /** What each rule does. */
 @ConfigMapping(prefix = RuleSettings.PREFIX)
 public interface RuleSettings {
-    /** Of the names of its properties. */
+    /** The prefix of the names of its properties. */
     String PREFIX = "genv.enforcer";
 
     /**

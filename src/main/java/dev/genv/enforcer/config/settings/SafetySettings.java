@@ -16,7 +16,7 @@ import java.util.Optional;
 /** What delays, limits or prevents actions. */
 @ConfigMapping(prefix = SafetySettings.PREFIX)
 public interface SafetySettings {
-    /** Of the names of its properties. */
+    /** The prefix of the names of its properties. */
     String PREFIX = "genv.enforcer";
 
     /**

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** What is wrong with the settings. All of it is collected, so that all of it is reported at once. */
+/** The errors of the settings, collected so that all are reported at once. */
 final class SettingErrors {
     private final Variables variables;
     private final SortedMap<String, String> lines = new TreeMap<>();
@@ -16,6 +16,11 @@ final class SettingErrors {
     /** Adds an error of a variable, whether it is set or not. Only the first error of each variable is reported. */
     void add(String variable, String reason) {
         lines.putIfAbsent(variable, new InvalidValue(variable, variables.value(variable), reason).line());
+    }
+
+    /** Adds an error of a variable that is no setting. Its value may be a secret, so it is not reported. */
+    void addUnknown(String variable, String reason) {
+        lines.putIfAbsent(variable, InvalidValue.lineWithoutValue(variable, reason));
     }
 
     boolean isEmpty() {

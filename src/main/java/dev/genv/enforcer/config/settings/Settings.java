@@ -1,16 +1,16 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.enforcement.Restraint;
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
-import dev.genv.enforcer.remote.ssh.SshSettings;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** All settings, and what the parts of the service take of them. */
+/** All settings, and the values that the service derives from them. */
 public record Settings(
         GeneralSettings general,
         RuleSettings rules,
@@ -58,10 +58,10 @@ public record Settings(
         return new DeviceLimits(rules.maxDevicesPerUser().orElse(null), rules.maxDevicesForUser());
     }
 
-    /** What delays and limits actions. A single cycle has no later one in which the service could act. */
-    public Restraint safetyLimits() {
+    /** The grace periods and limits of actions. A single cycle has no delays, because no later cycle could act. */
+    public SafetyLimits safetyLimits() {
         var kills = !isSingleCycle() && !isRemoteByGenv();
-        return new Restraint(
+        return new SafetyLimits(
                 safety.gracePeriod(),
                 isSingleCycle() ? Duration.ZERO : safety.stateChangeGrace(),
                 kills ? safety.killAfter().orElse(null) : null,
@@ -81,7 +81,7 @@ public record Settings(
         };
     }
 
-    /** How the service reaches the machines. */
+    /** The settings of the SSH connections. */
     public SshSettings ssh() {
         return new SshSettings(
                 remote.username().orElse(null),

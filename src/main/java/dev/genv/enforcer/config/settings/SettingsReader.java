@@ -11,8 +11,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Reads the settings by SmallRye Config, from variables alone. The configuration that Quarkus itself makes would also read files of
- * the working directory, take an empty variable for a value, and not refuse unknown variables.
+ * Reads the settings with SmallRye Config from environment variables only. Quarkus's own configuration would also read files of
+ * the working directory, and would accept empty and unknown variables.
  */
 public final class SettingsReader {
     /** In the order of the documentation. */
@@ -41,10 +41,15 @@ public final class SettingsReader {
             }
         }
         propertyOfVariable.forEach((variable, property) -> {
-            if (variables.isSet(variable)) {
+            if (variables.isSet(variable) && !isExpressionOfQuarkus(property, variables.value(variable))) {
                 values.put(property, variables.value(variable).strip());
             }
         });
+    }
+
+    /** Only Quarkus expands such a value and uses it, so only Quarkus can check it. */
+    private static boolean isExpressionOfQuarkus(String property, String value) {
+        return property.startsWith("quarkus.") && value.contains("${");
     }
 
     /**
@@ -68,7 +73,7 @@ public final class SettingsReader {
     private Settings readValid() {
         try {
             var settings = map();
-            // What a single cycle leaves for the next one would never be done.
+            // A single cycle has no limit by default, because no later cycle would terminate the other processes.
             if (settings.isSingleCycle() && values.putIfAbsent(propertyOf(MAX_TERMINATIONS), "0") == null) {
                 return map();
             }

@@ -13,7 +13,7 @@ import java.util.Optional;
 /** Where genv's state is, and how the service reads it. */
 @ConfigMapping(prefix = StateSettings.PREFIX)
 public interface StateSettings {
-    /** Of the names of its properties. */
+    /** The prefix of the names of its properties. */
     String PREFIX = "genv";
 
     /**

@@ -4,7 +4,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.regex.Pattern;
 
-/** Finds variables that look like a setting but are none: somebody relies on them. */
+/** Finds variables that look like a setting but are none, because an administrator relies on them. */
 final class UnknownVariables {
     private static final String PREFIX = "GENV_ENFORCER_";
     /** Kubernetes sets such variables in every container for Services named genv-enforcer or genv-enforcer-…. */
@@ -23,7 +23,7 @@ final class UnknownVariables {
     void check(Variables variables, SettingErrors errors) {
         for (var name : variables.names()) {
             if (name.startsWith(PREFIX) && !known.contains(name) && !isOfKubernetes(name, variables.value(name))) {
-                errors.add(name, "there is no such setting" + nearest(name));
+                errors.addUnknown(name, "there is no such setting" + nearest(name));
             }
         }
     }
@@ -41,7 +41,7 @@ final class UnknownVariables {
                 .orElse("");
     }
 
-    /** How many letters must be inserted, removed or changed to make one of the other (Levenshtein). */
+    /** Returns the Levenshtein distance: how many letters must be inserted, removed or changed. */
     private static int distance(String one, String other) {
         var row = new int[other.length() + 1];
         for (var j = 0; j < row.length; j++) {

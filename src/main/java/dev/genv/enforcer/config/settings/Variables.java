@@ -13,13 +13,13 @@ public final class Variables {
 
     private final SortedMap<String, String> values = new TreeMap<>();
 
-    /** These variables. */
+    /** Creates it from these variables. */
     public Variables(Map<String, String> environment) {
         values.putAll(environment);
         values.values().removeIf(String::isBlank);
     }
 
-    /** Those of this process. */
+    /** Returns the variables of this process. */
     public static Variables ofProcess() {
         var all = new HashMap<>(System.getenv());
         for (var property : System.getProperties().stringPropertyNames()) {
@@ -30,7 +30,7 @@ public final class Variables {
         return new Variables(all);
     }
 
-    /** The variable that sets a property. */
+    /** Returns the variable that sets a property. */
     public static String nameOf(String property) {
         return property.replaceAll("[^A-Za-z0-9]", "_").toUpperCase(Locale.ROOT);
     }
@@ -39,12 +39,12 @@ public final class Variables {
         return values.containsKey(name);
     }
 
-    /** The value as it was set; empty where it is unset. */
+    /** Returns the value; empty if the variable is unset. */
     String value(String name) {
         return values.getOrDefault(name, "");
     }
 
-    /** All that are set, sorted by name. */
+    /** Returns the names of all variables that are set, sorted. */
     Iterable<String> names() {
         return values.keySet();
     }

@@ -1,4 +1,4 @@
-/** The settings: one mapping for each group, read by SmallRye Config from environment variables and from nothing else. */
+/** The settings: one mapping for each group, which SmallRye Config reads from environment variables only. */
 @NullMarked
 package dev.genv.enforcer.config.settings;
 

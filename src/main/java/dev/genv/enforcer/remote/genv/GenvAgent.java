@@ -1,23 +1,23 @@
 package dev.genv.enforcer.remote.genv;
 
-import dev.genv.enforcer.enforcement.Host;
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.format.UnreadableException;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.Evasion;
-import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.Words;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.IdentityFlapping;
+import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.Agent;
-import dev.genv.enforcer.remote.Answer;
-import dev.genv.enforcer.remote.Exchange;
-import dev.genv.enforcer.remote.Terms;
+import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.CommandRunner;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -34,30 +34,31 @@ import org.jspecify.annotations.Nullable;
 public final class GenvAgent implements Agent {
     private static final Problem IDENTITIES_UNKNOWN = new Problem(
             ProblemCode.IDENTITIES_UNKNOWN,
-            "genv's protocol names processes by pid alone: whether a pid has passed to another process between the second look"
-                    + " and the signal cannot be seen, nor whose a process is");
+            "genv's protocol identifies processes by pid alone: whether a pid was reused between the second observation"
+                    + " and the signal is unknown, and so is the user of a process");
     private static final Problem PROTECTION_UNKNOWN = new Problem(
             ProblemCode.PROTECTION_UNKNOWN,
-            "genv's protocol tells neither the program nor the user of a process: GENV_ENFORCER_PROTECTED_EXECUTABLES and"
-                    + " GENV_ENFORCER_EXEMPT_USERS spare nobody on this host");
+            "genv's protocol reports neither the program nor the user of a process: GENV_ENFORCER_PROTECTED_EXECUTABLES and"
+                    + " GENV_ENFORCER_EXEMPT_USERS have no effect on this host");
 
     private final String name;
     private final List<Problem> lasting;
     private final GenvCommand command;
     private final Sightings sightings = new Sightings();
-    private final Evasion evasion = new Evasion();
+    private final IdentityFlapping evasion = new IdentityFlapping();
 
     /**
      * For one host.
      *
-     * @param name how reports call it
+     * @param name its name in reports
      */
-    public GenvAgent(String name, Terms terms) {
+    public GenvAgent(String name, AgentConfig config) {
         this.name = name;
-        command = new GenvCommand(terms);
-        lasting = terms.exemptUsers().isEmpty() && terms.protectedExecutables().isEmpty()
-                ? List.of(IDENTITIES_UNKNOWN)
-                : List.of(IDENTITIES_UNKNOWN, PROTECTION_UNKNOWN);
+        command = new GenvCommand(config);
+        lasting =
+                config.exemptUsers().isEmpty() && config.protectedExecutables().isEmpty()
+                        ? List.of(IDENTITIES_UNKNOWN)
+                        : List.of(IDENTITIES_UNKNOWN, PROTECTION_UNKNOWN);
     }
 
     /**
@@ -66,22 +67,27 @@ public final class GenvAgent implements Agent {
      * <p>A process counts as ended once it has left the GPUs for two looks: more is not told.
      */
     @Override
-    public Host.Look look(Exchange host, Set<ProcessId> verified) throws UnreachableException, InterruptedException {
+    public Host.Observation observe(CommandRunner host, Set<ProcessId> verified)
+            throws UnreachableException, InterruptedException {
         var seen = snapshot(host);
         var problems = new ArrayList<>(lasting);
-        var missing = EnumSet.noneOf(Part.class);
+        var missing = EnumSet.noneOf(SnapshotPart.class);
         var state = seen.state(problems, missing);
         sightings.see(seen.processes().stream().map(GpuProcess::pid).toList());
         var snapshot = new Snapshot(
                 name,
-                seen.processes().stream().map(this::named).map(state::settle).toList(),
+                seen.processes().stream()
+                        .map(this::named)
+                        .map(state::resolveMembership)
+                        .toList(),
                 state.environments(),
                 state.devices(seen.listedDevices()),
                 seen.listedDevices(),
                 missing,
                 problems);
         var ended = verified.stream().filter(sightings::isGone).collect(Collectors.toUnmodifiableSet());
-        return new Host.Look(snapshot, "genv", null, sightings.looks(), ended, List.of(), null, null, null, null);
+        return new Host.Observation(
+                snapshot, "genv", null, sightings.looks(), ended, List.of(), null, null, null, null);
     }
 
     private GpuProcess named(GpuProcess process) {
@@ -90,12 +96,12 @@ public final class GenvAgent implements Agent {
     }
 
     @Override
-    public void perform(Exchange host, List<Action> actions, BiConsumer<Action, Result> done)
+    public void execute(CommandRunner host, List<Action> actions, BiConsumer<Action, Result> done)
             throws UnreachableException, InterruptedException {
         var now = snapshot(host);
-        var state = now.state(new ArrayList<>(), EnumSet.noneOf(Part.class));
-        var report =
-                new GenvReport(now, now.processes().stream().map(state::settle).toList(), evasion);
+        var state = now.state(new ArrayList<>(), EnumSet.noneOf(SnapshotPart.class));
+        var report = new GenvReport(
+                now, now.processes().stream().map(state::resolveMembership).toList(), evasion);
         var refused = report.add(actions);
         refused.forEach(done);
         if (report.isEmpty()) {
@@ -116,19 +122,20 @@ public final class GenvAgent implements Agent {
         tell(host, sent, new GenvWarnings(answer.errors()), done);
     }
 
-    private Answer execute(Exchange host, GenvReport report, List<Action> sent, BiConsumer<Action, Result> done)
+    private CommandResult execute(
+            CommandRunner host, GenvReport report, List<Action> sent, BiConsumer<Action, Result> done)
             throws UnreachableException, InterruptedException {
         try {
             return host.run(command.execute(report.line()));
         } catch (InterruptedException e) {
-            var result = Result.lost("given up: it took too long");
+            var result = Result.lost("abandoned: the execution took too long");
             sent.forEach(action -> done.accept(action, result));
             throw e;
         }
     }
 
     /** Terminations first: what became of them is known, and must be even if the host is lost now. */
-    private void tell(Exchange host, List<Action> sent, GenvWarnings warnings, BiConsumer<Action, Result> done)
+    private void tell(CommandRunner host, List<Action> sent, GenvWarnings warnings, BiConsumer<Action, Result> done)
             throws InterruptedException {
         var detachments = new ArrayList<Action.Detach>();
         for (var action : sent) {
@@ -145,13 +152,13 @@ public final class GenvAgent implements Agent {
 
     private static Result ended(int pid, GenvWarnings warnings) {
         if (warnings.isDenied(pid)) {
-            return new Result(Outcome.DENIED, "genv needs root to end it");
+            return new Result(Outcome.DENIED, "genv needs root to terminate it");
         }
         return Result.of(warnings.isGone(pid) ? Outcome.ALREADY_GONE : Outcome.SIGNALLED);
     }
 
     /** By another look, for genv says nothing of it; by its exit code where that look fails. */
-    private void detached(Exchange host, List<Action.Detach> detachments, BiConsumer<Action, Result> done)
+    private void detached(CommandRunner host, List<Action.Detach> detachments, BiConsumer<Action, Result> done)
             throws InterruptedException {
         @Nullable GenvSnapshot after = null;
         try {
@@ -167,10 +174,10 @@ public final class GenvAgent implements Agent {
 
     private static Result detached(Action.Detach detach, @Nullable GenvSnapshot after) {
         if (after == null) {
-            return new Result(Outcome.DETACHED, "as genv says; the host could not be looked at again");
+            return new Result(Outcome.DETACHED, "according to genv; the host could not be observed again");
         }
         return isAttached(detach, after)
-                ? Result.failed("genv says that it was done, but it is still attached")
+                ? Result.failed("genv reports success, but it is still attached")
                 : Result.of(Outcome.DETACHED);
     }
 
@@ -180,7 +187,7 @@ public final class GenvAgent implements Agent {
                         Objects.equals(attachment.time(), detach.attachment().time()));
     }
 
-    private GenvSnapshot snapshot(Exchange host) throws UnreachableException, InterruptedException {
+    private GenvSnapshot snapshot(CommandRunner host) throws UnreachableException, InterruptedException {
         var answer = host.run(command.snapshot());
         var failure = GenvFailure.of(answer);
         if (failure.isPresent()) {
@@ -199,6 +206,8 @@ public final class GenvAgent implements Agent {
     /** Of an answer that is none, so that people see what is there instead. */
     private static String beginning(String output) {
         var text = output.strip();
-        return text.isEmpty() ? "" : "; it begins with " + Words.quoted(text.substring(0, Math.min(60, text.length())));
+        return text.isEmpty()
+                ? ""
+                : "; it begins with " + SafeText.quote(text.substring(0, Math.min(60, text.length())));
     }
 }

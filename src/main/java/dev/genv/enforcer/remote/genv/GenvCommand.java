@@ -1,8 +1,8 @@
 package dev.genv.enforcer.remote.genv;
 
-import dev.genv.enforcer.remote.Request;
+import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.ShellWords;
-import dev.genv.enforcer.remote.Terms;
 import java.time.Duration;
 
 /**
@@ -12,27 +12,27 @@ import java.time.Duration;
  */
 final class GenvCommand {
     /** A busy machine's snapshot has some ten thousand bytes. */
-    private static final int MOST_OUTPUT = 16 << 20;
+    private static final int MAX_OUTPUT = 16 << 20;
 
     private static final String USUAL_DIRECTORY = "/var/tmp/genv";
 
     private final String genv;
     private final Duration timeout;
 
-    GenvCommand(Terms terms) {
+    GenvCommand(AgentConfig config) {
         // sudo takes variables itself, so that sudoers need allow nothing but genv.
-        var directory = terms.stateDirectory().equals(USUAL_DIRECTORY)
+        var directory = config.stateDirectory().equals(USUAL_DIRECTORY)
                 ? ""
-                : ShellWords.quote("GENV_TMPDIR=" + terms.stateDirectory()) + " ";
-        genv = "env LC_ALL=C " + (terms.sudo() ? "sudo -n " : "") + directory + "genv";
-        timeout = terms.timeout();
+                : ShellWords.quote("GENV_TMPDIR=" + config.stateDirectory()) + " ";
+        genv = "env LC_ALL=C " + (config.sudo() ? "sudo -n " : "") + directory + "genv";
+        timeout = config.timeout();
     }
 
-    Request snapshot() {
-        return new Request(genv + " usage snapshot", "", timeout, MOST_OUTPUT);
+    CommandRequest snapshot() {
+        return new CommandRequest(genv + " usage snapshot", "", timeout, MAX_OUTPUT);
     }
 
-    Request execute(String report) {
-        return new Request(genv + " usage execute", report, timeout, MOST_OUTPUT);
+    CommandRequest execute(String report) {
+        return new CommandRequest(genv + " usage execute", report, timeout, MAX_OUTPUT);
     }
 }

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.remote.genv;
 
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.Words;
-import dev.genv.enforcer.remote.Answer;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.remote.CommandResult;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
  * Why genv did not do what it was told. It ends with 0 where it did everything, with 1 where it broke off, and with 2 where it
  * does not know the command.
  *
- * @param detail a clause for people
+ * @param detail a clause that explains the reason to a person
  * @param begun whether it may have done a part of it
  */
 record GenvFailure(ProblemCode code, String detail, boolean begun) {
@@ -26,14 +26,14 @@ record GenvFailure(ProblemCode code, String detail, boolean begun) {
                     + "|.* is not (in the sudoers file|allowed to run sudo).*");
 
     /** Nothing where genv came to its end, and all was well. */
-    static Optional<GenvFailure> of(Answer answer) {
-        var broken = answer.broken();
+    static Optional<GenvFailure> of(CommandResult answer) {
+        var broken = answer.interruption();
         if (broken != null) {
             return Optional.of(new GenvFailure(broken.code(), broken.detail(), true));
         }
         var exitCode = answer.exitCode();
         if (exitCode == null) {
-            return Optional.of(new GenvFailure(ProblemCode.AGENT_FAILED, "genv ended without an exit code", true));
+            return Optional.of(new GenvFailure(ProblemCode.AGENT_FAILED, "genv exited without an exit code", true));
         }
         return exitCode == 0 ? Optional.empty() : Optional.of(of(exitCode, answer.errors()));
     }
@@ -46,7 +46,7 @@ record GenvFailure(ProblemCode code, String detail, boolean begun) {
         if (line(errors, NO_GENV.asPredicate()).isPresent()) {
             return new GenvFailure(
                     ProblemCode.AGENT_MISSING,
-                    "genv is not in the PATH that sudo gives there (secure_path in sudoers)",
+                    "genv is not in sudo's PATH on the machine (secure_path in sudoers)",
                     false);
         }
         if (exitCode == NOT_FOUND) {
@@ -54,10 +54,12 @@ record GenvFailure(ProblemCode code, String detail, boolean begun) {
                     ? new GenvFailure(
                             ProblemCode.SUDO_REFUSED, "there is no sudo: GENV_ENFORCER_REMOTE_SUDO=false", false)
                     : new GenvFailure(
-                            ProblemCode.AGENT_MISSING, "genv is not in the PATH there: " + telling(errors), false);
+                            ProblemCode.AGENT_MISSING,
+                            "genv is not in the PATH of the machine: " + telling(errors),
+                            false);
         }
         return new GenvFailure(
-                ProblemCode.AGENT_FAILED, "genv ended with %d: %s".formatted(exitCode, telling(errors)), true);
+                ProblemCode.AGENT_FAILED, "genv exited with %d: %s".formatted(exitCode, telling(errors)), true);
     }
 
     UnreachableException asException() {
@@ -72,12 +74,12 @@ record GenvFailure(ProblemCode code, String detail, boolean begun) {
 
     /** The line that says most: the first, but of a Python traceback the last. */
     private static String telling(String errors) {
-        var first = line(errors, _ -> true).orElse("it said nothing");
+        var first = line(errors, _ -> true).orElse("it printed nothing");
         return first.startsWith("Traceback")
                 ? errors.lines()
                         .filter(line -> !line.isBlank())
                         .reduce((_, last) -> last)
-                        .map(line -> Words.safe(line.strip(), LONGEST))
+                        .map(line -> SafeText.escape(line.strip(), LONGEST))
                         .orElse(first)
                 : first;
     }
@@ -86,6 +88,6 @@ record GenvFailure(ProblemCode code, String detail, boolean begun) {
         return errors.lines()
                 .filter(line -> !line.isBlank() && test.test(line))
                 .findFirst()
-                .map(line -> Words.safe(line.strip(), LONGEST));
+                .map(line -> SafeText.escape(line.strip(), LONGEST));
     }
 }

@@ -2,13 +2,13 @@ package dev.genv.enforcer.remote.genv;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.format.GenvJson;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.observation.Evasion;
-import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.Signal;
+import dev.genv.enforcer.observation.IdentityFlapping;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Signal;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -34,7 +34,7 @@ final class GenvReport {
 
     private final GenvSnapshot now;
     private final Map<Integer, GpuProcess> present = new LinkedHashMap<>();
-    private final Evasion evasion;
+    private final IdentityFlapping evasion;
     private final List<JsonNode> processes = new ArrayList<>();
     private final Map<Integer, Map<String, JsonNode>> environments = new TreeMap<>();
 
@@ -44,7 +44,7 @@ final class GenvReport {
      * @param present the processes of that snapshot, with what is to be thought of their memberships
      * @param evasion what is remembered of the processes of this host
      */
-    GenvReport(GenvSnapshot now, List<GpuProcess> present, Evasion evasion) {
+    GenvReport(GenvSnapshot now, List<GpuProcess> present, IdentityFlapping evasion) {
         this.now = now;
         this.evasion = evasion;
         present.forEach(process -> this.present.put(process.pid(), process));
@@ -80,24 +80,24 @@ final class GenvReport {
     }
 
     private @Nullable Result add(Action.Terminate action) {
-        var judged = action.process();
-        if (judged.pid() <= 1) {
-            return new Result(Outcome.SKIPPED_PROTECTED, "pid %d is never ended".formatted(judged.pid()));
+        var checked = action.process();
+        if (checked.pid() <= 1) {
+            return new Result(Outcome.SKIPPED_PROTECTED, "pid %d is never terminated".formatted(checked.pid()));
         }
         if (action.signal() == Signal.KILL) {
-            return Result.failed("genv only ever asks a process to end (SIGTERM), and this one was asked");
+            return Result.failed("genv sends only SIGTERM, and this process already received it");
         }
-        var process = present.get(judged.pid());
+        var process = present.get(checked.pid());
         if (process == null) {
             return Result.of(Outcome.ALREADY_GONE);
         }
-        if (!process.devices().equals(judged.devices())
-                || evasion.isOther(judged, process.uid(), process.membership())) {
-            return Result.failed("it is no longer what it was when it was judged");
+        if (!process.devices().equals(checked.devices())
+                || evasion.isOther(checked, process.uid(), process.membership())) {
+            return Result.failed("its identity has changed since the rules were checked");
         }
-        var object = now.process(judged.pid()).filter(GenvReport::isProcess);
+        var object = now.process(checked.pid()).filter(GenvReport::isProcess);
         object.ifPresent(processes::add);
-        return object.isPresent() ? null : Result.failed("genv would not take it for a process");
+        return object.isPresent() ? null : Result.failed("genv would not accept it as a process");
     }
 
     private @Nullable Result add(Action.Detach detach, List<Action> actions) {
@@ -108,10 +108,11 @@ final class GenvReport {
             return Result.of(Outcome.ALREADY_DETACHED);
         }
         if (!timesOf(eid, detach.device(), actions).containsAll(held)) {
-            return Result.failed("it was attached more than once, and genv would detach it from what was not judged");
+            return Result.failed(
+                    "it was attached more than once, and genv would detach it from a device that was not checked");
         }
         if (!now.isInOrder(detach.device())) {
-            return Result.failed("devices.json does not list the devices in order: genv would take another one");
+            return Result.failed("devices.json does not list the devices in order: genv would detach another one");
         }
         var object = now.environment(eid).filter(GenvReport::isEnvironment);
         object.ifPresent(entry -> environments
@@ -119,7 +120,7 @@ final class GenvReport {
                 .put(eid, entry));
         return object.isPresent()
                 ? null
-                : Result.failed("genv would not take it for an environment, or not so long a one");
+                : Result.failed("genv would not accept it as an environment, or it is too long");
     }
 
     /** The times of all attachments of an environment to a device that are to be taken out. */

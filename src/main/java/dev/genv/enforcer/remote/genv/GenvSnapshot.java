@@ -11,12 +11,12 @@ import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.LiveState;
-import dev.genv.enforcer.observation.Living;
+import dev.genv.enforcer.observation.LivenessSource;
 import dev.genv.enforcer.observation.State;
-import dev.genv.enforcer.remote.Answer;
+import dev.genv.enforcer.remote.CommandResult;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.HashSet;
@@ -54,15 +54,15 @@ final class GenvSnapshot {
      *
      * @throws UnreadableException where it is nothing that genv prints
      */
-    static GenvSnapshot of(Answer answer) throws UnreadableException {
+    static GenvSnapshot of(CommandResult answer) throws UnreadableException {
         return new GenvSnapshot(GenvJson.read(document(answer.output())), new GenvWarnings(answer.errors()));
     }
 
     /** What is not known is put among the problems and the missing parts. */
-    LiveState state(List<Problem> problems, Set<Part> missing) {
+    LiveState state(List<Problem> problems, Set<SnapshotPart> missing) {
         problems.addAll(processes.problems());
         if (processes.unread() > 0) {
-            missing.add(Part.EVERY_PROCESS);
+            missing.add(SnapshotPart.EVERY_PROCESS);
         }
         var state = new State(new State.File.Present<>(envs), new State.File.Present<>(devices));
         return new LiveState(state, new AllAlive(), Accounts.NONE, Set.of(), problems, missing);
@@ -140,9 +140,9 @@ final class GenvSnapshot {
     }
 
     /** genv prints live environments only, and whose their pids are it does not say. */
-    private record AllAlive() implements Living {
+    private record AllAlive() implements LivenessSource {
         @Override
-        public List<Environment> among(Collection<Environment> environments) {
+        public List<Environment> alive(Collection<Environment> environments) {
             return List.copyOf(environments);
         }
 

@@ -11,23 +11,26 @@ import java.util.Map;
  */
 final class Sightings {
     private final Map<Integer, Sighting> byPid = new HashMap<>();
-    private long looks;
+    private long observations;
 
     /** What is remembered of a pid: before which look it first was there, and in which it last was. */
     private record Sighting(long since, long last) {}
 
     /** Takes in one look: these pids are there. */
     void see(Collection<Integer> pids) {
-        looks++;
+        observations++;
         for (var pid : pids) {
-            byPid.merge(pid, new Sighting(looks - 1, looks), (known, now) -> new Sighting(known.since, now.last));
+            byPid.merge(
+                    pid,
+                    new Sighting(observations - 1, observations),
+                    (known, now) -> new Sighting(known.since, now.last));
         }
-        byPid.values().removeIf(sighting -> sighting.last < looks - 1);
+        byPid.values().removeIf(sighting -> sighting.last < observations - 1);
     }
 
     /** How many looks there were: what the numbers of the processes are to be compared with. */
     long looks() {
-        return looks;
+        return observations;
     }
 
     /**
@@ -36,7 +39,7 @@ final class Sightings {
      */
     ProcessId idOf(int pid) {
         var sighting = byPid.get(pid);
-        return new ProcessId(pid, sighting == null ? looks : sighting.since);
+        return new ProcessId(pid, sighting == null ? observations : sighting.since);
     }
 
     /** Whether this process has gone, as far as can be told. */

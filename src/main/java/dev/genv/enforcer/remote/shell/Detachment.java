@@ -1,13 +1,13 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.GenvJson;
 import dev.genv.enforcer.format.UnreadableException;
 import dev.genv.enforcer.model.Sha256;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.plan.Action;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HashSet;
@@ -25,15 +25,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class Detachment {
     private static final String FILE = "devices.json";
-    private static final String RESTLESS =
-            "devices.json or genv.lock is changed again and again while genv's lock is held: find out who writes there without it";
+    private static final String REPEATED_CHANGES =
+            "devices.json or genv.lock is changed repeatedly while genv's lock is held: find out who writes there without it";
     private static final String FOLDER =
-            "no folder of our own can be made in the state directory, and without it genv's lock cannot be taken safely";
+            "the service cannot create its own directory in the state directory, and cannot take genv's lock safely without it";
 
     private final List<Action.Detach> actions;
     private byte @Nullable [] seen;
     private byte[] wanted = {};
-    private Set<DevicesFile.Place> removed = Set.of();
+    private Set<DevicesFile.AttachmentId> removed = Set.of();
 
     /**
      * Prepares it.
@@ -62,7 +62,7 @@ final class Detachment {
     }
 
     /** What to call for it. */
-    List<String> deed() {
+    List<String> call() {
         return List.of(
                 "detach",
                 seen == null ? "unseen" : Sha256.hex(seen),
@@ -85,19 +85,19 @@ final class Detachment {
     }
 
     Map<Action.Detach, Result> restless() {
-        return all(Result.failed(RESTLESS));
+        return all(Result.failed(REPEATED_CHANGES));
     }
 
     private static String failure(Frame frame, Frames frames, String nonce) throws UnreachableException {
         return switch (frame.at(0)) {
-            case "late" -> "given up: it took too long";
+            case "late" -> "abandoned: the execution took too long";
             case "unusable" -> "the state directory " + frame.from(1);
             case "folder" -> FOLDER;
             case "unwritten" -> "the new devices.json cannot be written: " + frame.from(1);
             case "locked" ->
                 LockAnswer.trouble(frames, nonce)
                         .map(problem -> problem.detail())
-                        .orElse("genv.lock comes and goes");
+                        .orElse("genv.lock is created and removed repeatedly");
             default -> FILE + ": " + StateAnswer.fault(frame);
         };
     }
@@ -117,7 +117,7 @@ final class Detachment {
         return results;
     }
 
-    private static DevicesFile.Place place(Action.Detach detach) {
-        return new DevicesFile.Place(detach.device(), detach.attachment());
+    private static DevicesFile.AttachmentId place(Action.Detach detach) {
+        return new DevicesFile.AttachmentId(detach.device(), detach.attachment());
     }
 }

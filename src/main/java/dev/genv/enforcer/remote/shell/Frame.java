@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;

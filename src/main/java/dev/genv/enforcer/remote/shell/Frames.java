@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;

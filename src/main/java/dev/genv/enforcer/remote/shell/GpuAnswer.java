@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.observation.DeviceOrder;
 import dev.genv.enforcer.observation.GpuDevices;
@@ -18,11 +18,11 @@ final class GpuAnswer {
     private static final int MOST = 2 << 20;
 
     private static final String HUNG = "137";
-    private final Pauses<String> pauses;
+    private final HangBackoff<String> backoff;
     private final DeviceOrder order = new DeviceOrder();
 
-    GpuAnswer(Pauses<String> pauses) {
-        this.pauses = pauses;
+    GpuAnswer(HangBackoff<String> backoff) {
+        this.backoff = backoff;
     }
 
     /**
@@ -35,7 +35,7 @@ final class GpuAnswer {
         if (tool.isPresent()) {
             throw new ToolException(
                     tool.get().at(0).equals("skipped")
-                            ? "nvidia-smi hung at an earlier look and could not be ended: it is left alone for a while"
+                            ? "nvidia-smi hung in an earlier observation and could not be terminated: it is not run for a while"
                             : tool.get().from(1));
         }
         var problems = new ArrayList<Problem>();
@@ -43,7 +43,7 @@ final class GpuAnswer {
         var lines = GpuLine.parse(lines(answer), problems);
         var devices = GpuDevices.parse(lines(frames.one("gpu_devices")));
         devices.requireSame(!GpuQuery.foundNoDevices((int) answer.number(0), text(answer)));
-        order.boot(frames.one("machine").at(1));
+        order.recordBoot(frames.one("machine").at(1));
         return GpuListing.of(lines, devices, problems, order);
     }
 
@@ -54,21 +54,21 @@ final class GpuAnswer {
     private List<String> lines(Frame frame) throws ToolException, UnreachableException {
         var code = frame.at(0);
         if (code.equals(HUNG)) {
-            pauses.hung(GpuQuery.PROCESSES);
+            backoff.hung(GpuQuery.PROCESSES);
         }
         if (code.equals(HUNG) || code.equals("124")) {
-            throw new ToolException("nvidia-smi did not end within %s s".formatted(frame.at(1)));
+            throw new ToolException("nvidia-smi did not exit within %s s".formatted(frame.at(1)));
         }
         if (code.equals("long")) {
-            throw new ToolException("nvidia-smi says more than %d bytes".formatted(1 << 20));
+            throw new ToolException("nvidia-smi printed more than %d bytes".formatted(1 << 20));
         }
         if (code.equals("killed")) {
             throw new ToolException("nvidia-smi was killed");
         }
         if (code.equals("lost")) {
-            throw new ToolException("nvidia-smi was broken off");
+            throw new ToolException("nvidia-smi was aborted");
         }
-        pauses.answered(GpuQuery.PROCESSES);
+        backoff.answered(GpuQuery.PROCESSES);
         return GpuQuery.lines((int) frame.number(0), text(frame), "");
     }
 }

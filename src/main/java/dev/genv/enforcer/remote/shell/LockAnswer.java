@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
@@ -12,13 +12,13 @@ import org.jspecify.annotations.Nullable;
 /** What came of taking genv's lock on a host. */
 final class LockAnswer {
     private static final String NAME = "genv.lock";
-    private static final int MOST_NAMED = 3;
+    private static final int MAX_NAMED = 3;
     /** In hundredths of a second: a day, which is the longest time that can be set for anything. */
     private static final int LONGEST_WAIT = 24 * 60 * 60 * 100;
 
     private LockAnswer() {}
 
-    /** Why it was not had, and who has it; nothing where it was, where there is none, or where nobody wanted it. */
+    /** Why it was not had, and who has it; nothing where it was, if there is none, or where nobody wanted it. */
     static Optional<Problem> trouble(Frames frames, String nonce) throws UnreachableException {
         var lock = frames.one("lock");
         return switch (lock.at(0)) {
@@ -51,16 +51,16 @@ final class LockAnswer {
             if (pid <= 0) {
                 named.add("a process of another PID namespace");
             } else if (stat == null || uid == null) {
-                named.add("process %d, which has ended; a child of its own may hold it on".formatted(pid));
+                named.add("process %d, which has exited; a child of it may still hold the lock".formatted(pid));
             } else {
                 named.add("process %d (%s) of uid %d".formatted(pid, stat.command(), uid));
             }
         }
         if (named.isEmpty()) {
-            return "/proc/locks does not tell by whom";
+            return "/proc/locks does not show the holder";
         }
-        var more = named.size() - MOST_NAMED;
-        return String.join(", ", named.subList(0, Math.min(MOST_NAMED, named.size())))
+        var more = named.size() - MAX_NAMED;
+        return String.join(", ", named.subList(0, Math.min(MAX_NAMED, named.size())))
                 + (more > 0 ? " and %d more".formatted(more) : "");
     }
 

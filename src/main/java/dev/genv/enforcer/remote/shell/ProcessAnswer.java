@@ -1,13 +1,13 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.SnapshotPart;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -22,11 +22,11 @@ import org.jspecify.annotations.Nullable;
 final class ProcessAnswer {
     private static final Membership UID_UNKNOWN = new Membership.Unknown("its real uid cannot be read");
     private static final Membership UNASKED =
-            new Membership.Unknown("its environment cannot be read: there was no time left to wait for its answer");
+            new Membership.Unknown("its environ cannot be read: no time was left to wait for its answer");
 
     private final Stats first;
     private final Stats again;
-    private final Map<Integer, Recollection> recollections;
+    private final Map<Integer, EnvironReading> recollections;
     private final Set<Integer> unasked;
     private final Protection protection;
     private final long before;
@@ -37,18 +37,19 @@ final class ProcessAnswer {
         var stats = frames.find("stats");
         first = stats.isEmpty() ? Stats.NONE : Stats.of(stats.get(), nonce);
         again = stats.isEmpty() ? Stats.NONE : Stats.of(frames.one("again"), nonce);
-        recollections = Recollection.in(frames.every("memory"), nonce);
+        recollections = EnvironReading.in(frames.every("memory"), nonce);
         unasked = numbers(frames.every("unasked"));
         this.protection = protection;
         before = frames.one("before").number(0);
     }
 
     /** Those of a listing that still are who they were. */
-    List<GpuProcess> processes(Map<Integer, List<DeviceUsage>> usage, List<Problem> problems, Set<Part> missing) {
+    List<GpuProcess> processes(
+            Map<Integer, List<DeviceUsage>> usage, List<Problem> problems, Set<SnapshotPart> missing) {
         var processes = new ArrayList<GpuProcess>();
         usage.forEach((pid, uses) -> process(pid, uses).ifPresent(processes::add));
         if (!unreadable.isEmpty()) {
-            missing.add(Part.EVERY_PROCESS);
+            missing.add(SnapshotPart.EVERY_PROCESS);
             problems.addAll(unreadable);
         }
         return processes;
@@ -83,8 +84,8 @@ final class ProcessAnswer {
         var stat = first.stat(pid);
         var later = again.stat(pid);
         if (stat == null || later == null) {
-            unreadable.add(new Problem(
-                    ProblemCode.PROCESS_UNREADABLE, "process %d: what its stat says is not known".formatted(pid)));
+            unreadable.add(
+                    new Problem(ProblemCode.PROCESS_UNREADABLE, "process %d: its stat is unknown".formatted(pid)));
             return Optional.empty();
         }
         // Only if it is still the same process do the parts belong together; and whoever was started since the list was
@@ -104,7 +105,7 @@ final class ProcessAnswer {
                 protection.immunity(pid, later, uid, program(recollection))));
     }
 
-    private Membership membership(ProcessId id, @Nullable Recollection recollection) {
+    private Membership membership(ProcessId id, @Nullable EnvironReading recollection) {
         if (recollection != null && recollection.hasAnswered()) {
             return recollection.membership();
         }
@@ -112,11 +113,11 @@ final class ProcessAnswer {
             return UNASKED;
         }
         silent.put(id.pid(), id);
-        return Recollection.SILENT;
+        return EnvironReading.SILENT;
     }
 
-    private static Recollection.Program program(@Nullable Recollection recollection) {
-        return recollection == null ? Recollection.UNKNOWN_PROGRAM : recollection.program();
+    private static EnvironReading.Program program(@Nullable EnvironReading recollection) {
+        return recollection == null ? EnvironReading.UNKNOWN_PROGRAM : recollection.program();
     }
 
     private static Set<Integer> numbers(List<Frame> frames) throws UnreachableException {

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.format.ProcStat;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.observation.NamedUsers;
+import dev.genv.enforcer.observation.ConfiguredUsers;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Who is never ended on a host, by what its kernel says.
  *
- * @param exempt the uids of which nothing is ended
+ * @param exempt the exempt uids
  * @param programs the files that are protected
  * @param ourselves the pid of the shell that tells all this
  */
@@ -27,34 +27,34 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
     /**
      * A program that is protected.
      *
-     * @param file what tells it from every other file; null where that cannot be told
-     * @param uid of which user it is protected besides root
+     * @param file the identity of the file; null if unknown
+     * @param uid the user for whom it is protected besides root
      */
     record Program(ProtectedExecutable asked, @Nullable String file, long uid) {
-        /** Whether it is protected when a process of this real uid runs it; one that is not known may be any. */
+        /** Whether it is protected for a process of this real uid; an unknown uid may be any. */
         boolean appliesTo(@Nullable Long user) {
-            return asked.isEverybodys() || user == null || user == 0 || user == uid;
+            return asked.isForAllUsers() || user == null || user == 0 || user == uid;
         }
     }
 
     /** Finds out what a look tells of it. */
     static Protection of(
             Frames frames,
-            List<ProtectedExecutable> asked,
+            List<ProtectedExecutable> pending,
             List<String> exemptUsers,
             Accounts accounts,
             List<Problem> problems)
             throws UnreachableException {
-        var users = new NamedUsers(accounts, problems);
+        var users = new ConfiguredUsers(accounts, problems);
         var exempt = users.exempt(exemptUsers);
-        var told = frames.every("program");
-        if (told.size() != asked.size()) {
+        var reported = frames.every("program");
+        if (reported.size() != pending.size()) {
             throw Frame.unreadable("not all protected programs are in it");
         }
         var programs = new ArrayList<Program>();
-        for (var i = 0; i < told.size(); i++) {
-            var program = asked.get(i);
-            var frame = told.get(i);
+        for (var i = 0; i < reported.size(); i++) {
+            var program = pending.get(i);
+            var frame = reported.get(i);
             var uid = users.owner(program);
             switch (frame.at(1)) {
                 case "absent" -> program.absent().ifPresent(problems::add);
@@ -70,9 +70,9 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
                 Set.copyOf(exempt), List.copyOf(programs), frames.one("me").number(0));
     }
 
-    /** Why this process is never ended; null where it can be. */
+    /** Returns why a process is never terminated; null if it may be. */
     @Nullable
-    Immunity immunity(int pid, ProcStat stat, @Nullable Long uid, Recollection.Program program) {
+    Immunity immunity(int pid, ProcStat stat, @Nullable Long uid, EnvironReading.Program program) {
         var reason = whatItIs(pid, stat, uid, program);
         if (reason != null) {
             return new Immunity(Immunity.Kind.PROTECTED, reason);
@@ -84,7 +84,7 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
     @Nullable
     Immunity exemption(@Nullable Long uid) {
         return uid != null && exempt.contains(uid)
-                ? new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid %d, of whom nothing is ended".formatted(uid))
+                ? new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid %d, which is exempt".formatted(uid))
                 : null;
     }
 
@@ -93,25 +93,25 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
         return exempt.stream().map(String::valueOf).sorted().collect(Collectors.joining(" "));
     }
 
-    private @Nullable String whatItIs(int pid, ProcStat stat, @Nullable Long uid, Recollection.Program program) {
+    private @Nullable String whatItIs(int pid, ProcStat stat, @Nullable Long uid, EnvironReading.Program program) {
         if (pid == FIRST_PROCESS) {
             return "it is the first process of the machine";
         }
         if (pid == ourselves) {
             return "it is genv-enforcer itself";
         }
-        return stat.isKernelThread() ? "it is a thread of the kernel" : whatItRuns(uid, program);
+        return stat.isKernelThread() ? "it is a kernel thread" : whatItRuns(uid, program);
     }
 
-    private @Nullable String whatItRuns(@Nullable Long uid, Recollection.Program program) {
+    private @Nullable String whatItRuns(@Nullable Long uid, EnvironReading.Program program) {
         var candidates = programs.stream().filter(each -> each.appliesTo(uid)).toList();
         if (!candidates.isEmpty() && !program.known()) {
-            return "whether it runs a protected program cannot be told";
+            return "it is unknown whether it runs a protected program";
         }
         for (var candidate : candidates) {
             var path = candidate.asked().path();
             if (candidate.file() == null) {
-                return "whether it runs %s cannot be told".formatted(path);
+                return "it is unknown whether it runs %s".formatted(path);
             }
             if (candidate.file().equals(program.file())) {
                 return "it runs " + path;

@@ -24,16 +24,16 @@ final class Script {
      *
      * @param values of the names in capitals
      * @param function the one that is called
-     * @param deeds what it does when it comes to that, each a function and what to call it with
+     * @param calls what it does when it comes to that, each a function and what to call it with
      */
-    String with(Map<String, String> values, String function, List<List<String>> deeds) {
+    String with(Map<String, String> values, String function, List<List<String>> calls) {
         var whole = new StringBuilder(text.length() + ROOM_FOR_VALUES);
         values.forEach((name, value) ->
                 whole.append(name).append('=').append(ShellWords.quote(value)).append('\n'));
-        whole.append(text).append("\ndeeds() {\n  :\n");
-        for (var deed : deeds) {
+        whole.append(text).append("\ncalls() {\n  :\n");
+        for (var call : calls) {
             whole.append("  ")
-                    .append(deed.stream().map(ShellWords::quote).collect(Collectors.joining(" ")))
+                    .append(call.stream().map(ShellWords::quote).collect(Collectors.joining(" ")))
                     .append('\n');
         }
         return whole.append("}\nmain() {\n  answer ")

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.UnreachableException;
-import dev.genv.enforcer.remote.Answer;
-import dev.genv.enforcer.remote.Exchange;
-import dev.genv.enforcer.remote.Request;
-import dev.genv.enforcer.remote.Terms;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.CommandRunner;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
@@ -14,13 +14,13 @@ import java.util.random.RandomGenerator;
 
 /** Has the shell of a host do what a script of ours says. */
 final class Shell {
-    private static final int MOST_OUTPUT = 16 << 20;
+    private static final int MAX_OUTPUT = 16 << 20;
     private static final int NONCE_BYTES = 16;
     private static final long HUNDREDTHS = 100;
     /** For the way there and back, and for what cannot be told in advance. */
     private static final Duration MARGIN = Duration.ofSeconds(1);
 
-    private final Terms terms;
+    private final AgentConfig config;
     private final Places places;
     private final RandomGenerator random;
 
@@ -29,8 +29,8 @@ final class Shell {
      *
      * @param random nobody must be able to foretell it
      */
-    Shell(Terms terms, Places places, RandomGenerator random) {
-        this.terms = terms;
+    Shell(AgentConfig config, Places places, RandomGenerator random) {
+        this.config = config;
         this.places = places;
         this.random = random;
     }
@@ -50,7 +50,7 @@ final class Shell {
      *
      * @param nonce the word that tells our lines from others
      */
-    record Said(String nonce, Answer answer, boolean sudo) {
+    record AgentReply(String nonce, CommandResult answer, boolean sudo) {
         /** Our lines, as far as they came. */
         Frames frames() throws UnreachableException {
             return Frames.parse(answer.output(), nonce);
@@ -72,11 +72,11 @@ final class Shell {
         Map<String, String> values();
 
         /** What is to be done, each a function and what to call it with. */
-        List<List<String>> deeds(String nonce);
+        List<List<String>> calls(String nonce);
     }
 
     /** Says it, and hears the answer. */
-    Said say(Exchange host, Message message) throws UnreachableException, InterruptedException {
+    AgentReply run(CommandRunner host, Message message) throws UnreachableException, InterruptedException {
         var bytes = new byte[NONCE_BYTES];
         random.nextBytes(bytes);
         var nonce = HexFormat.of().formatHex(bytes);
@@ -86,15 +86,15 @@ final class Shell {
         values.put("PROC", places.proc);
         values.put("ETC", places.etc);
         values.put("SH", places.shell);
-        values.put("STATE", terms.stateDirectory());
+        values.put("STATE", config.stateDirectory());
         values.put("OWN", ShellAgent.FOLDER);
         values.put("RUN", places.run);
-        values.put("LEASE_TIME", hundredths(terms.lease()));
-        values.put("LOCK_WAIT", hundredths(terms.lockTimeout()));
-        var command = terms.sudo() ? "sudo -n /bin/sh" : "/bin/sh";
-        var input = message.script().with(values, message.function(), message.deeds(nonce));
-        var answer = host.run(new Request(command, input, terms.timeout(), MOST_OUTPUT));
-        return new Said(nonce, answer, terms.sudo());
+        values.put("LEASE_TIME", hundredths(config.lease()));
+        values.put("LOCK_WAIT", hundredths(config.lockTimeout()));
+        var command = config.sudo() ? "sudo -n /bin/sh" : "/bin/sh";
+        var input = message.script().with(values, message.function(), message.calls(nonce));
+        var answer = host.run(new CommandRequest(command, input, config.timeout(), MAX_OUTPUT));
+        return new AgentReply(nonce, answer, config.sudo());
     }
 
     /** In the unit of the kernel's clock ticks, which is that of {@code /proc/uptime} too. */
@@ -103,8 +103,8 @@ final class Shell {
     }
 
     private Duration budget() {
-        var most = terms.timeout().minus(MARGIN);
-        var half = terms.timeout().dividedBy(2);
+        var most = config.timeout().minus(MARGIN);
+        var half = config.timeout().dividedBy(2);
         return most.compareTo(half) < 0 ? half : most;
     }
 }

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.Words;
-import dev.genv.enforcer.remote.Answer;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.remote.CommandResult;
 import java.util.ArrayList;
 import java.util.regex.Pattern;
 
@@ -15,11 +15,11 @@ final class ShellFailure {
             "password is required|terminal is required|must have a tty|not allowed to execute|may not run sudo"
                     + "|not in the sudoers file|not allowed to run sudo|sudo: .*(PAM|account validation|setuid|effective uid)");
     private static final String NOPASSWD =
-            "sudo there wants a password or refuses: allow USER ALL=(root) NOPASSWD: /bin/sh in sudoers";
+            "sudo on the machine requires a password or refuses: allow USER ALL=(root) NOPASSWD: /bin/sh in sudoers";
 
     private ShellFailure() {}
 
-    static UnreachableException of(Shell.Said said) throws UnreachableException {
+    static UnreachableException of(Shell.AgentReply said) throws UnreachableException {
         var lacking = new ArrayList<String>();
         for (var frame : said.frames().every("lacks")) {
             lacking.add(frame.from(0));
@@ -29,13 +29,13 @@ final class ShellFailure {
                 : new UnreachableException(ProblemCode.AGENT_MISSING, "there is no " + String.join(", no ", lacking));
     }
 
-    private static UnreachableException of(Answer answer, boolean sudo) {
-        var broken = answer.broken();
+    private static UnreachableException of(CommandResult answer, boolean sudo) {
+        var broken = answer.interruption();
         if (broken != null) {
             return new UnreachableException(broken.code(), broken.detail());
         }
         var errors = answer.errors();
-        var said = errors.isBlank() ? "it said nothing" : Words.safe(errors.strip(), LONGEST);
+        var said = errors.isBlank() ? "it printed nothing" : SafeText.escape(errors.strip(), LONGEST);
         if (sudo && REFUSED.matcher(errors).find()) {
             return new UnreachableException(ProblemCode.SUDO_REFUSED, NOPASSWD + ": " + said);
         }
@@ -47,7 +47,7 @@ final class ShellFailure {
         }
         return code != null && code != 0
                 ? new UnreachableException(
-                        ProblemCode.AGENT_FAILED, "/bin/sh there ended with %d: %s".formatted(code, said))
+                        ProblemCode.AGENT_FAILED, "/bin/sh on the machine exited with %d: %s".formatted(code, said))
                 : new UnreachableException(
                         ProblemCode.ANSWER_UNREADABLE, "its answer cannot be read: the end of it is missing; " + said);
     }

@@ -19,16 +19,16 @@ final class SilentProcesses {
     static final int MOST_OF_A_USER = 8;
     private static final long ROOT = 0;
 
-    private final Pauses<ProcessId> pauses;
+    private final HangBackoff<ProcessId> backoff;
     private List<GpuProcess> seen = List.of();
 
     SilentProcesses(LongSupplier nanos) {
-        pauses = new Pauses<>(nanos);
+        backoff = new HangBackoff<>(nanos);
     }
 
     /** Those that are not to be asked now. */
     Set<ProcessId> left() {
-        var left = new HashSet<>(pauses.paused());
+        var left = new HashSet<>(backoff.paused());
         var owners = seen.stream()
                 .filter(process -> left.contains(process.id()))
                 .collect(Collectors.groupingBy(process -> owner(process.uid()), Collectors.counting()));
@@ -49,16 +49,16 @@ final class SilentProcesses {
         seen = List.copyOf(processes);
         // One that was not asked has not hung again; nor has one that has its pid by now.
         var notAsked = left.stream().map(ProcessId::pid).collect(Collectors.toUnmodifiableSet());
-        silent.stream().filter(id -> !notAsked.contains(id.pid())).forEach(pauses::hung);
+        silent.stream().filter(id -> !notAsked.contains(id.pid())).forEach(backoff::hung);
         processes.stream()
                 .map(GpuProcess::id)
                 .filter(id -> !silent.contains(id))
-                .forEach(pauses::answered);
+                .forEach(backoff::answered);
     }
 
     /** Forgets one that has ended. */
     void ended(ProcessId process) {
-        pauses.answered(process);
+        backoff.answered(process);
     }
 
     /** Root may be many people, each in a container; so may be one whose uid is not known. */

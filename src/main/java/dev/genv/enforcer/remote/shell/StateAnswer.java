@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Sha256;
@@ -49,9 +49,17 @@ final class StateAnswer {
             case "unusable" -> State.unreadable(new Problem(CODE, path + ": " + directory.from(1)));
             default -> present(frames, nonce);
         };
-        var changed = frames.find("changed");
-        var dated = changed.isPresent() ? state.changed(changed.get().number(0)) : state;
+        var dated = state.changed(changedAt(frames, directory));
         return changed(directory).map(dated::with).orElse(dated);
+    }
+
+    /** A removed directory was removed at an unknown time before this reading, perhaps after a process started. */
+    private @Nullable Long changedAt(Frames frames, Frame directory) throws UnreachableException {
+        if (directory.at(0).equals("absent")) {
+            return earlier == null ? null : Long.valueOf(frames.one("read").number(0));
+        }
+        var changed = frames.find("changed");
+        return changed.isPresent() ? Long.valueOf(changed.get().number(0)) : null;
     }
 
     private Problem mounted(Frame directory) throws UnreachableException {
@@ -63,10 +71,10 @@ final class StateAnswer {
         if (frames.find("folder").isPresent()) {
             state = state.with(new Problem(
                     ProblemCode.STATE_FOLDER_UNUSABLE,
-                    "no folder of our own can be made in %s, and without it genv's lock cannot be taken safely. The state is read without it; nothing can be detached"
+                    "the service cannot create its own directory in %s, and cannot take genv's lock safely without it. The state is read without it; nothing can be detached"
                             .formatted(path)));
         }
-        state = state.waited(LockAnswer.waited(frames));
+        state = state.withLockWait(LockAnswer.waited(frames));
         var trouble = LockAnswer.trouble(frames, nonce);
         return trouble.isEmpty()
                 ? state
@@ -99,7 +107,7 @@ final class StateAnswer {
     private Optional<Problem> changed(Frame directory) throws UnreachableException {
         var before = earlier;
         if (directory.at(0).equals("absent")) {
-            return before == null ? Optional.empty() : replaced("was there at an earlier look and is gone");
+            return before == null ? Optional.empty() : replaced("existed at an earlier observation and is gone");
         }
         if (!directory.at(0).equals("there")) {
             return Optional.empty();
@@ -107,8 +115,7 @@ final class StateAnswer {
         earlier = directory.from(1);
         return before == null || before.equals(earlier)
                 ? Optional.empty()
-                : replaced(
-                        "is another directory than at the look before: what was written down in that one is not seen");
+                : replaced("is another directory than at the previous observation: the state in that one is not read");
     }
 
     private Optional<Problem> replaced(String what) {
@@ -134,12 +141,13 @@ final class StateAnswer {
             case "link" -> "is a symbolic link";
             case "irregular" -> "is not a regular file";
             case "closed" ->
-                "is closed to others and has %d names (hard links): put a copy in its place".formatted(frame.number(1));
+                "is closed to other users and has %d names (hard links): replace it by a copy"
+                        .formatted(frame.number(1));
             case "large" -> "is larger than %d bytes".formatted(frame.number(1));
             case "denied" -> "permission denied";
             case "changed" -> "changed while it was read";
             case "restless" -> "changes while it is read without genv's lock";
-            default -> throw Frame.unreadable("of a state file it tells something that is not known");
+            default -> throw Frame.unreadable("unknown status of a state file");
         };
     }
 }

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.format.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
@@ -29,7 +29,7 @@ record Stats(Map<Integer, ProcStat> stats, Map<Integer, Long> uids, Set<Integer>
         var stats = new HashMap<Integer, ProcStat>();
         var uids = new HashMap<Integer, Long>();
         var gone = new HashSet<Integer>();
-        for (var mark : Mark.in(frame.text(), nonce)) {
+        for (var mark : Section.in(frame.text(), nonce)) {
             switch (mark.word()) {
                 case "stat" -> parse(mark.content()).ifPresent(stat -> stats.put(mark.pid(), stat));
                 case "uid" -> {
@@ -38,7 +38,7 @@ record Stats(Map<Integer, ProcStat> stats, Map<Integer, Long> uids, Set<Integer>
                     }
                 }
                 case "gone" -> gone.add(mark.pid());
-                default -> throw Frame.unreadable("it tells something else of a process: " + mark.word());
+                default -> throw Frame.unreadable("unknown line about a process: " + mark.word());
             }
         }
         return new Stats(stats, uids, gone);

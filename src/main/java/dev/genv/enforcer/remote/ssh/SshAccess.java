@@ -1,10 +1,19 @@
 package dev.genv.enforcer.remote.ssh;
 
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.files.WatchedFile;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostAddress;
-import dev.genv.enforcer.remote.KeptExchange;
+import dev.genv.enforcer.remote.ssh.config.Hop;
+import dev.genv.enforcer.remote.ssh.config.HopResolver;
+import dev.genv.enforcer.remote.ssh.config.SshConfig;
+import dev.genv.enforcer.remote.ssh.config.SshSettings;
+import dev.genv.enforcer.remote.ssh.keys.KeyFiles;
+import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
+import dev.genv.enforcer.remote.ssh.transport.BackOff;
+import dev.genv.enforcer.remote.ssh.transport.SshConnection;
+import dev.genv.enforcer.remote.ssh.transport.SshConnector;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -16,34 +25,35 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** The way to all hosts of a fleet: what their connections share. */
+/** SSH access to all machines: what their connections share. */
 public final class SshAccess {
     private static final int LARGEST_CONFIG = 1 << 20;
 
-    private final Routes routes;
-    private final Dialer dialer;
+    private final HopResolver routes;
+    private final SshConnector connector;
     private final Duration timeout;
     private final LongSupplier nanoTime;
     private final RandomGenerator random;
 
     /**
-     * Reads what the settings name.
+     * Reads the files that the settings name.
      *
-     * @throws IllegalArgumentException where one of those files cannot be used, with the reason
+     * @throws IllegalArgumentException if one of these files cannot be used, with the reason
      */
     public SshAccess(SshSettings settings) {
         this(
                 settings,
-                new Lookup(),
+                new AddressResolver(),
                 System::nanoTime,
                 () -> ThreadLocalRandom.current().nextLong());
     }
 
-    SshAccess(SshSettings settings, Lookup lookup, LongSupplier nanoTime, RandomGenerator random) {
+    SshAccess(SshSettings settings, AddressResolver resolver, LongSupplier nanoTime, RandomGenerator random) {
         var keyFiles = new KeyFiles(settings.passphraseFile());
         var home = System.getProperty("user.home", "/");
-        this.routes = new Routes(settings, config(settings.sshConfig()), System.getProperty("user.name", "root"), home);
-        this.dialer = new Dialer(keyFiles, lookup, settings.timeout());
+        this.routes =
+                new HopResolver(settings, config(settings.sshConfig()), System.getProperty("user.name", "root"), home);
+        this.connector = new SshConnector(keyFiles, resolver, settings.timeout());
         this.timeout = settings.timeout();
         this.nanoTime = nanoTime;
         this.random = random;
@@ -55,25 +65,26 @@ public final class SshAccess {
     }
 
     /**
-     * Tries whether the files that are named can be used.
+     * Checks that the files of the settings can be used.
      *
-     * @throws IllegalArgumentException where one cannot, with the reason
+     * @throws IllegalArgumentException if a file cannot be used, with the reason
      */
     public static void check(SshSettings settings) {
         new SshAccess(settings);
     }
 
-    /** A connection to a host, which is made when it is needed. */
-    public KeptExchange connection(HostAddress address) {
-        return new Connection(begin -> dialer.connect(route(address), begin), new BackOff(nanoTime, random), timeout);
+    /** Creates the connection of a machine; it is opened for the first command. */
+    public Connection connection(HostAddress address) {
+        return new SshConnection(
+                begin -> connector.connect(route(address), begin), new BackOff(nanoTime, random), timeout);
     }
 
     private List<Hop> route(HostAddress address) throws UnreachableException {
         try {
-            return routes.to(address);
+            return routes.resolve(address);
         } catch (IllegalArgumentException e) {
             throw new UnreachableException(
-                    ProblemCode.SSH_FAILED, "the SSH configuration is of no use for it: " + e.getMessage(), e);
+                    ProblemCode.SSH_FAILED, "the SSH configuration is invalid for this host: " + e.getMessage(), e);
         }
     }
 

@@ -1,4 +1,4 @@
-/** The way to other machines: a kept connection each, over which commands are run. */
+/** SSH access to other machines: one persistent connection for each machine. */
 @NullMarked
 package dev.genv.enforcer.remote.ssh;
 

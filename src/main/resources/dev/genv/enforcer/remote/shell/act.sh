@@ -6,7 +6,7 @@ act() {
   me
   read -r boot <"$PROC/sys/kernel/random/boot_id"
   lease
-  [ -n "$leased" ] || deeds
+  [ -n "$leased" ] || calls
 }
 
 late() { # whether this was judged so long ago that by now it may be otherwise, or nobody waits for it any longer

@@ -66,7 +66,7 @@ clear_away() { # what commands left that were broken off; fails where that led a
   done
 }
 
-link_lock() { # in our folder, where nobody can exchange it: gives genv's lock another name; fails where there is none
+link_lock() { # in our folder, where nobody can exchange it: gives genv's lock another name; fails if there is none
   # shellcheck disable=SC2046
   set -- $("$stat" -c %d:%i lock ../genv.lock 2>/dev/null)
   if [ $# -eq 2 ] && [ "$1" = "$2" ]; then

@@ -6,7 +6,7 @@ look() {
   begin || return
   me
   machine
-  deeds
+  calls
   gpus
   state
   accounts
@@ -74,7 +74,7 @@ trusted() { # OWNERS PATH: goes there as the kernel does; sets $place and $file,
         return 1
         ;;
     esac
-    # In a sticky folder others cannot touch what is not theirs; where the file itself lies they could add to it.
+    # In a sticky directory users cannot replace files of others. In the file's own directory they could add files.
     if [ "$kind" != link ] && [ $((mode & 022)) -ne 0 ]; then
       if [ "$kind" != above ] || [ $((mode & 01000)) -eq 0 ]; then
         why="others can write $shown"

@@ -18,11 +18,11 @@ class ClientConnectionTest {
     }
 
     @Test
-    void closesIfNoHeadArrivesInTime() {
-        pass(HEAD_TIMEOUT.toMillis() - 1);
+    void closesWhenNoHeadArrivesInTime() {
+        advanceTime(HEAD_TIMEOUT.toMillis() - 1);
         assertThat(channel.isOpen()).isTrue();
 
-        pass(1);
+        advanceTime(1);
         assertThat(channel.isOpen()).isFalse();
     }
 
@@ -30,23 +30,23 @@ class ClientConnectionTest {
     void doesNotLimitTheTimeOfARequest() {
         connection.beginRequest();
 
-        pass(100 * HEAD_TIMEOUT.toMillis());
+        advanceTime(100 * HEAD_TIMEOUT.toMillis());
 
         assertThat(connection.isIdle()).isFalse();
         assertThat(channel.isOpen()).isTrue();
     }
 
     @Test
-    void closesIfNoFurtherHeadArrivesAfterAnAnswer() {
+    void closesWhenNoFurtherHeadArrivesAfterAnAnswer() {
         connection.beginRequest();
-        pass(HEAD_TIMEOUT.toMillis());
+        advanceTime(HEAD_TIMEOUT.toMillis());
         connection.endRequest();
 
-        pass(HEAD_TIMEOUT.toMillis() - 1);
+        advanceTime(HEAD_TIMEOUT.toMillis() - 1);
         assertThat(connection.isIdle()).isTrue();
         assertThat(channel.isOpen()).isTrue();
 
-        pass(1);
+        advanceTime(1);
         assertThat(channel.isOpen()).isFalse();
     }
 
@@ -56,13 +56,13 @@ class ClientConnectionTest {
         connection.beginRequest();
         connection.endRequest();
 
-        pass(HEAD_TIMEOUT.toMillis());
+        advanceTime(HEAD_TIMEOUT.toMillis());
 
         assertThat(channel.isOpen()).isTrue();
     }
 
     @Test
-    void startsNoTimerAfterItsEnd() {
+    void startsNoTimerAfterTheConnectionHasEnded() {
         connection.beginRequest();
         connection.forget();
         connection.endRequest();
@@ -70,7 +70,7 @@ class ClientConnectionTest {
         assertThat(channel.hasPendingTasks()).isFalse();
     }
 
-    private void pass(long millis) {
+    private void advanceTime(long millis) {
         channel.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
         channel.runScheduledPendingTasks();
     }

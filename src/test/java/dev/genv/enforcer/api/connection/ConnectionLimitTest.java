@@ -27,7 +27,7 @@ class ConnectionLimitTest {
     }
 
     @Test
-    void closesTheOldestIdleConnectionOfAllAtTheTotal() {
+    void closesTheOldestIdleConnectionAtTheTotalLimit() {
         var oldest = connection("a");
         limit.admit(oldest);
         limit.admit(connection("b"));
@@ -38,7 +38,7 @@ class ConnectionLimitTest {
     }
 
     @Test
-    void closesAConnectionOfTheSameAddressAtItsShare() {
+    void closesAConnectionOfTheSameAddressAtItsLimit() {
         limit.admit(connection("honest"));
         var oldest = connection("a");
         limit.admit(oldest);
@@ -49,7 +49,7 @@ class ConnectionLimitTest {
     }
 
     @Test
-    void keepsConnectionsWithARequestInProgressBeforeIdleOnes() {
+    void closesIdleConnectionsBeforeThoseWithARequest() {
         var busy = connection("a");
         var idle = connection("a");
         limit.admit(busy);
@@ -61,7 +61,7 @@ class ConnectionLimitTest {
     }
 
     @Test
-    void closesTheOldestConnectionWhereNoneIsIdle() {
+    void closesTheOldestConnectionWhenNoneIsIdle() {
         var oldest = connection("a");
         for (var each : new ClientConnection[] {oldest, connection("a"), connection("a")}) {
             limit.admit(each);
@@ -72,7 +72,7 @@ class ConnectionLimitTest {
     }
 
     @Test
-    void countsNeitherClosedConnectionsNorThoseThatItHasChosen() {
+    void countsNeitherClosedNorSelectedConnections() {
         var first = connection("a");
         var second = connection("a");
         limit.admit(first);

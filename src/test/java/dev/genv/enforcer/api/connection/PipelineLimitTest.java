@@ -23,37 +23,37 @@ class PipelineLimitTest {
     private EmbeddedChannel channel = withCodec();
 
     @AfterEach
-    void end() {
+    void closeChannel() {
         channel.finishAndReleaseAll();
     }
 
     @Test
-    void passesOnAsManyRequestsAsMayBeUnanswered() {
-        send(REQUEST.repeat(PipelineLimit.MOST));
-        assertThat(requests()).isEqualTo(PipelineLimit.MOST);
+    void passesOnRequestsUpToTheLimit() {
+        send(REQUEST.repeat(PipelineLimit.MAX_PENDING_REQUESTS));
+        assertThat(requests()).isEqualTo(PipelineLimit.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isTrue();
     }
 
     @Test
-    void closesTheConnectionAtOneMore() {
-        send(REQUEST.repeat(PipelineLimit.MOST + 1));
-        assertThat(requests()).isEqualTo(PipelineLimit.MOST);
+    void closesTheConnectionAboveTheLimit() {
+        send(REQUEST.repeat(PipelineLimit.MAX_PENDING_REQUESTS + 1));
+        assertThat(requests()).isEqualTo(PipelineLimit.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isFalse();
     }
 
     @Test
     void countsOnlyUnansweredRequests() {
-        for (var i = 0; i < 3 * PipelineLimit.MOST; i++) {
+        for (var i = 0; i < 3 * PipelineLimit.MAX_PENDING_REQUESTS; i++) {
             send(REQUEST);
             answer(HttpResponseStatus.OK);
         }
-        assertThat(requests()).isEqualTo(3 * PipelineLimit.MOST);
+        assertThat(requests()).isEqualTo(3 * PipelineLimit.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isTrue();
     }
 
     @Test
     void countsAnInterimResponseAsNoAnswer() {
-        for (var i = 0; i <= PipelineLimit.MOST; i++) {
+        for (var i = 0; i <= PipelineLimit.MAX_PENDING_REQUESTS; i++) {
             send(REQUEST);
             answer(HttpResponseStatus.CONTINUE);
         }
@@ -61,14 +61,14 @@ class PipelineLimitTest {
     }
 
     @Test
-    void removesTheRequestForAnotherProtocol() {
+    void removesTheUpgradeHeader() {
         send("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
         assertThat(channel.<HttpRequest>readInbound().headers().contains("Upgrade"))
                 .isFalse();
     }
 
     @Test
-    void passesOnARequestThatComesInSingleBytesToACodecThatComesLater() {
+    void passesOnSingleBytesToACodecAddedLater() {
         channel = withDetection();
         for (var letter : REQUEST.split("", -1)) {
             send(letter);
@@ -78,15 +78,15 @@ class PipelineLimitTest {
     }
 
     @Test
-    void limitsRequestsAlsoWhereTheCodecComesLater() {
+    void limitsRequestsOfACodecAddedLater() {
         channel = withDetection();
-        send(REQUEST.repeat(PipelineLimit.MOST + 1));
-        assertThat(requests()).isEqualTo(PipelineLimit.MOST);
+        send(REQUEST.repeat(PipelineLimit.MAX_PENDING_REQUESTS + 1));
+        assertThat(requests()).isEqualTo(PipelineLimit.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isFalse();
     }
 
     @Test
-    void closesAConnectionThatBeginsWithThePrefaceOfHttp2() {
+    void closesAConnectionWithTheHttp2Preface() {
         channel = withDetection();
         for (var letter : "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".split("", -1)) {
             send(letter);

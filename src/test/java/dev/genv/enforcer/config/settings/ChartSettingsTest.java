@@ -7,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.KeyPair;
-import dev.genv.enforcer.enforcement.ServiceMode;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -34,7 +34,7 @@ class ChartSettingsTest {
     private static final String STATE_DIRECTORY = "GENV_ENFORCER_STATE_DIR";
     private static final String ALLOWED_HOSTS = "GENV_ENFORCER_HTTP_ALLOWED_HOSTS";
     /** Only the cluster knows them. */
-    private static final String NAMES_OF_THE_SERVICE =
+    private static final String SERVICE_NAMES =
             "genv-enforcer,genv-enforcer.gpu,genv-enforcer.gpu.svc,genv-enforcer.gpu.svc.cluster.local";
 
     /** In a cluster one machine that does not answer would end the pod again and again; it is for those who run it by hand. */
@@ -45,25 +45,25 @@ class ChartSettingsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"full", "remote", "existing"})
-    void theServiceStartsWithTheExamples(String name) {
+    void serviceAcceptsTheSettingsOfTheExamples(String name) {
         assertThatCode(() -> read(RenderedChart.ofExample(name))).doesNotThrowAnyException();
     }
 
     /** Whatever is not set is not said, so the service's own defaults hold. */
     @Test
-    void theDefaultsAreThoseOfTheService() throws Exception {
+    void defaultsEqualThoseOfTheService() throws Exception {
         var bare = Map.of(
                 NODE_NAME,
                 "node-1",
                 ALLOWED_HOSTS,
-                NAMES_OF_THE_SERVICE,
+                SERVICE_NAMES,
                 STATE_DIRECTORY, // the chart mounts it
                 "/var/tmp/genv");
         assertThat(read(RenderedChart.of(""))).isEqualTo(SettingsReader.read(new Variables(bare)));
     }
 
     @Test
-    void everythingArrivesAsItIsMeant() throws Exception {
+    void everyValueReachesTheServiceOnANode() throws Exception {
         var settings = read(RenderedChart.ofExample("full"));
         assertThat(settings.general().interval()).isEqualTo(Duration.ofSeconds(15));
         assertThat(settings.general().mode()).isEqualTo(ServiceMode.AUDIT);
@@ -90,7 +90,7 @@ class ChartSettingsTest {
     }
 
     @Test
-    void soDoMachinesOverSsh() throws Exception {
+    void everyValueReachesTheServiceOverSsh() throws Exception {
         var remote = read(RenderedChart.ofExample("remote")).remote();
         assertThat(remote.hosts()).isEmpty();
         assertThat(Files.readAllLines(remote.hostfile().orElseThrow()))
@@ -106,7 +106,7 @@ class ChartSettingsTest {
 
     /** Those of the file are not ours to write, so the others stand in a variable. */
     @Test
-    void machinesBesidesThoseOfAFileAreNamedToo() throws Exception {
+    void hostListAndHostFileAreCombined() throws Exception {
         var remote = read(RenderedChart.ofExample("existing")).remote();
         assertThat(remote.hosts().orElseThrow()).hasToString("[gpu-9]");
         assertThat(remote.hostfile().orElseThrow()).hasContent("gpu-7");
@@ -114,7 +114,7 @@ class ChartSettingsTest {
 
     /** And no other, for the service does not start with one that it does not know. */
     @Test
-    void everySettingOfTheServiceCanBeSet() throws Exception {
+    void chartCanSetEverySettingOfTheService() throws Exception {
         var set = new TreeSet<String>();
         for (var name : Set.of("full", "remote", "existing")) {
             set.addAll(environment(RenderedChart.ofExample(name)).keySet());
@@ -148,8 +148,8 @@ class ChartSettingsTest {
                 "protectedExecutables|[x]|GENV_ENFORCER_PROTECTED_EXECUTABLES",
                 "httpAllowedHosts|[x:80]|GENV_ENFORCER_HTTP_ALLOWED_HOSTS",
             })
-    void whatTheServiceRefusesTheChartRefuses(String value, String bad, String variable) {
-        RenderedChart.refusalOf("settings: {%s: %s}".formatted(value, bad));
+    void chartRefusesWhatTheServiceRefuses(String value, String bad, String variable) {
+        RenderedChart.errorOf("settings: {%s: %s}".formatted(value, bad));
         var environment = Map.of(variable, bad.replaceAll("[\\[\\]]", ""));
         assertThatThrownBy(() -> SettingsReader.read(new Variables(environment)))
                 .isInstanceOf(InvalidSettingsException.class)

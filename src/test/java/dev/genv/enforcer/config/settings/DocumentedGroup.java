@@ -33,7 +33,7 @@ record DocumentedGroup(String title, String description, List<Row> rows) {
      * A setting.
      *
      * @param values which are valid
-     * @param otherwise the default; empty where there is none
+     * @param otherwise the default; empty if there is none
      */
     record Row(String variable, String values, String otherwise, String meaning) {
         private String toMarkdown() {

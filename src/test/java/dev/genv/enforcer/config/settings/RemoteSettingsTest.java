@@ -33,19 +33,19 @@ class RemoteSettingsTest {
     }
 
     @BeforeEach
-    void aFleet() throws IOException {
+    void setUpHosts() throws IOException {
         set("HOSTS", "gpu-1,raz@gpu-2:2222, [::1]:22");
         set("KNOWN_HOSTS", file("known_hosts", ""));
     }
 
     @Test
-    void withoutHostsItIsThisMachine() throws InvalidSettingsException {
+    void isNotRemoteWithoutHosts() throws InvalidSettingsException {
         variables.clear();
         assertThat(read().isRemote()).isFalse();
     }
 
     @Test
-    void hasTheDefaultsOfTheDocumentation() throws InvalidSettingsException {
+    void hasTheDocumentedDefaults() throws InvalidSettingsException {
         var remote = remote();
         assertThat(remote.hosts().orElseThrow())
                 .containsExactly(
@@ -65,7 +65,7 @@ class RemoteSettingsTest {
     }
 
     @Test
-    void readsWhatIsSet() throws Exception {
+    void readsEverySetting() throws Exception {
         set("HOSTFILE", file("hosts", "gpu-7 # the new one\n"));
         set("USERNAME", "raz");
         set("IDENTITY_FILE", file("id", newKey()));
@@ -93,7 +93,7 @@ class RemoteSettingsTest {
     }
 
     @Test
-    void aHostFileAloneIsEnough() throws Exception {
+    void acceptsAHostFileWithoutAHostList() throws Exception {
         variables.remove(PREFIX + "HOSTS");
         set("HOSTFILE", file("hosts", ""));
         assertThat(remote().hosts()).isEmpty();
@@ -101,11 +101,11 @@ class RemoteSettingsTest {
 
     /** An unknown key refuses a host, so without keys there would be no host at all. */
     @Test
-    void theKeysOfTheHostsMustBeKnown() {
+    void requiresAReadableKnownHostsFile() {
         variables.remove(PREFIX + "KNOWN_HOSTS");
-        assertThat(complaints()).singleElement().asString().startsWith(PREFIX + "KNOWN_HOSTS=: expected a file");
+        assertThat(errors()).singleElement().asString().startsWith(PREFIX + "KNOWN_HOSTS=: expected a file");
         set("KNOWN_HOSTS", folder.resolve("none").toString());
-        assertThat(complaints())
+        assertThat(errors())
                 .containsExactly(
                         PREFIX + "KNOWN_HOSTS=" + folder.resolve("none") + ": expected a file that can be read");
     }
@@ -113,10 +113,10 @@ class RemoteSettingsTest {
     /** Else this machine would be enforced on, which nobody meant. */
     @ParameterizedTest
     @CsvSource({"TIMEOUT,3s", "SUDO,false", "AGENT,genv", "QUIET,true", "USERNAME,raz", "STATE_DIR,/x"})
-    void theOthersMeanNothingWithoutHosts(String name, String value) {
+    void refusesRemoteSettingsWithoutHosts(String name, String value) {
         variables.clear();
         set(name, value);
-        assertThat(complaints())
+        assertThat(errors())
                 .singleElement()
                 .asString()
                 .startsWith(PREFIX + name + "=" + value + ": has no effect without machines");
@@ -134,7 +134,6 @@ class RemoteSettingsTest {
                 "USERNAME|a b",
                 "IDENTITY_FILE|/does/not/exist",
                 "IDENTITY_FILE|/",
-                "PASSPHRASE_FILE|/does/not/exist",
                 "SSH_CONFIG|relative",
                 "TIMEOUT|0",
                 "TIMEOUT|soon",
@@ -144,35 +143,31 @@ class RemoteSettingsTest {
                 "EXIT_ON_ERROR|1",
                 "QUIET|yes",
             })
-    void refusesOtherValues(String name, String value) {
+    void refusesInvalidValues(String name, String value) {
         set(name, value);
-        assertThat(complaints()).singleElement().asString().startsWith(PREFIX + name + "=" + value + ": ");
+        assertThat(errors()).singleElement().asString().startsWith(PREFIX + name + "=" + value + ": ");
     }
 
     @Test
-    void namesTheBadLineOfAHostFile() throws IOException {
+    void namesTheInvalidLineOfAHostFile() throws IOException {
         set("HOSTFILE", file("hosts", "gpu-1\n# fine\nbad host\n"));
-        assertThat(complaints()).singleElement().asString().contains("line 3");
+        assertThat(errors()).singleElement().asString().contains("line 3");
     }
 
     /** Somebody relies on it, and nothing would tell him. */
     @ParameterizedTest
     @ValueSource(
             strings = {"ENV_OWNER=enforce", "EXEMPT_USERS=alice", "PROTECTED_EXECUTABLES=/opt/x", "KILL_AFTER=10s"})
-    void refusesWhatGenvsOwnProtocolCannotKeep(String setting) throws InvalidSettingsException {
+    void refusesSettingsThatGenvsProtocolDoesNotSupport(String setting) throws InvalidSettingsException {
         var name = "GENV_ENFORCER_" + setting.substring(0, setting.indexOf('='));
         variables.put(name, setting.substring(setting.indexOf('=') + 1));
         read();
         set("AGENT", "genv");
-        assertThat(complaints())
-                .singleElement()
-                .asString()
-                .startsWith(name + "=")
-                .contains("genv's own protocol");
+        assertThat(errors()).singleElement().asString().startsWith(name + "=").contains("genv's own protocol");
     }
 
     @Test
-    void genvsOwnProtocolHasNoSigkill() throws InvalidSettingsException {
+    void genvsProtocolDisablesSigkill() throws InvalidSettingsException {
         set("AGENT", "genv");
         assertThat(read().safetyLimits().killAfter()).isNull();
         variables.put("GENV_ENFORCER_KILL_AFTER", "never");
@@ -188,9 +183,9 @@ class RemoteSettingsTest {
     /** The files are tried at the start: what is wrong with them later costs hosts. */
     @ParameterizedTest
     @CsvSource({"IDENTITY_FILE,no key", "KNOWN_HOSTS,gpu-1 ssh-ed25519 AAAA!"})
-    void refusesFilesThatCannotBeUsed(String name, String content) throws IOException {
+    void refusesInvalidFiles(String name, String content) throws IOException {
         set(name, file("spoilt", content));
-        assertThat(complaints())
+        assertThat(errors())
                 .singleElement()
                 .asString()
                 .startsWith(PREFIX + name + "=")
@@ -215,7 +210,7 @@ class RemoteSettingsTest {
         return SettingsReader.read(new Variables(variables));
     }
 
-    private List<String> complaints() {
+    private List<String> errors() {
         return catchThrowableOfType(InvalidSettingsException.class, this::read).lines();
     }
 }

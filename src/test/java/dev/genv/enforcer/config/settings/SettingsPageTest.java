@@ -2,7 +2,7 @@ package dev.genv.enforcer.config.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.chart.Kept;
+import dev.genv.enforcer.testsupport.GeneratedSection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.ConfigMappings.ConfigClass;
 import java.io.IOException;
@@ -24,7 +24,7 @@ class SettingsPageTest {
         for (var group : SettingsReader.GROUPS) {
             page.append("\n## ").append(DocumentedGroup.of(group).toMarkdown());
         }
-        Kept.part(PAGE, "settings", page.append('\n').toString());
+        GeneratedSection.assertSection(PAGE, "settings", page.append('\n').toString());
     }
 
     /** Quarkus takes its own defaults from there, not from the mapping. */

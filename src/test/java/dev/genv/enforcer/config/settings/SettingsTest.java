@@ -3,11 +3,11 @@ package dev.genv.enforcer.config.settings;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import dev.genv.enforcer.enforcement.Restraint;
-import dev.genv.enforcer.enforcement.ServiceMode;
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.observation.ProtectedExecutable;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class SettingsTest {
     @Test
-    void hasTheDefaultsOfTheDocumentation() throws InvalidSettingsException {
+    void hasTheDocumentedDefaults() throws InvalidSettingsException {
         var settings = read(Map.of());
 
         assertThat(settings.general().interval()).isEqualTo(Duration.ofSeconds(10));
@@ -35,8 +35,8 @@ class SettingsTest {
                 .containsEntry(RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE);
         assertThat(settings.ruleModes()).containsEntry(RuleName.ENV_OWNER, RuleMode.AUDIT);
         assertThat(settings.safetyLimits())
-                .isEqualTo(new Restraint(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10));
-        assertThat(settings.deviceLimits().of("raz")).isEmpty();
+                .isEqualTo(new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10));
+        assertThat(settings.deviceLimits().limitFor("raz")).isEmpty();
         assertThat(settings.stateDirectory()).isEqualTo(Path.of("/var/tmp/genv"));
         assertThat(settings.state().lockTimeout()).isEqualTo(Duration.ofSeconds(5));
         assertThat(settings.gpu().gpuTimeout()).isEqualTo(Duration.ofSeconds(30));
@@ -56,8 +56,8 @@ class SettingsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"abc", "-1", "1x", "500ms", "25h", "10 s s", "PT10S", "99999999999"})
-    void refusesOtherIntervals(String text) {
-        assertThat(complaints(Map.of("GENV_ENFORCER_INTERVAL", text)))
+    void refusesInvalidIntervals(String text) {
+        assertThat(errors(Map.of("GENV_ENFORCER_INTERVAL", text)))
                 .singleElement()
                 .asString()
                 .startsWith("GENV_ENFORCER_INTERVAL=" + text + ": expected 0 for a single cycle");
@@ -79,15 +79,15 @@ class SettingsTest {
                         "GENV_ENFORCER_MAX_DEVICES_FOR_USER", "john=3, paul=0  a=b=4"))
                 .deviceLimits();
 
-        assertThat(limits.of("ringo")).hasValue(2);
-        assertThat(limits.of("john")).hasValue(3);
-        assertThat(limits.of("paul")).hasValue(0);
-        assertThat(limits.of("a=b")).hasValue(4);
+        assertThat(limits.limitFor("ringo")).hasValue(2);
+        assertThat(limits.limitFor("john")).hasValue(3);
+        assertThat(limits.limitFor("paul")).hasValue(0);
+        assertThat(limits.limitFor("a=b")).hasValue(4);
     }
 
     @Test
-    void readsWhatHoldsItBack() throws InvalidSettingsException {
-        var restraint = read(Map.of(
+    void readsSafetyLimits() throws InvalidSettingsException {
+        var safetyLimits = read(Map.of(
                         "GENV_ENFORCER_GRACE_PERIOD", "2m",
                         "GENV_ENFORCER_STATE_CHANGE_GRACE", "0",
                         "GENV_ENFORCER_KILL_AFTER", "Never",
@@ -95,25 +95,25 @@ class SettingsTest {
                         "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", "0"))
                 .safetyLimits();
 
-        assertThat(restraint)
-                .isEqualTo(new Restraint(Duration.ofMinutes(2), Duration.ZERO, null, Duration.ofMinutes(10), 0));
-        assertThat(complaints(Map.of("GENV_ENFORCER_COMPLIANCE_PERIOD", "0")))
+        assertThat(safetyLimits)
+                .isEqualTo(new SafetyLimits(Duration.ofMinutes(2), Duration.ZERO, null, Duration.ofMinutes(10), 0));
+        assertThat(errors(Map.of("GENV_ENFORCER_COMPLIANCE_PERIOD", "0")))
                 .containsExactly(
                         "GENV_ENFORCER_COMPLIANCE_PERIOD=0: expected a time from 1s to 24h, such as 60s or 10m");
     }
 
     @Test
-    void aSingleCycleNeitherKillsNorBrakesNorWaits() throws InvalidSettingsException {
+    void singleCycleHasNoSafetyLimits() throws InvalidSettingsException {
         var single = Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_KILL_AFTER", "1s");
 
-        assertThat(read(single).safetyLimits()).isEqualTo(new Restraint(Duration.ZERO, Duration.ZERO, null, 0));
-        assertThat(complaints(Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_GRACE_PERIOD", "5s")))
+        assertThat(read(single).safetyLimits()).isEqualTo(new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 0));
+        assertThat(errors(Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_GRACE_PERIOD", "5s")))
                 .singleElement()
                 .asString()
                 .startsWith("GENV_ENFORCER_GRACE_PERIOD=5s: expected 0s with GENV_ENFORCER_INTERVAL=0");
         assertThat(read(Map.of("GENV_ENFORCER_INTERVAL", "0", "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE", "3"))
                         .safetyLimits()
-                        .mostTerminations())
+                        .maxTerminations())
                 .isEqualTo(3);
     }
 
@@ -126,7 +126,7 @@ class SettingsTest {
     }
 
     @Test
-    void readsWhoIsSpared() throws InvalidSettingsException {
+    void readsProtectedProgramsAndExemptUsers() throws InvalidSettingsException {
         var settings = read(Map.of(
                 "GENV_ENFORCER_PROTECTED_EXECUTABLES", "/opt/a, /opt/b@alice /opt/c@*",
                 "GENV_ENFORCER_EXEMPT_USERS", " alice,1003 , svc-gpu$"));
@@ -142,7 +142,7 @@ class SettingsTest {
     @ParameterizedTest
     @ValueSource(strings = {"Xorg", "opt/a", "/opt/a@", "/opt/a,b@alice", "@alice"})
     void refusesProgramsWithoutAnAbsolutePath(String text) {
-        assertThat(complaints(Map.of("GENV_ENFORCER_PROTECTED_EXECUTABLES", text)))
+        assertThat(errors(Map.of("GENV_ENFORCER_PROTECTED_EXECUTABLES", text)))
                 .singleElement()
                 .asString()
                 .startsWith("GENV_ENFORCER_PROTECTED_EXECUTABLES=" + text + ": expected absolute paths");
@@ -150,14 +150,14 @@ class SettingsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"@", "alice@host", "4294967295", "9999999999", "12345678901", "a=b", "*", "/home/alice"})
-    void refusesUsersThatCannotBe(String text) {
-        assertThat(complaints(Map.of("GENV_ENFORCER_EXEMPT_USERS", text)))
+    void refusesInvalidUsers(String text) {
+        assertThat(errors(Map.of("GENV_ENFORCER_EXEMPT_USERS", text)))
                 .containsExactly(
                         "GENV_ENFORCER_EXEMPT_USERS=" + text + ": expected names or uids of users, such as alice,1003");
     }
 
     @Test
-    void takesAnEmptyValueForNone() throws InvalidSettingsException {
+    void treatsAnEmptyValueAsUnset() throws InvalidSettingsException {
         var settings = read(Map.of("GENV_ENFORCER_MODE", "", "GENV_TMPDIR", " ", "GENV_ENFORCER_WHATEVER", ""));
 
         assertThat(settings.general().mode()).isEqualTo(ServiceMode.ENFORCE);
@@ -165,7 +165,7 @@ class SettingsTest {
     }
 
     @Test
-    void honoursGenvsOwnVariables() throws InvalidSettingsException {
+    void readsTheVariablesOfGenv() throws InvalidSettingsException {
         assertThat(read(Map.of("GENV_TMPDIR", "/srv/genv")).stateDirectory()).isEqualTo(Path.of("/srv/genv"));
         assertThat(read(Map.of("GENV_TMPDIR", "/srv/genv", "GENV_ENFORCER_STATE_DIR", "/x"))
                         .stateDirectory())
@@ -177,8 +177,8 @@ class SettingsTest {
     }
 
     @Test
-    void tellsAllThatIsBadAtOnce() {
-        var complaints = complaints(Map.of(
+    void reportsAllInvalidVariablesAtOnce() {
+        var errors = errors(Map.of(
                 "GENV_ENFORCER_MODE", "enforec",
                 "GENV_ENFORCER_MAX_DEVICES_PER_USER", "-1",
                 "GENV_ENFORCER_MAX_DEVICES_FOR_USER", "john",
@@ -187,7 +187,7 @@ class SettingsTest {
                 "GENV_ENFORCER_REQUIRE_HOST_PID", "maybe",
                 "GENV_TERMINATE_PROCESSES", "no"));
 
-        assertThat(complaints)
+        assertThat(errors)
                 .containsExactlyInAnyOrder(
                         "GENV_ENFORCER_MODE=enforec: expected enforce or audit",
                         "GENV_ENFORCER_MAX_DEVICES_PER_USER=-1: expected a whole number from 0",
@@ -200,22 +200,22 @@ class SettingsTest {
     }
 
     @Test
-    void refusesAVariableThatOnlyLooksLikeASetting() {
-        assertThat(complaints(Map.of("GENV_ENFORCER_MAX_DEVICES_PER_USR", "1", "GENV_ENFORCER_QQQQQQQQQQQQQQQ", "2")))
+    void refusesUnknownVariableAndSuggestsASetting() {
+        assertThat(errors(Map.of("GENV_ENFORCER_MAX_DEVICES_PER_USR", "1", "GENV_ENFORCER_QQQQQQQQQQQQQQQ", "2")))
                 .containsExactly(
-                        "GENV_ENFORCER_MAX_DEVICES_PER_USR=1: there is no such setting;"
+                        "GENV_ENFORCER_MAX_DEVICES_PER_USR: there is no such setting;"
                                 + " did you mean GENV_ENFORCER_MAX_DEVICES_PER_USER?",
-                        "GENV_ENFORCER_QQQQQQQQQQQQQQQ=2: there is no such setting");
+                        "GENV_ENFORCER_QQQQQQQQQQQQQQQ: there is no such setting");
     }
 
     @ParameterizedTest
     @ValueSource(strings = "GENV_ENFORCER_NVML_LIBRARY")
-    void refusesWhatItCannotDoYet(String name) {
-        assertThat(complaints(Map.of(name, "1"))).hasSize(1);
+    void refusesUnsupportedVariables(String name) {
+        assertThat(errors(Map.of(name, "1"))).hasSize(1);
     }
 
     @Test
-    void wantsATokenInItsFileAtTheStart(@TempDir Path folder) throws Exception {
+    void requiresAValidTokenFileAtTheStart(@TempDir Path folder) throws Exception {
         var file = folder.resolve("token");
         var variable = Map.of("GENV_ENFORCER_API_TOKEN_FILE", file.toString());
         Files.writeString(file, "s3cret\n");
@@ -223,18 +223,17 @@ class SettingsTest {
         assertThat(read(Map.of()).http().apiTokenFile()).isEmpty();
 
         Files.writeString(file, "top s3cret");
-        assertThat(complaints(variable))
-                .containsExactly("GENV_ENFORCER_API_TOKEN_FILE=%s: expected a file with one token of at most 4096 ASCII"
-                                .formatted(file)
+        assertThat(errors(variable))
+                .containsExactly("GENV_ENFORCER_API_TOKEN_FILE: expected a file with one token of at most 4096 ASCII"
                         + " characters without blanks");
         Files.delete(file);
-        assertThat(complaints(variable)).singleElement().asString().contains("cannot be read");
-        assertThat(complaints(Map.of("GENV_ENFORCER_API_TOKEN_FILE", "token")))
-                .containsExactly("GENV_ENFORCER_API_TOKEN_FILE=token: expected an absolute path");
+        assertThat(errors(variable)).singleElement().asString().contains("cannot be read");
+        assertThat(errors(Map.of("GENV_ENFORCER_API_TOKEN_FILE", "token")))
+                .containsExactly("GENV_ENFORCER_API_TOKEN_FILE: expected an absolute path");
     }
 
     @Test
-    void leavesAloneWhatKubernetesAdds() throws InvalidSettingsException {
+    void ignoresVariablesThatKubernetesAdds() throws InvalidSettingsException {
         read(Map.of(
                 "GENV_ENFORCER_PORT", "tcp://10.0.0.1:8080",
                 "GENV_ENFORCER_PORT_8080_TCP", "tcp://10.0.0.1:8080",
@@ -245,7 +244,7 @@ class SettingsTest {
                 "GENV_ENFORCER_METRICS_SERVICE_HOST", "10.0.0.2",
                 "GENV_ENFORCER_METRICS_PORT", "tcp://10.0.0.2:8080",
                 "GENV_ENFORCER_METRICS_PORT_8080_TCP_PROTO", "tcp"));
-        assertThat(complaints(Map.of("GENV_ENFORCER_PORT", "8080"))).hasSize(1);
+        assertThat(errors(Map.of("GENV_ENFORCER_PORT", "8080"))).hasSize(1);
     }
 
     @Test
@@ -260,14 +259,14 @@ class SettingsTest {
     void reportsAnInvalidValueThatReadsLikeAnErrorMessage() {
         var value = "a=b\" threw an Exception whilst being converted c";
 
-        assertThat(complaints(Map.of("GENV_ENFORCER_EXEMPT_USERS", value)))
+        assertThat(errors(Map.of("GENV_ENFORCER_EXEMPT_USERS", value)))
                 .containsExactly("GENV_ENFORCER_EXEMPT_USERS=" + value
                         + ": expected names or uids of users, such as alice,1003");
     }
 
     @Test
     void reportsContradictionsTogetherWithInvalidValues() {
-        assertThat(complaints(Map.of(
+        assertThat(errors(Map.of(
                         "GENV_ENFORCER_INTERVAL", "0",
                         "GENV_ENFORCER_GRACE_PERIOD", "1s",
                         "GENV_ENFORCER_MODE", "x",
@@ -294,7 +293,7 @@ class SettingsTest {
         return SettingsReader.read(new Variables(environment));
     }
 
-    private static List<String> complaints(Map<String, String> environment) {
+    private static List<String> errors(Map<String, String> environment) {
         return catchThrowableOfType(InvalidSettingsException.class, () -> read(environment))
                 .lines();
     }

@@ -83,9 +83,9 @@ final class FakeGenv {
     }
 
     private static void execute(JsonNode report) throws IOException {
-        known(report, REPORT);
-        for (var process : known(report.path("terminate"), PROCESSES).path("processes")) {
-            known(process, PROCESS).path("used_gpu_memory").forEach(use -> known(use, USE));
+        requireExactKeys(report, REPORT);
+        for (var process : requireExactKeys(report.path("terminate"), PROCESSES).path("processes")) {
+            requireExactKeys(process, PROCESS).path("used_gpu_memory").forEach(use -> requireExactKeys(use, USE));
             System.out.println("Terminating process " + process.path("pid").intValue());
             ProcessHandle.of(process.path("pid").intValue())
                     .ifPresentOrElse(
@@ -93,8 +93,8 @@ final class FakeGenv {
                             () -> System.err.println("[DEBUG] Process " + process.path("pid") + " already terminated"));
         }
         for (Map.Entry<String, JsonNode> detach : report.path("detach").properties()) {
-            for (var env : known(detach.getValue(), ENVS).path("envs")) {
-                known(known(env, ENV).path("config"), CONFIG);
+            for (var env : requireExactKeys(detach.getValue(), ENVS).path("envs")) {
+                requireExactKeys(requireExactKeys(env, ENV).path("config"), CONFIG);
                 detach(env.path("eid").textValue(), Integer.parseInt(detach.getKey()));
             }
         }
@@ -108,7 +108,7 @@ final class FakeGenv {
         JSON.writerWithDefaultPrettyPrinter().writeValue(path, file);
     }
 
-    private static JsonNode known(JsonNode object, Set<String> keys) {
+    private static JsonNode requireExactKeys(JsonNode object, Set<String> keys) {
         var names = new HashSet<String>();
         object.fieldNames().forEachRemaining(names::add);
         if (!names.equals(keys)) {

@@ -5,15 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.ShellWords;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.StateFiles;
@@ -39,11 +39,11 @@ class GenvAgentTest {
     private LocalShell host;
 
     @BeforeEach
-    void install() throws IOException {
+    void installFakeGenv() throws IOException {
         state = Files.createDirectory(root.resolve("a state's directory"));
         var programs = Files.createDirectory(root.resolve("bin"));
         host = new LocalShell(programs);
-        agent = new GenvAgent("gpu-1", GenvLookTest.terms(false, state.toString(), List.of(), List.of()));
+        agent = new GenvAgent("gpu-1", GenvObservationTest.config(false, state.toString(), List.of(), List.of()));
         var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         var classPath = System.getProperty("java.class.path");
         var genv = "#!/bin/sh\nexec %s -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp %s %s \"$@\"\n"
@@ -53,7 +53,7 @@ class GenvAgentTest {
     }
 
     @Test
-    void endsAndDetachesAsGenvDoes() throws Exception {
+    void terminatesAndDetachesLikeGenv() throws Exception {
         try (var outside = Child.withEnvironment(Map.of());
                 var inside = Child.inEnvironment("a");
                 var untouched = Child.inEnvironment("b")) {
@@ -68,7 +68,7 @@ class GenvAgentTest {
                     "%d 0 5".formatted(inside.pid()),
                     "%d 1 6".formatted(inside.pid()),
                     "%d 1 7".formatted(untouched.pid()));
-            var seen = agent.look(host, Set.of()).snapshot();
+            var seen = agent.observe(host, Set.of()).snapshot();
             assertThat(seen.isComplete()).isTrue();
             assertThat(process(seen.processes(), outside).membership()).isEqualTo(new Membership.Outside());
             assertThat(process(seen.processes(), inside).devices()).containsExactly(0, 1);
@@ -77,7 +77,7 @@ class GenvAgentTest {
             var results = new LinkedHashMap<Action, Result>();
             var environment = requireNonNull(seen.environmentsById().get("a"));
             var attachment = device(seen, 1).attachments().getFirst();
-            agent.perform(
+            agent.execute(
                     host,
                     List.of(
                             new Action.Terminate("gpu-1", process(seen.processes(), outside)),
@@ -89,7 +89,7 @@ class GenvAgentTest {
                             Result.of(Outcome.SIGNALLED), Result.of(Outcome.SIGNALLED), Result.of(Outcome.DETACHED));
             await().until(() -> !outside.isAlive() && !inside.isAlive());
             assertThat(untouched.isAlive()).isTrue();
-            var after = agent.look(host, Set.of()).snapshot();
+            var after = agent.observe(host, Set.of()).snapshot();
             assertThat(device(after, 0).isAttachedTo("a")).isTrue();
             assertThat(device(after, 1).attachments()).isEmpty();
             assertThat(after.processes()).extracting(GpuProcess::pid).containsExactly(untouched.pid());
@@ -97,34 +97,34 @@ class GenvAgentTest {
     }
 
     @Test
-    void whoHasEndedMeanwhileIsGone() throws Exception {
+    void processThatExitedMeanwhileIsAlreadyGone() throws Exception {
         new StateFiles(state).device(0).write();
-        GpuProcess judged;
+        GpuProcess checked;
         try (var child = Child.withEnvironment(Map.of())) {
             apps("%d 0 777".formatted(child.pid()));
-            judged = process(agent.look(host, Set.of()).snapshot().processes(), child);
+            checked = process(agent.observe(host, Set.of()).snapshot().processes(), child);
         }
-        await().until(() -> ProcessHandle.of(judged.pid()).isEmpty());
+        await().until(() -> ProcessHandle.of(checked.pid()).isEmpty());
         var results = new LinkedHashMap<Action, Result>();
-        agent.perform(host, List.of(new Action.Terminate("gpu-1", judged)), results::put);
+        agent.execute(host, List.of(new Action.Terminate("gpu-1", checked)), results::put);
         assertThat(results.values()).containsExactly(Result.of(Outcome.ALREADY_GONE));
     }
 
     @Test
-    void aGenvThatBreaksOffIsAFailedLook() throws IOException {
+    void observationFailsWhenGenvFails() throws IOException {
         new StateFiles(state).writeEnvs();
         apps();
-        assertThatThrownBy(() -> agent.look(host, Set.of()))
+        assertThatThrownBy(() -> agent.observe(host, Set.of()))
                 .isInstanceOfSatisfying(
                         UnreachableException.class,
                         refusal -> assertThat(refusal.code()).isEqualTo(ProblemCode.AGENT_FAILED))
-                .hasMessageStartingWith("genv ended with 1: ");
+                .hasMessageStartingWith("genv exited with 1: ");
     }
 
     @Test
-    void aHostWithoutGenvIsAFailedLook() throws IOException {
+    void observationFailsWithoutGenv() throws IOException {
         Files.delete(host.programs().resolve("genv"));
-        assertThatThrownBy(() -> agent.look(host, Set.of()))
+        assertThatThrownBy(() -> agent.observe(host, Set.of()))
                 .isInstanceOfSatisfying(
                         UnreachableException.class,
                         refusal -> assertThat(refusal.code()).isEqualTo(ProblemCode.AGENT_MISSING));

@@ -4,14 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Host;
-import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.enforcement.Restraint;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.RuleMode;
-import dev.genv.enforcer.policy.RuleName;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.remote.RemoteHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.SetupBuilder;
@@ -30,9 +30,11 @@ class GenvEnforcementTest {
     private static final Duration GRACE = Duration.ofSeconds(60);
 
     private final FakeTime time = new FakeTime();
-    private final ScriptedExchange exchange = new ScriptedExchange();
+    private final ScriptedCommandRunner commandRunner = new ScriptedCommandRunner();
     private final Host host = new RemoteHost(
-            "gpu-1", exchange, new GenvAgent("gpu-1", GenvLookTest.terms(true, "/var/tmp/genv", List.of(), List.of())));
+            "gpu-1",
+            commandRunner,
+            new GenvAgent("gpu-1", GenvObservationTest.config(true, "/var/tmp/genv", List.of(), List.of())));
     private final Enforcer enforcer = new Enforcer(
             SetupBuilder.setup(host)
                     .remote(true)
@@ -41,7 +43,7 @@ class GenvEnforcementTest {
                                     RuleName.ENV_DEVICES, RuleMode.ENFORCE,
                                     RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE),
                             DeviceLimits.NONE)
-                    .restraint(new Restraint(Duration.ZERO, GRACE, null, 0))
+                    .restraint(new SafetyLimits(Duration.ZERO, GRACE, null, 0))
                     .build(),
             new Journal(100),
             time.ticker(),
@@ -55,9 +57,9 @@ class GenvEnforcementTest {
     }
 
     @Test
-    void whoIsInAnEnvironmentThatWasThereIsEndedAtOnceAndOnce() {
+    void processOfExistingEnvironmentIsTerminatedAtOnceAndOnlyOnce() {
         cycle("", "a");
-        assertThat(acting("7 a", "a")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
+        assertThat(cycleWithActions("7 a", "a")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
         assertThat(cycle("7 a", "a")).isEmpty();
         assertThat(cycle("", "a")).isEmpty();
         assertThat(cycle("", "a")).containsExactly(Map.entry(7, Outcome.EXITED));
@@ -68,58 +70,60 @@ class GenvEnforcementTest {
     void doesNotTerminateAProcessOlderThanItsEnvironment() {
         cycle("7 a", "");
         assertThat(cycle("7 a", "a")).containsExactly(Map.entry(7, Outcome.SKIPPED_PROTECTED));
-        assertThat(acting("7 a, 8 a", "a"))
+        assertThat(cycleWithActions("7 a, 8 a", "a"))
                 .containsExactly(Map.entry(7, Outcome.SKIPPED_PROTECTED), Map.entry(8, Outcome.SIGNALLED));
         time.pass(GRACE);
         assertThat(cycle("7 a, 8 a", "a")).containsExactly(Map.entry(7, Outcome.SKIPPED_PROTECTED));
     }
 
     @Test
-    void whoComesWithItsEnvironmentIsEndedAtOnce() {
+    void processThatAppearsWithItsEnvironmentIsTerminatedAtOnce() {
         cycle("", "");
-        assertThat(acting("7 a", "a")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
+        assertThat(cycleWithActions("7 a", "a")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
     }
 
     @Test
-    void whoTakesThePidOfOneThatWasAskedIsAskedToo() {
-        assertThat(acting("7", "")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
+    void newProcessWithThePidOfAPendingOneIsSignalled() {
+        assertThat(cycleWithActions("7", "")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
         cycle("", "");
         assertThat(cycle("", "")).containsExactly(Map.entry(7, Outcome.EXITED));
-        assertThat(acting("7", "")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
+        assertThat(cycleWithActions("7", "")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
     }
 
     /** A second SIGTERM makes many a trainer abort. */
     @Test
-    void whoIsOutOfSightForOneLookIsNotAskedTwice() {
-        assertThat(acting("7", "")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
+    void processMissingInOneObservationIsNotSignalledTwice() {
+        assertThat(cycleWithActions("7", "")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
         cycle("", "");
         assertThat(cycle("7", "")).isEmpty();
     }
 
     @Test
-    void whatGenvCannotReadIsNotEnded() {
-        exchange.ends(0, snapshot("7, 8", ""), "[WARNING] Not enough permissions to query environment of process 7\n");
-        exchange.answers(snapshot("8", "")).answers("");
-        assertThat(run()).containsExactly(Map.entry(8, Outcome.SIGNALLED));
+    void processThatGenvCannotReadIsNotTerminated() {
+        commandRunner.thenExit(
+                0, snapshot("7, 8", ""), "[WARNING] Not enough permissions to query environment of process 7\n");
+        commandRunner.thenReturn(snapshot("8", "")).thenReturn("");
+        assertThat(runCycle()).containsExactly(Map.entry(8, Outcome.SIGNALLED));
     }
 
     private Map<Integer, Outcome> cycle(String processes, String environments) {
-        exchange.answers(snapshot(processes, environments));
-        return run();
+        commandRunner.thenReturn(snapshot(processes, environments));
+        return runCycle();
     }
 
-    private Map<Integer, Outcome> acting(String processes, String environments) {
-        exchange.answers(snapshot(processes, environments))
-                .answers(snapshot(processes, environments))
-                .answers("");
-        return run();
+    private Map<Integer, Outcome> cycleWithActions(String processes, String environments) {
+        commandRunner
+                .thenReturn(snapshot(processes, environments))
+                .thenReturn(snapshot(processes, environments))
+                .thenReturn("");
+        return runCycle();
     }
 
-    private Map<Integer, Outcome> run() {
+    private Map<Integer, Outcome> runCycle() {
         time.pass(Duration.ofSeconds(10));
         var report = enforcer.runCycle().orElseThrow();
         assertThat(report.result()).isEqualTo(CycleResult.SUCCESS);
-        assertThat(exchange.isDone()).isTrue();
+        assertThat(commandRunner.isFinished()).isTrue();
         var outcomes = new TreeMap<Integer, Outcome>();
         report.actions()
                 .forEach(action -> outcomes.put(

@@ -3,7 +3,7 @@ package dev.genv.enforcer.remote.genv;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.Answer;
+import dev.genv.enforcer.remote.CommandResult;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -24,14 +24,14 @@ class GenvFailureTest {
                 "127 | env: 'genv': No such file or directory                      | AGENT_MISSING | false | No such file",
                 "127 | bash: genv: command not found                               | AGENT_MISSING | false | not found",
                 "127 | env: 'sudo': No such file or directory                      | SUDO_REFUSED  | false | REMOTE_SUDO=false",
-                "1   | No available devices                                        | AGENT_FAILED  | true  | genv ended with 1: No available devices",
-                "2   | usage: genv [-h] SUBCOMMAND                                 | AGENT_FAILED  | true  | genv ended with 2: usage",
-                "137 | ''                                                          | AGENT_FAILED  | true  | genv ended with 137: it said nothing",
-                "1   | I am not allowed to set anything                            | AGENT_FAILED  | true  | genv ended with 1",
+                "1   | No available devices                                        | AGENT_FAILED  | true  | genv exited with 1: No available devices",
+                "2   | usage: genv [-h] SUBCOMMAND                                 | AGENT_FAILED  | true  | genv exited with 2: usage",
+                "137 | ''                                                          | AGENT_FAILED  | true  | genv exited with 137: it printed nothing",
+                "1   | I am not allowed to set anything                            | AGENT_FAILED  | true  | genv exited with 1",
             })
-    void tellsWhatToDo(int exitCode, String errors, ProblemCode code, boolean begun, String detail) {
-        var failure =
-                GenvFailure.of(new Answer("", errors + "\n", exitCode, null)).orElseThrow();
+    void namesTheFailureAndTheRemedy(int exitCode, String errors, ProblemCode code, boolean begun, String detail) {
+        var failure = GenvFailure.of(new CommandResult("", errors + "\n", exitCode, null))
+                .orElseThrow();
         assertThat(failure.code()).isEqualTo(code);
         assertThat(failure.begun()).isEqualTo(begun);
         assertThat(failure.detail()).contains(detail);
@@ -39,30 +39,37 @@ class GenvFailureTest {
     }
 
     @Test
-    void allIsWellWithZeroWhateverIsSaid() {
-        assertThat(GenvFailure.of(new Answer("", "sudo: a password is required", 0, null)))
+    void exitCodeZeroIsNoFailureDespiteErrors() {
+        assertThat(GenvFailure.of(new CommandResult("", "sudo: a password is required", 0, null)))
                 .isEmpty();
     }
 
     @Test
-    void whatBrokeOffKeepsItsReason() {
-        assertThat(GenvFailure.of(new Answer("{}", "x", null, new Answer.Broken(ProblemCode.TIMEOUT, "after 10 s"))))
+    void interruptedCommandKeepsItsReason() {
+        assertThat(GenvFailure.of(new CommandResult(
+                        "{}", "x", null, new CommandResult.Interruption(ProblemCode.TIMEOUT, "after 10 s"))))
                 .contains(new GenvFailure(ProblemCode.TIMEOUT, "after 10 s", true));
-        assertThat(GenvFailure.of(new Answer("", "", null, null)).orElseThrow().code())
+        assertThat(GenvFailure.of(new CommandResult("", "", null, null))
+                        .orElseThrow()
+                        .code())
                 .isEqualTo(ProblemCode.AGENT_FAILED);
     }
 
     @Test
-    void theLastLineOfATracebackSaysMost() {
+    void reportsTheLastLineOfATraceback() {
         var errors = "Traceback (most recent call last):\n  File \"/usr/bin/genv\", line 8\nKeyError: 'GPU-1'\n\n";
-        assertThat(GenvFailure.of(new Answer("", errors, 1, null)).orElseThrow().detail())
-                .isEqualTo("genv ended with 1: KeyError: 'GPU-1'");
+        assertThat(GenvFailure.of(new CommandResult("", errors, 1, null))
+                        .orElseThrow()
+                        .detail())
+                .isEqualTo("genv exited with 1: KeyError: 'GPU-1'");
     }
 
     @Test
-    void whatIsSaidIsShortAndHarmless() {
+    void errorsAreTruncatedAndEscaped() {
         var errors = "\n  \n\u001b[2J" + "x".repeat(5000);
-        assertThat(GenvFailure.of(new Answer("", errors, 1, null)).orElseThrow().detail())
+        assertThat(GenvFailure.of(new CommandResult("", errors, 1, null))
+                        .orElseThrow()
+                        .detail())
                 .hasSizeLessThan(250)
                 .doesNotContain("\u001b")
                 .contains("xxx");

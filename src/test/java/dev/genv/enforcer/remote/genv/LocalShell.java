@@ -3,19 +3,19 @@ package dev.genv.enforcer.remote.genv;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.genv.enforcer.remote.Answer;
-import dev.genv.enforcer.remote.Exchange;
-import dev.genv.enforcer.remote.Request;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.CommandRunner;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** Runs commands in a shell of this machine, with a folder of programs that come before all others. */
-record LocalShell(Path programs) implements Exchange {
+record LocalShell(Path programs) implements CommandRunner {
 
     @Override
-    public Answer run(Request request) throws InterruptedException {
+    public CommandResult run(CommandRequest request) throws InterruptedException {
         var shell = new ProcessBuilder("sh", "-c", request.command());
         shell.environment().put("PATH", programs + ":/usr/bin:/bin");
         try {
@@ -25,7 +25,7 @@ record LocalShell(Path programs) implements Exchange {
                 input.write(request.input().getBytes(UTF_8));
             }
             var output = new String(process.getInputStream().readAllBytes(), ISO_8859_1);
-            return new Answer(output, Files.readString(errors, ISO_8859_1), process.waitFor(), null);
+            return new CommandResult(output, Files.readString(errors, ISO_8859_1), process.waitFor(), null);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

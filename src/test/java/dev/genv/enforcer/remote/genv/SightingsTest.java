@@ -10,7 +10,7 @@ class SightingsTest {
     private final Sightings sightings = new Sightings();
 
     @Test
-    void aProcessKeepsItsNumberAsLongAsItIsSeen() {
+    void processKeepsItsIdWhileItIsObserved() {
         sightings.see(List.of(5));
         var first = sightings.idOf(5);
         sightings.see(List.of(5, 6));
@@ -21,16 +21,16 @@ class SightingsTest {
 
     /** The enforcer compares it with the look in which an environment was not there yet. */
     @Test
-    void whoWasThereInALookIsOlderThanItAndWhoCameLaterIsNot() {
+    void startTimeIsOrderedByFirstObservation() {
         sightings.see(List.of(5));
-        var look = sightings.looks();
-        assertThat(sightings.idOf(5).startTime()).isLessThan(look);
+        var observation = sightings.looks();
+        assertThat(sightings.idOf(5).startTime()).isLessThan(observation);
         sightings.see(List.of(5, 6));
-        assertThat(sightings.idOf(6).startTime()).isGreaterThanOrEqualTo(look);
+        assertThat(sightings.idOf(6).startTime()).isGreaterThanOrEqualTo(observation);
     }
 
     @Test
-    void onceOutOfSightIsNotGone() {
+    void processAbsentFromOneObservationIsNotGone() {
         sightings.see(List.of(5));
         var process = sightings.idOf(5);
         sightings.see(List.of());
@@ -40,7 +40,7 @@ class SightingsTest {
     }
 
     @Test
-    void whoComesAfterTwoLooksIsAnotherProcess() {
+    void processReturningAfterTwoObservationsIsAnotherOne() {
         sightings.see(List.of(5));
         var process = sightings.idOf(5);
         sightings.see(List.of());
@@ -53,7 +53,7 @@ class SightingsTest {
     }
 
     @Test
-    void whoWasNeverSeenIsGone() {
+    void processNeverObservedIsGone() {
         assertThat(sightings.isGone(new ProcessId(5, 0))).isTrue();
     }
 }

@@ -1,14 +1,14 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.Host;
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.ProtectedExecutable;
-import dev.genv.enforcer.remote.Terms;
+import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.CurrentProcess;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
-import dev.genv.enforcer.testsupport.Myself;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -34,19 +34,19 @@ final class Machine {
     final Path state;
     final Path etc;
     final Path run;
-    final FakeNvidiaSmi smi;
-    final OneShell shell;
+    final FakeNvidiaSmi nvidiaSmi;
+    final ShellBuilder shell;
     final AtomicLong nanos = new AtomicLong();
     private String proc = "/proc";
     private String service = "one";
-    private boolean acts = true;
+    private boolean canAct = true;
     private Duration lockTimeout = Duration.ofSeconds(30);
     private Duration gpuTimeout = Duration.ofSeconds(30);
     private Duration timeout = TIMEOUT;
     private Duration lease = Duration.ofMinutes(1);
     private boolean requireHostPid;
     private List<ProtectedExecutable> programs = List.of();
-    private List<String> exempt = List.of();
+    private List<String> exemptUsers = List.of();
 
     Machine(Path folder, String shell) throws IOException {
         state = Files.createDirectory(folder.resolve("genv"));
@@ -55,49 +55,49 @@ final class Machine {
         Files.writeString(etc.resolve("machine-id"), "0123456789abcdef0123456789abcdef\n");
         // The user who runs the tests may have no account on this machine.
         var passwd = Files.readString(Path.of("/etc/passwd"));
-        var me = Myself.name() + ":x:" + Myself.uid() + ":";
+        var me = CurrentProcess.name() + ":x:" + CurrentProcess.uid() + ":";
         Files.writeString(etc.resolve("passwd"), passwd.contains(me) ? passwd : me + "0::/:/bin/sh\n" + passwd);
         run = folder.resolve("run");
-        smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
-        this.shell = new OneShell(shell);
+        nvidiaSmi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
+        this.shell = new ShellBuilder(shell);
     }
 
-    /** A make-believe {@code /proc}, of root on a machine that has been up for an hour. */
-    FakeProc fakeProc(Path root) throws IOException {
+    /** A fake {@code /proc}, of root on a machine that has been up for an hour. */
+    FakeProc useFakeProc(Path root) throws IOException {
         proc = root.toString();
         var fake = new FakeProc(Files.createDirectories(root));
         var self = Files.createDirectories(root.resolve("self"));
         Files.writeString(
                 self.resolve("status"),
-                "Name:\tsh\nUid:\t%1$d\t%1$d\t%1$d\t%1$d\nCapEff:\t%2$s\n".formatted(Myself.uid(), EVERYTHING));
+                "Name:\tsh\nUid:\t%1$d\t%1$d\t%1$d\t%1$d\nCapEff:\t%2$s\n".formatted(CurrentProcess.uid(), EVERYTHING));
         fake.pidNamespace(FIRST_PID_NAMESPACE);
         var random = Files.createDirectories(root.resolve("sys/kernel/random"));
         Files.writeString(random.resolve("boot_id"), BOOT + "\n");
         Files.writeString(root.resolve("locks"), "");
-        uptime(root, 3600);
+        writeUptime(root, 3600);
         return fake;
     }
 
-    static void uptime(Path proc, int seconds) throws IOException {
+    static void writeUptime(Path proc, int seconds) throws IOException {
         Files.writeString(proc.resolve("uptime"), seconds + ".00 0.00\n");
     }
 
-    Machine realProc() {
+    Machine useRealProc() {
         proc = "/proc";
         return this;
     }
 
     /** Has the GPU tool list processes that are not there for the kernel. */
-    void lists(int... pids) throws IOException {
+    void setGpuProcesses(int... pids) throws IOException {
         var lines = Arrays.stream(pids)
                 .mapToObj(pid -> "%s, %d, 1\n".formatted(FakeNvidiaSmi.uuid(0), pid))
                 .collect(Collectors.joining());
-        smi.fault("case $1 in *compute*) printf '%%s' '%s'; exit 0 ;; esac".formatted(lines));
+        nvidiaSmi.fault("case $1 in *compute*) printf '%%s' '%s'; exit 0 ;; esac".formatted(lines));
     }
 
     /** A process in an environment that is attached to the first of two devices, and genv's lock. */
-    void hasOneEnvironment(Child child) throws IOException {
-        files().own("15971", null, child.pid()).device(0, "15971").device(1).write();
+    void writeOneEnvironment(Child child) throws IOException {
+        files().ownEnv("15971", null, child.pid()).device(0, "15971").device(1).write();
         Files.createFile(state.resolve("genv.lock"));
     }
 
@@ -116,8 +116,8 @@ final class Machine {
         return this;
     }
 
-    Machine audits() {
-        acts = false;
+    Machine auditOnly() {
+        canAct = false;
         return this;
     }
 
@@ -131,18 +131,18 @@ final class Machine {
         return this;
     }
 
-    Machine requiresHostPid() {
+    Machine requireHostPid() {
         requireHostPid = true;
         return this;
     }
 
-    Machine protects(String... values) {
+    Machine protectPrograms(String... values) {
         programs = List.of(values).stream().map(ProtectedExecutable::parse).toList();
         return this;
     }
 
-    Machine exempts(String... users) {
-        exempt = List.of(users);
+    Machine exemptUsers(String... users) {
+        exemptUsers = List.of(users);
         return this;
     }
 
@@ -150,28 +150,28 @@ final class Machine {
         return new StateFiles(state);
     }
 
-    Terms terms() {
-        return new Terms(
+    AgentConfig config() {
+        return new AgentConfig(
                 state.toString(),
                 lockTimeout,
-                smi.path().toString(),
+                nvidiaSmi.path().toString(),
                 gpuTimeout,
                 timeout,
                 false,
                 requireHostPid,
                 programs,
-                exempt,
-                acts,
+                exemptUsers,
+                canAct,
                 true,
                 lease);
     }
 
     ShellAgent agent() {
         var places = new Shell.Places(proc, etc.toString(), "/bin/sh", run.toString());
-        return new ShellAgent("gpu-1", terms(), service, new Shell(terms(), places, new SecureRandom()), nanos::get);
+        return new ShellAgent("gpu-1", config(), service, new Shell(config(), places, new SecureRandom()), nanos::get);
     }
 
-    Host.Look look(ProcessId... asked) throws UnreachableException, InterruptedException {
-        return agent().look(shell, Set.of(asked));
+    Host.Observation observe(ProcessId... pending) throws UnreachableException, InterruptedException {
+        return agent().observe(shell, Set.of(pending));
     }
 }

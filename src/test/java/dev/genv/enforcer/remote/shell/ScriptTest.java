@@ -3,12 +3,12 @@ package dev.genv.enforcer.remote.shell;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.remote.Answer;
-import dev.genv.enforcer.remote.Request;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
@@ -46,65 +46,66 @@ class ScriptTest {
     }
 
     static Stream<String> shells() {
-        return OneShell.all();
+        return ShellBuilder.allShells();
     }
 
     @BeforeEach
-    void write() throws IOException {
+    void writeState() throws IOException {
         machine.files().device(0).device(1).write();
     }
 
     /** A connection can be lost while it is handed over. */
     @Test
-    void aScriptThatIsCutDoesNothing() throws Exception {
-        machine.look();
+    void truncatedScriptDoesNothing() throws Exception {
+        machine.observe();
         var whole = machine.shell.requests().getFirst();
         var input = whole.input();
         var end = input.lastIndexOf("main </dev/null");
         for (var length : List.of(0, 10, end / 3, end / 2, end - 3, end - 1, end, end + 3)) {
-            var cut = new Request(whole.command(), input.substring(0, length), whole.timeout(), whole.mostOutput());
+            var cut =
+                    new CommandRequest(whole.command(), input.substring(0, length), whole.timeout(), whole.maxOutput());
             assertThat(machine.shell.run(cut).output()).as("%d of it", length).isEmpty();
         }
     }
 
     @Test
-    void whatALoginSaysBesidesIsPassedOver() throws Exception {
+    void ignoresOutputOfTheLoginShell() throws Exception {
         var noise = "Welcome to gpu-1\n@" + "0".repeat(32) + " end 1\n\u001b[2J\0\u00ff@ me\n";
-        machine.shell.with(answer -> {
+        machine.shell.transformAnswers(answer -> {
             var lines = answer.output().replace("\n@", "\n" + noise + "@");
-            return new Answer(noise + "$ " + lines + noise, noise, 0, null);
+            return new CommandResult(noise + "$ " + lines + noise, noise, 0, null);
         });
         try (var child = Child.inEnvironment("1")) {
-            machine.smi.process(0, child.pid(), "1");
-            assertThat(machine.look().snapshot().processes()).hasSize(1);
-            assertThat(machine.look().snapshot().missing()).isEmpty();
+            machine.nvidiaSmi.process(0, child.pid(), "1");
+            assertThat(machine.observe().snapshot().processes()).hasSize(1);
+            assertThat(machine.observe().snapshot().missing()).isEmpty();
         }
     }
 
     @Test
-    void anAnswerThatIsCutAnywhereIsNone() throws Exception {
-        machine.look();
+    void refusesTruncatedAnswer() throws Exception {
+        machine.observe();
         var whole = machine.shell.run(machine.shell.requests().getFirst()).output();
         for (var length = 0; length < whole.length() - 1; length += 97) {
             var cut = whole.substring(0, length);
-            assertUnreadable(new Answer(cut, "", 0, null));
-            assertUnreadable(new Answer(cut + "\n", "", null, null));
+            assertUnreadable(new CommandResult(cut, "", 0, null));
+            assertUnreadable(new CommandResult(cut + "\n", "", null, null));
         }
-        assertUnreadable(new Answer(whole, "", 0, null)); // the word is that of another request
+        assertUnreadable(new CommandResult(whole, "", 0, null)); // the word is that of another request
     }
 
-    private void assertUnreadable(Answer answer) {
-        assertThatThrownBy(() -> machine.agent().look(_ -> answer, Set.of()))
+    private void assertUnreadable(CommandResult answer) {
+        assertThatThrownBy(() -> machine.agent().observe(_ -> answer, Set.of()))
                 .isInstanceOfSatisfying(
                         UnreachableException.class, e -> assertThat(e.code()).isEqualTo(ProblemCode.ANSWER_UNREADABLE));
     }
 
     /** Whoever reads it in time could say anything in our name. */
     @Test
-    void theWordOfARequestStandsInNoArgumentsAndNoEnvironment() throws Exception {
+    void nonceAppearsInNoArgumentsOrEnvironment() throws Exception {
         var seen = folder.resolve("seen");
-        machine.smi.fault("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ >>" + seen + " 2>/dev/null");
-        machine.look();
+        machine.nvidiaSmi.fault("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ >>" + seen + " 2>/dev/null");
+        machine.observe();
         var input = machine.shell.requests().getFirst().input();
         var nonce =
                 input.substring(input.indexOf("NONCE=") + 6).lines().findFirst().orElseThrow();
@@ -117,10 +118,10 @@ class ScriptTest {
     }
 
     @Test
-    void noTwoRequestsHaveTheSameWord() throws Exception {
+    void everyRequestHasItsOwnNonce() throws Exception {
         var nonces = new ArrayList<String>();
         for (var i = 0; i < 2; i++) {
-            machine.look();
+            machine.observe();
             var input = machine.shell.requests().get(i).input();
             nonces.add(
                     input.substring(input.indexOf("NONCE=")).lines().findFirst().orElseThrow());
@@ -129,16 +130,16 @@ class ScriptTest {
     }
 
     @Test
-    void pathsMayHoldAnything() throws Exception {
+    void acceptsAnyCharacterInPaths() throws Exception {
         var odd = Files.createDirectory(folder.resolve("a 'b' \"c\" $(id)`id`\\ *;&\n-n ä"));
         var other = new Machine(odd, "dash");
         other.files()
-                .own("1", null, (int) ProcessHandle.current().pid())
+                .ownEnv("1", null, (int) ProcessHandle.current().pid())
                 .device(0, "1")
                 .device(1)
                 .write();
-        var snapshot = other.protects(odd.resolve("server").toString().replace("\n", ""))
-                .look()
+        var snapshot = other.protectPrograms(odd.resolve("server").toString().replace("\n", ""))
+                .observe()
                 .snapshot();
         assertThat(snapshot.environments()).hasSize(1);
         assertThat(snapshot.missing()).isEmpty();
@@ -146,30 +147,30 @@ class ScriptTest {
     }
 
     @Test
-    void aHostWithoutThePrograms() throws Exception {
-        machine.shell.with(answer -> {
+    void reportsMissingPrograms() throws Exception {
+        machine.shell.transformAnswers(answer -> {
             var nonce = answer.output().strip().substring(1, 33);
-            return new Answer("@%1$s lacks flock\n@%1$s end 2\n".formatted(nonce), "", 0, null);
+            return new CommandResult("@%1$s lacks flock\n@%1$s end 2\n".formatted(nonce), "", 0, null);
         });
-        assertThatThrownBy(machine::look)
+        assertThatThrownBy(machine::observe)
                 .isInstanceOfSatisfying(
                         UnreachableException.class, e -> assertThat(e.code()).isEqualTo(ProblemCode.AGENT_MISSING))
                 .hasMessage("there is no flock");
         try (var child = Child.inEnvironment("1")) {
-            var quiet = new OneShell("dash");
-            machine.smi.process(0, child.pid(), "1");
+            var quiet = new ShellBuilder("dash");
+            machine.nvidiaSmi.process(0, child.pid(), "1");
             var agent = machine.agent();
-            var process = agent.look(quiet, Set.of()).snapshot().processes().getFirst();
+            var process = agent.observe(quiet, Set.of()).snapshot().processes().getFirst();
             Map<Action, Result> results = new HashMap<>();
             var action = new Action.Terminate("gpu-1", process);
-            assertThatThrownBy(() -> agent.perform(machine.shell, List.of(action), results::put))
+            assertThatThrownBy(() -> agent.execute(machine.shell, List.of(action), results::put))
                     .isInstanceOf(UnreachableException.class);
             assertThat(results).isEmpty();
         }
     }
 
     @Test
-    void nothingIsFoundFaultWith() throws Exception {
+    void shellcheckReportsNothing() throws Exception {
         Requirements.program("/usr/bin/shellcheck", "shellcheck");
         var whole = Files.writeString(folder.resolve("whole.sh"), "");
         for (var part : PARTS) {
@@ -181,7 +182,7 @@ class ScriptTest {
         Files.writeString(
                 whole,
                 Files.readString(whole)
-                        + "deeds() {\n  programs\n  terminate 1\n  detach 1\n}\nanswer look\nanswer act\n");
+                        + "calls() {\n  programs\n  terminate 1\n  detach 1\n}\nanswer look\nanswer act\n");
         var said = folder.resolve("said");
         var shellcheck = new ProcessBuilder("shellcheck", "-s", "sh", whole.toString())
                 .redirectErrorStream(true)

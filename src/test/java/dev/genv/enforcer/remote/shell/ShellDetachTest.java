@@ -3,17 +3,17 @@ package dev.genv.enforcer.remote.shell;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.CurrentProcess;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.Fifo;
-import dev.genv.enforcer.testsupport.Myself;
 import dev.genv.enforcer.testsupport.RealFlock;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.StateFiles;
@@ -43,7 +43,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @MethodSource("shells")
 class ShellDetachTest {
     private static final Result DETACHED = Result.of(Outcome.DETACHED);
-    private static final Result ALREADY = Result.of(Outcome.ALREADY_DETACHED);
+    private static final Result ALREADY_DETACHED = Result.of(Outcome.ALREADY_DETACHED);
     private final Path folder;
     private final Machine machine;
     private final ShellAgent agent;
@@ -59,11 +59,11 @@ class ShellDetachTest {
     }
 
     static Stream<String> shells() {
-        return OneShell.all();
+        return ShellBuilder.allShells();
     }
 
     @BeforeEach
-    void write() throws IOException {
+    void writeState() throws IOException {
         files("a", "b").write();
         Files.createFile(lock);
     }
@@ -73,76 +73,76 @@ class ShellDetachTest {
     }
 
     @Test
-    void writesNothingElse() throws Exception {
-        assertThat(perform(detach("a", 0))).containsExactly(DETACHED);
+    void removesOnlyTheGivenAttachment() throws Exception {
+        assertThat(observeAndExecute(detach("a", 0))).containsExactly(DETACHED);
         assertThat(devices).hasContent(files("b").devicesJson());
         assertThat(Files.getPosixFilePermissions(devices)).isEqualTo(PosixFilePermissions.fromString("rw-rw-rw-"));
         assertThat(machine.state.resolve(ShellAgent.FOLDER)).isDirectoryNotContaining("glob:**new");
     }
 
     @Test
-    void allAtOnceInOneTrip() throws Exception {
-        look();
-        assertThat(acted(detach("a", 0), detach("a", 1), detach("c", 0), detach("b", 1)))
-                .containsExactly(DETACHED, DETACHED, ALREADY, ALREADY);
+    void detachesSeveralInOneRequest() throws Exception {
+        observe();
+        assertThat(execute(detach("a", 0), detach("a", 1), detach("c", 0), detach("b", 1)))
+                .containsExactly(DETACHED, DETACHED, ALREADY_DETACHED, ALREADY_DETACHED);
         assertThat(machine.shell.requests()).hasSize(2);
         assertThat(devices).hasContent(machine.files().device(0, "b").device(1).devicesJson());
     }
 
     @Test
-    void whatIsNotThereNeedNotBeWritten() throws Exception {
+    void leavesFileUnchangedWhenAttachmentIsGone() throws Exception {
         var written = Files.getLastModifiedTime(devices);
-        assertThat(perform(detach("c", 0))).containsExactly(ALREADY);
+        assertThat(observeAndExecute(detach("c", 0))).containsExactly(ALREADY_DETACHED);
         var later =
                 new Action.Detach("gpu-1", EnvBuilder.env("a").build(), 0, new Attachment("a", null, "another time"));
-        assertThat(perform(later)).containsExactly(ALREADY);
+        assertThat(observeAndExecute(later)).containsExactly(ALREADY_DETACHED);
         assertThat(Files.getLastModifiedTime(devices)).isEqualTo(written);
     }
 
     @Test
-    void whatOthersWroteMeanwhileIsKept() throws Exception {
-        look();
+    void concurrentChangesArePreserved() throws Exception {
+        observe();
         files("a", "b", "c").writeDevices();
-        assertThat(acted(detach("a", 0))).containsExactly(DETACHED);
+        assertThat(execute(detach("a", 0))).containsExactly(DETACHED);
         assertThat(devices).hasContent(files("b", "c").devicesJson());
-        look();
+        observe();
         files("c").writeDevices();
-        assertThat(acted(detach("b", 0), detach("c", 0))).containsExactly(ALREADY, DETACHED);
-        look();
+        assertThat(execute(detach("b", 0), detach("c", 0))).containsExactly(ALREADY_DETACHED, DETACHED);
+        observe();
         files("c").writeDevices();
-        assertThat(acted(detach("b", 0))).containsExactly(ALREADY);
+        assertThat(execute(detach("b", 0))).containsExactly(ALREADY_DETACHED);
         assertThat(devices).hasContent(files("c").devicesJson());
     }
 
     /** It was another file at the look, or none at all could be read. */
     @Test
-    void whatWasNotSeenIsToldFirst() throws Exception {
+    void detachesFromFileThatWasAbsentWhenObserved() throws Exception {
         Files.delete(devices);
-        look();
+        observe();
         files("a").writeDevices();
-        assertThat(acted(detach("a", 0))).containsExactly(DETACHED);
+        assertThat(execute(detach("a", 0))).containsExactly(DETACHED);
         assertThat(devices).hasContent(files().devicesJson());
     }
 
     @Test
-    void whereThereIsNothingNothingIsAttached() throws Exception {
-        look();
+    void missingStateCountsAsAlreadyDetached() throws Exception {
+        observe();
         Files.delete(devices);
-        assertThat(acted(detach("a", 0))).containsExactly(ALREADY);
+        assertThat(execute(detach("a", 0))).containsExactly(ALREADY_DETACHED);
         assertThat(devices).doesNotExist();
-        look();
+        observe();
         try (var files = Files.walk(machine.state)) {
             for (var file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.delete(file);
             }
         }
-        assertThat(acted(detach("a", 0))).containsExactly(ALREADY);
+        assertThat(execute(detach("a", 0))).containsExactly(ALREADY_DETACHED);
         assertThat(machine.state).doesNotExist();
     }
 
     @Test
-    void whatIsNoFileIsNotReplaced() throws Exception {
-        look();
+    void refusesFileThatIsNotARegularFile() throws Exception {
+        observe();
         var target = Files.move(devices, folder.resolve("target"));
         var content = Files.readString(target);
         Files.createSymbolicLink(devices, target);
@@ -162,11 +162,11 @@ class ShellDetachTest {
     }
 
     @Test
-    void whatIsNotUnderstoodIsNotTouched() throws Exception {
+    void leavesInvalidFileUnchanged() throws Exception {
         for (var content : List.of("", "{", "{\"devices\": {\"0\": {\"total_memory\": null, \"eids\": {}}}}")) {
-            look();
+            observe();
             Files.writeString(devices, content);
-            assertThat(acted(detach("a", 0)))
+            assertThat(execute(detach("a", 0)))
                     .singleElement()
                     .satisfies(result -> assertThat(result.outcome()).isEqualTo(Outcome.FAILED))
                     .satisfies(result -> assertThat(result.detail()).startsWith("devices.json "));
@@ -176,21 +176,21 @@ class ShellDetachTest {
     }
 
     @Test
-    void whoHoldsTheLockIsNamed() throws Exception {
-        look();
+    void namesTheHolderOfTheLock() throws Exception {
+        observe();
         try (var _ = RealFlock.take(lock)) {
             assertFailed("genv.lock is held by another program, for longer than 0.30 s: process %d (java) of uid %d"
-                    .formatted(ProcessHandle.current().pid(), Myself.uid()));
+                    .formatted(ProcessHandle.current().pid(), CurrentProcess.uid()));
         }
         assertThat(devices).hasContent(files("a", "b").devicesJson());
-        assertThat(acted(detach("a", 0))).containsExactly(DETACHED);
+        assertThat(execute(detach("a", 0))).containsExactly(DETACHED);
     }
 
     @Test
-    void aLockIsMadeWhereThereIsNone() throws Exception {
-        look();
+    void createsMissingLockFile() throws Exception {
+        observe();
         Files.delete(lock);
-        assertThat(acted(detach("a", 0))).containsExactly(DETACHED);
+        assertThat(execute(detach("a", 0))).containsExactly(DETACHED);
         assertThat(Files.getPosixFilePermissions(lock)).isEqualTo(PosixFilePermissions.fromString("rw-rw-rw-"));
         assertThat(lock).isEmptyFile();
         Files.delete(lock);
@@ -201,9 +201,9 @@ class ShellDetachTest {
 
     /** While the lock is held, whoever takes it too must wait, also for the writing. */
     @Test
-    void theLockIsHeldForTheWriting() throws Exception {
+    void writesOnlyUnderTheLock() throws Exception {
         var patient = machine.lockTimeout(Duration.ofSeconds(30)).agent();
-        patient.look(machine.shell, Set.of());
+        patient.observe(machine.shell, Set.of());
         var held = RealFlock.take(lock);
         var waiting = "-> FLOCK .*:%s 0 EOF".formatted(Files.getAttribute(lock, "unix:ino"));
         var release = Thread.ofPlatform().start(() -> {
@@ -215,7 +215,7 @@ class ShellDetachTest {
                 throw new UncheckedIOException(e);
             }
         });
-        patient.perform(
+        patient.execute(
                 machine.shell,
                 List.of(detach("a", 0)),
                 (_, result) -> assertThat(result).isEqualTo(DETACHED));
@@ -225,12 +225,12 @@ class ShellDetachTest {
 
     /** Whoever writes without the lock, again and again, keeps us from writing; what he writes is not lost. */
     @Test
-    void whereOthersWriteAgainAndAgainItIsGivenUp() throws Exception {
-        look();
+    void failsWhenTheFileChangesAtEveryAttempt() throws Exception {
+        observe();
         var trips = new int[1];
         var results = new LinkedHashMap<Action, Result>();
         var action = detach("a", 0);
-        agent.perform(
+        agent.execute(
                 request -> {
                     try {
                         files("a", "number " + trips[0]++).writeDevices();
@@ -241,34 +241,34 @@ class ShellDetachTest {
                 },
                 List.of(action),
                 results::put);
-        assertThat(Objects.requireNonNull(results.get(action)).detail()).contains("is changed again and again");
+        assertThat(Objects.requireNonNull(results.get(action)).detail()).contains("is changed repeatedly");
         assertThat(trips[0]).isEqualTo(5);
         assertThat(devices).hasContent(files("a", "number 4").devicesJson());
     }
 
     @Test
-    void aFullDiskLeavesTheFileAsItIs() throws Exception {
+    void fullDiskLeavesTheFileUnchanged() throws Exception {
         Requirements.root();
         var mount = new ProcessBuilder("mount", "-t", "tmpfs", "-o", "size=64k", "none", machine.state.toString());
         Requirements.mounts(mount.start().waitFor() == 0);
         try {
             files("a", "b").write();
             Files.createFile(lock);
-            look();
-            fill(machine.state.resolve("full"));
-            var result = acted(detach("a", 0)).getFirst();
+            observe();
+            fillDisk(machine.state.resolve("full"));
+            var result = execute(detach("a", 0)).getFirst();
             assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(result.detail()).startsWith("the new devices.json cannot be written: ");
             assertThat(devices).hasContent(files("a", "b").devicesJson());
             Files.delete(machine.state.resolve("full"));
-            assertThat(acted(detach("a", 0))).containsExactly(DETACHED);
+            assertThat(execute(detach("a", 0))).containsExactly(DETACHED);
             assertThat(devices).hasContent(files("b").devicesJson());
         } finally {
             new ProcessBuilder("umount", "-l", machine.state.toString()).start().waitFor();
         }
     }
 
-    private static void fill(Path file) throws IOException {
+    private static void fillDisk(Path file) throws IOException {
         try (var stream = Files.newOutputStream(file)) {
             while (true) {
                 stream.write(new byte[512]);
@@ -279,23 +279,23 @@ class ShellDetachTest {
     }
 
     @Test
-    void terminationsComeBesides() throws Exception {
+    void detachesAndTerminatesInOneRequest() throws Exception {
         try (var child = Child.inEnvironment("a")) {
-            machine.smi.process(0, child.pid(), "1");
-            var process = look().getFirst();
+            machine.nvidiaSmi.process(0, child.pid(), "1");
+            var process = observe().getFirst();
             var terminate = new Action.Terminate("gpu-1", process);
-            assertThat(acted(detach("a", 0), terminate)).containsExactly(DETACHED, Result.of(Outcome.SIGNALLED));
-            assertThat(child.awaitEnd()).isEqualTo(143);
+            assertThat(execute(detach("a", 0), terminate)).containsExactly(DETACHED, Result.of(Outcome.SIGNALLED));
+            assertThat(child.awaitExit()).isEqualTo(143);
             assertThat(machine.shell.requests()).hasSize(2);
         }
     }
 
-    private List<GpuProcess> look() throws Exception {
-        return agent.look(machine.shell, Set.of()).snapshot().processes();
+    private List<GpuProcess> observe() throws Exception {
+        return agent.observe(machine.shell, Set.of()).snapshot().processes();
     }
 
     private void assertFailed(String why) throws Exception {
-        assertThat(acted(detach("a", 0))).containsExactly(Result.failed(why));
+        assertThat(execute(detach("a", 0))).containsExactly(Result.failed(why));
     }
 
     private static Action.Detach detach(String eid, int device) {
@@ -303,14 +303,14 @@ class ShellDetachTest {
                 "gpu-1", EnvBuilder.env(eid).build(), device, new Attachment(eid, null, StateFiles.TIME));
     }
 
-    private List<Result> perform(Action... actions) throws Exception {
-        look();
-        return acted(actions);
+    private List<Result> observeAndExecute(Action... actions) throws Exception {
+        observe();
+        return execute(actions);
     }
 
-    private List<Result> acted(Action... actions) throws Exception {
+    private List<Result> execute(Action... actions) throws Exception {
         Map<Action, Result> results = new LinkedHashMap<>();
-        agent.perform(machine.shell, List.of(actions), (action, result) -> {
+        agent.execute(machine.shell, List.of(actions), (action, result) -> {
             assertThat(results).doesNotContainKey(action);
             results.put(action, result);
         });

@@ -3,7 +3,7 @@ package dev.genv.enforcer.remote.shell;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.Answer;
+import dev.genv.enforcer.remote.CommandResult;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -21,54 +21,58 @@ class ShellFailureTest {
                 "sudo: PAM account management error: Authentication failure",
                 "sudo: effective uid is not 0, is /usr/bin/sudo on a file system with the 'nosuid' option set"
             })
-    void sudoThatRefusesIsToldWithAdvice(String errors) throws Exception {
-        var failure = failure(new Answer("", errors, 1, null), true);
+    void reportsRefusedSudoAndTheRemedy(String errors) throws Exception {
+        var failure = failure(new CommandResult("", errors, 1, null), true);
         assertThat(failure.code()).isEqualTo(ProblemCode.SUDO_REFUSED);
         assertThat(failure).hasMessageContaining("NOPASSWD: /bin/sh").hasMessageContaining(errors.substring(0, 15));
-        assertThat(failure(new Answer("", errors, 1, null), false).code()).isEqualTo(ProblemCode.AGENT_FAILED);
+        assertThat(failure(new CommandResult("", errors, 1, null), false).code())
+                .isEqualTo(ProblemCode.AGENT_FAILED);
     }
 
     @Test
-    void sudoThatIsMissingIsTold() throws Exception {
+    void reportsMissingSudo() throws Exception {
         var errors = "bash: line 1: sudo: command not found";
-        assertThat(failure(new Answer("", errors, 127, null), true).code()).isEqualTo(ProblemCode.SUDO_MISSING);
-        assertThat(failure(new Answer("", errors, 127, null), false).code()).isEqualTo(ProblemCode.AGENT_FAILED);
+        assertThat(failure(new CommandResult("", errors, 127, null), true).code())
+                .isEqualTo(ProblemCode.SUDO_MISSING);
+        assertThat(failure(new CommandResult("", errors, 127, null), false).code())
+                .isEqualTo(ProblemCode.AGENT_FAILED);
     }
 
     @Test
-    void whatBrokeItOffIsTold() throws Exception {
-        var broken = new Answer.Broken(ProblemCode.TIMEOUT, "it took longer than 10 s");
-        var failure = failure(new Answer("", "sudo: a password is required", null, broken), true);
+    void reportsWhyTheCommandWasInterrupted() throws Exception {
+        var broken = new CommandResult.Interruption(ProblemCode.TIMEOUT, "it took longer than 10 s");
+        var failure = failure(new CommandResult("", "sudo: a password is required", null, broken), true);
         assertThat(failure.code()).isEqualTo(ProblemCode.TIMEOUT);
         assertThat(failure).hasMessage("it took longer than 10 s");
     }
 
     @Test
-    void anAnswerWithoutItsEndIsNone() throws Exception {
-        assertThat(failure(new Answer("garbage", "", 0, null), true).code()).isEqualTo(ProblemCode.ANSWER_UNREADABLE);
-        assertThat(failure(new Answer("garbage", "", null, null), true).code())
+    void answerWithoutEndIsUnreadable() throws Exception {
+        assertThat(failure(new CommandResult("garbage", "", 0, null), true).code())
+                .isEqualTo(ProblemCode.ANSWER_UNREADABLE);
+        assertThat(failure(new CommandResult("garbage", "", null, null), true).code())
                 .isEqualTo(ProblemCode.ANSWER_UNREADABLE);
     }
 
     @Test
-    void programsThatAreMissingAreNamed() throws Exception {
-        var answer = new Answer("@5f0c lacks flock\n@5f0c lacks timeout\n@5f0c end 3\n", "", 0, null);
+    void namesMissingPrograms() throws Exception {
+        var answer = new CommandResult("@5f0c lacks flock\n@5f0c lacks timeout\n@5f0c end 3\n", "", 0, null);
         var failure = failure(answer, true);
         assertThat(failure.code()).isEqualTo(ProblemCode.AGENT_MISSING);
         assertThat(failure).hasMessage("there is no flock, no timeout");
     }
 
     @Test
-    void whatStrangersSayIsHarmlessAndShort() throws Exception {
-        var failure = failure(new Answer("", "\u001b[2J\u0007" + "x".repeat(5000), 1, null), true);
+    void errorsAreTruncatedAndEscaped() throws Exception {
+        var failure = failure(new CommandResult("", "\u001b[2J\u0007" + "x".repeat(5000), 1, null), true);
         assertThat(failure.getMessage())
                 .hasSizeLessThan(400)
                 .doesNotContain("\u001b")
                 .contains("\\u001b[2J");
     }
 
-    private static dev.genv.enforcer.enforcement.UnreachableException failure(Answer answer, boolean sudo)
+    private static dev.genv.enforcer.enforcement.host.UnreachableException failure(CommandResult answer, boolean sudo)
             throws Exception {
-        return new Shell.Said("5f0c", answer, sudo).failure();
+        return new Shell.AgentReply("5f0c", answer, sudo).failure();
     }
 }

@@ -4,11 +4,11 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.Host;
+import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.Requirements;
@@ -47,33 +47,33 @@ class ShellGpuTest {
     }
 
     static Stream<String> shells() {
-        return OneShell.some();
+        return ShellBuilder.testedShells();
     }
 
     @BeforeEach
-    void list() throws IOException {
-        machine.smi.process(0, child.pid(), "7");
+    void listChild() throws IOException {
+        machine.nvidiaSmi.process(0, child.pid(), "7");
     }
 
     @AfterEach
-    void end() {
+    void endChild() {
         child.close();
     }
 
     @Test
-    void itsWordsAreUnderstoodAsOnANode() throws Exception {
+    void reportsKnownNvidiaSmiFailures() throws Exception {
         assertFault(
                 "echo 'Failed to initialize NVML: Unknown Error'; exit 255",
                 ProblemCode.GPU_NEEDS_NEW_CONTAINER,
-                "ended with 255");
+                "exited with 255");
         assertFault(
                 "echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18",
                 ProblemCode.GPU_TOOL_FAILED,
-                "nvidia-smi ended with 18: Failed to initialize NVML: Driver/library version mismatch");
-        assertFault("exit 9", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi ended with 9: it said nothing");
-        assertFault("echo 'no driver' >&2; exit 9", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi ended with 9: no driver");
+                "nvidia-smi exited with 18: Failed to initialize NVML: Driver/library version mismatch");
+        assertFault("exit 9", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi exited with 9: it printed nothing");
+        assertFault("echo 'no driver' >&2; exit 9", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi exited with 9: no driver");
         assertFault("kill -9 $$", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi was killed");
-        assertFault("kill $$", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi ended with 143");
+        assertFault("kill $$", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi exited with 143");
         assertFault(
                 "echo 'Unable to determine the device handle for GPU0000:01:00.0: Unknown Error'; exit 255",
                 ProblemCode.GPU_LOST,
@@ -82,97 +82,99 @@ class ShellGpuTest {
     }
 
     @Test
-    void noDeviceIsNoFault() throws Exception {
-        machine.smi.gpuLines("");
-        var look = look();
-        assertThat(problems(look)).isEmpty();
-        assertThat(look.snapshot().missing()).isEmpty();
-        assertThat(look.snapshot().listedDevices()).isEmpty();
+    void noDeviceIsNoProblem() throws Exception {
+        machine.nvidiaSmi.gpuLines("");
+        var observation = observe();
+        assertThat(problems(observation)).isEmpty();
+        assertThat(observation.snapshot().missing()).isEmpty();
+        assertThat(observation.snapshot().listedDevices()).isEmpty();
     }
 
     @Test
-    void devicesThatWereListedBeforeAreLost() throws Exception {
-        assertSeen(look());
-        machine.smi.gpuLines("");
-        var look = look();
-        assertThat(problems(look)).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
-        assertThat(look.snapshot().missing()).containsExactly(Part.EVERY_PROCESS);
-        machine.smi.gpus(1);
-        assertThat(problems(look())).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
-        machine.smi.gpus(2);
-        assertSeen(look());
+    void reportsLostDevices() throws Exception {
+        assertChildListed(observe());
+        machine.nvidiaSmi.gpuLines("");
+        var observation = observe();
+        assertThat(problems(observation)).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
+        assertThat(observation.snapshot().missing()).containsExactly(SnapshotPart.EVERY_PROCESS);
+        machine.nvidiaSmi.gpus(1);
+        assertThat(problems(observe())).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
+        machine.nvidiaSmi.gpus(2);
+        assertChildListed(observe());
     }
 
     @Test
-    void aLineThatCannotBeReadHidesNoOther() throws Exception {
-        machine.smi
+    void unreadableLineIsReportedAndTheRestIsListed() throws Exception {
+        machine.nvidiaSmi
                 .process("[GPU is lost]", "[GPU is lost]", "[N/A]")
                 .process(FakeNvidiaSmi.uuid(7), "" + child.pid(), "1");
-        var look = look();
-        assertThat(problems(look))
+        var observation = observe();
+        assertThat(problems(observation))
                 .extracting(Problem::code)
                 .containsExactly(ProblemCode.GPU_LOST, ProblemCode.DEVICE_UNKNOWN);
-        assertThat(look.snapshot().missing()).containsExactly(Part.EVERY_PROCESS);
-        assertThat(look.snapshot().processes()).extracting(GpuProcess::pid).containsExactly(child.pid());
+        assertThat(observation.snapshot().missing()).containsExactly(SnapshotPart.EVERY_PROCESS);
+        assertThat(observation.snapshot().processes())
+                .extracting(GpuProcess::pid)
+                .containsExactly(child.pid());
     }
 
     /** What it complains of while all is well is not its answer. */
     @Test
-    void whatItSaysBesidesIsNotHeard() throws Exception {
-        machine.smi.fault("echo 'GPU-x, 1, 1' >&2; printf '\\n\\n'");
-        assertSeen(look());
+    void ignoresErrorOutputAndEmptyLines() throws Exception {
+        machine.nvidiaSmi.fault("echo 'GPU-x, 1, 1' >&2; printf '\\n\\n'");
+        assertChildListed(observe());
     }
 
     @Test
-    void oneThatHangsIsEnded() throws Exception {
-        agent = impatient();
-        assertFault("exec sleep 600", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi did not end within 1.00 s");
+    void terminatesHangingNvidiaSmi() throws Exception {
+        agent = agentWithShortTimeout();
+        assertFault("exec sleep 600", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi did not exit within 1.00 s");
         agent = machine.gpuTimeout(HANG).agent();
         assertRecovers();
     }
 
     /** It may be one that nothing can end: each look would leave one more behind. */
     @Test
-    void oneThatDoesNotHeedIsLeftAloneForAWhile() throws Exception {
-        agent = impatient();
-        assertFault("trap '' TERM; sleep 600; sleep 600", ProblemCode.GPU_TOOL_FAILED, "did not end within 1.00 s");
-        machine.smi.fault("touch " + folder.resolve("called"));
-        assertThat(lost(look()).detail()).contains("left alone for a while");
+    void nvidiaSmiThatIgnoresSigtermIsNotStartedForAWhile() throws Exception {
+        agent = agentWithShortTimeout();
+        assertFault("trap '' TERM; sleep 600; sleep 600", ProblemCode.GPU_TOOL_FAILED, "did not exit within 1.00 s");
+        machine.nvidiaSmi.fault("touch " + folder.resolve("called"));
+        assertThat(assertProcessesMissing(observe()).detail()).contains("not run for a while");
         assertThat(folder.resolve("called")).doesNotExist();
         await("it may need longer than it has").untilAsserted(() -> {
-            machine.nanos.addAndGet(Pauses.SHORTEST.toNanos());
-            assertSeen(look());
+            machine.nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+            assertChildListed(observe());
         });
         assertThat(folder.resolve("called")).exists();
     }
 
     /** Its output stays open, and nobody waits for the end of that. */
     @Test
-    void aChildOfItsOwnKeepsNobodyWaiting() throws Exception {
+    void doesNotWaitForChildOfNvidiaSmi() throws Exception {
         var pid = folder.resolve("pid");
-        machine.smi.fault("[ -e %1$s ] || { sleep 600 & echo $! >%1$s; }".formatted(pid));
-        var look = look();
+        machine.nvidiaSmi.fault("[ -e %1$s ] || { sleep 600 & echo $! >%1$s; }".formatted(pid));
+        var observation = observe();
         ProcessHandle.of(Long.parseLong(Files.readString(pid).strip())).ifPresent(ProcessHandle::destroyForcibly);
-        assertSeen(look);
+        assertChildListed(observation);
     }
 
     @Test
-    void garbageInMasseIsNoAnswer() throws Exception {
+    void refusesTooMuchOutput() throws Exception {
         assertFault(
                 "head -c 1500000 /dev/zero | tr '\\0' x; exit 3",
                 ProblemCode.GPU_TOOL_FAILED,
-                "says more than 1048576 bytes");
-        agent = impatient();
+                "printed more than 1048576 bytes");
+        agent = agentWithShortTimeout();
         assertFault("tr '\\0' x </dev/zero", ProblemCode.GPU_TOOL_FAILED, "nvidia-smi ");
         agent = machine.gpuTimeout(HANG).agent();
         assertRecovers();
     }
 
     @Test
-    void itHasAnEnvironmentOfItsOwn() throws Exception {
+    void runsNvidiaSmiInItsOwnEnvironment() throws Exception {
         var said = folder.resolve("environment");
-        machine.smi.fault("env >" + said);
-        assertSeen(look());
+        machine.nvidiaSmi.fault("env >" + said);
+        assertChildListed(observe());
         assertThat(Files.readAllLines(said))
                 .contains("LC_ALL=C", "GENV_BYPASS=1")
                 .filteredOn(line -> !line.startsWith("PWD=") && !line.startsWith("_=") && !line.startsWith("SHLVL="))
@@ -180,82 +182,87 @@ class ShellGpuTest {
     }
 
     @Test
-    void oneThatIsMissingOrNoProgramIsTold() throws Exception {
-        Files.delete(machine.smi.path());
-        assertThat(lost(look()).detail()).isEqualTo(machine.smi.path() + " is not a program");
-        Files.createDirectory(machine.smi.path());
-        assertThat(lost(look()).detail()).isEqualTo(machine.smi.path() + " is not a program");
+    void reportsMissingOrNonExecutableNvidiaSmi() throws Exception {
+        Files.delete(machine.nvidiaSmi.path());
+        assertThat(assertProcessesMissing(observe()).detail())
+                .isEqualTo(machine.nvidiaSmi.path() + " is not a program");
+        Files.createDirectory(machine.nvidiaSmi.path());
+        assertThat(assertProcessesMissing(observe()).detail())
+                .isEqualTo(machine.nvidiaSmi.path() + " is not a program");
     }
 
     @Test
-    void oneThatOthersCanReplaceIsNotRun() throws Exception {
-        machine.smi.fault("touch " + folder.resolve("called"));
-        Files.setPosixFilePermissions(machine.smi.path(), PosixFilePermissions.fromString("rwxrwxr-x"));
-        assertUntrusted("others can write " + machine.smi.path());
-        Files.setPosixFilePermissions(machine.smi.path(), PosixFilePermissions.fromString("rwxr-xr-x"));
+    void doesNotRunNvidiaSmiThatOthersCanReplace() throws Exception {
+        machine.nvidiaSmi.fault("touch " + folder.resolve("called"));
+        Files.setPosixFilePermissions(machine.nvidiaSmi.path(), PosixFilePermissions.fromString("rwxrwxr-x"));
+        assertUntrusted("others can write " + machine.nvidiaSmi.path());
+        Files.setPosixFilePermissions(machine.nvidiaSmi.path(), PosixFilePermissions.fromString("rwxr-xr-x"));
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xrwx"));
         assertUntrusted("others can write " + folder);
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         Requirements.root();
-        Files.setAttribute(machine.smi.path(), "unix:uid", 65534);
-        assertUntrusted(machine.smi.path() + " belongs to user 65534");
+        Files.setAttribute(machine.nvidiaSmi.path(), "unix:uid", 65534);
+        assertUntrusted(machine.nvidiaSmi.path() + " belongs to user 65534");
         assertThat(folder.resolve("called")).doesNotExist();
     }
 
-    private ShellAgent impatient() {
+    private ShellAgent agentWithShortTimeout() {
         return machine.gpuTimeout(Duration.ofSeconds(1)).agent();
     }
 
     private void assertUntrusted(String why) throws Exception {
-        assertThat(lost(look()).detail()).isEqualTo("%s is not used: %s".formatted(machine.smi.path(), why));
+        assertThat(assertProcessesMissing(observe()).detail())
+                .isEqualTo("%s is not used: %s".formatted(machine.nvidiaSmi.path(), why));
     }
 
     /** The answer would be as long as there are processes; no machine has so many. */
     @Test
-    void thousandsOfProcessesAreTooMany() throws Exception {
+    void refusesMoreThanTheMaximumNumberOfProcesses() throws Exception {
         var lines = new StringBuilder();
         for (var pid = 100_000; pid < 104_097; pid++) {
             lines.append("echo '%s, %d, 1'\n".formatted(FakeNvidiaSmi.uuid(0), pid));
         }
-        machine.smi.fault("case $1 in *compute*) " + lines + ";; esac");
-        assertThat(lost(look()).detail()).contains("more processes than can be looked at");
-        machine.smi.fault("case $1 in *compute*) "
+        machine.nvidiaSmi.fault("case $1 in *compute*) " + lines + ";; esac");
+        assertThat(assertProcessesMissing(observe()).detail()).contains("more processes than can be observed");
+        machine.nvidiaSmi.fault("case $1 in *compute*) "
                 + lines.toString().lines().limit(4000).reduce("", (one, next) -> one + "\n" + next) + ";; esac");
-        assertSeen(look());
+        assertChildListed(observe());
     }
 
     private void assertFault(String fault, ProblemCode code, String words) throws Exception {
-        machine.smi.fault(fault);
-        var problem = lost(look());
+        machine.nvidiaSmi.fault(fault);
+        var problem = assertProcessesMissing(observe());
         assertThat(problem.code()).isEqualTo(code);
         assertThat(problem.detail()).contains(words);
     }
 
     private void assertRecovers() throws Exception {
-        machine.smi.noFault();
-        assertSeen(look());
+        machine.nvidiaSmi.noFault();
+        assertChildListed(observe());
     }
 
-    private void assertSeen(Host.Look look) {
-        assertThat(problems(look)).isEmpty();
-        assertThat(look.snapshot().missing()).isEmpty();
-        assertThat(look.snapshot().processes()).extracting(GpuProcess::pid).containsExactly(child.pid());
-        assertThat(look.snapshot().listedDevices()).containsExactlyInAnyOrder(0, 1);
+    private void assertChildListed(Host.Observation observation) {
+        assertThat(problems(observation)).isEmpty();
+        assertThat(observation.snapshot().missing()).isEmpty();
+        assertThat(observation.snapshot().processes())
+                .extracting(GpuProcess::pid)
+                .containsExactly(child.pid());
+        assertThat(observation.snapshot().listedDevices()).containsExactlyInAnyOrder(0, 1);
     }
 
-    private static Problem lost(Host.Look look) {
-        assertThat(look.snapshot().missing()).containsExactly(Part.PROCESSES);
-        assertThat(look.snapshot().processes()).isEmpty();
-        assertThat(problems(look)).hasSize(1);
-        return problems(look).getFirst();
+    private static Problem assertProcessesMissing(Host.Observation observation) {
+        assertThat(observation.snapshot().missing()).containsExactly(SnapshotPart.PROCESSES);
+        assertThat(observation.snapshot().processes()).isEmpty();
+        assertThat(problems(observation)).hasSize(1);
+        return problems(observation).getFirst();
     }
 
-    private Host.Look look() throws Exception {
-        return agent.look(machine.shell, Set.of());
+    private Host.Observation observe() throws Exception {
+        return agent.observe(machine.shell, Set.of());
     }
 
-    private static List<Problem> problems(Host.Look look) {
-        return look.snapshot().problems().stream()
+    private static List<Problem> problems(Host.Observation observation) {
+        return observation.snapshot().problems().stream()
                 .filter(problem -> !problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                 .toList();
     }

@@ -2,12 +2,12 @@ package dev.genv.enforcer.remote.shell;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.Host;
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.RealFlock;
 import java.io.IOException;
@@ -33,113 +33,113 @@ import org.junit.jupiter.params.provider.MethodSource;
 @ParameterizedClass
 @MethodSource("shells")
 class ShellLeaseTest {
-    private static final String WATCHES =
-            "another service acts on this host from afar, or this one did before it was started anew, and that lease is not over";
+    private static final String READ_ONLY_REASON =
+            "another service acts on this host over SSH, or this one did before its restart, and that lease has not expired";
 
     private final Path folder;
     private final Machine machine;
-    private final ShellAgent one;
-    private final ShellAgent two;
+    private final ShellAgent first;
+    private final ShellAgent second;
     private final Child child = Child.inEnvironment("15971");
 
     ShellLeaseTest(String shell, @TempDir Path folder) throws IOException {
         this.folder = folder;
         machine = new Machine(folder, shell);
-        one = machine.agent();
-        two = machine.service("two").agent();
+        first = machine.agent();
+        second = machine.service("two").agent();
     }
 
     static Stream<String> shells() {
-        return OneShell.all();
+        return ShellBuilder.allShells();
     }
 
     @BeforeEach
-    void write() throws IOException {
-        machine.smi.process(0, child.pid(), "1542");
+    void writeState() throws IOException {
+        machine.nvidiaSmi.process(0, child.pid(), "1542");
         machine.files().device(0).device(1).write();
     }
 
     @AfterEach
-    void end() {
+    void endChild() {
         child.close();
     }
 
     @Test
-    void theSecondOnlyWatches() throws Exception {
-        assertThat(look(one).watchesOnly()).isNull();
-        var look = look(two);
-        assertThat(look.watchesOnly()).isEqualTo(WATCHES);
-        assertThat(look.snapshot().problems())
-                .contains(new Problem(ProblemCode.SECOND_ENFORCER, WATCHES + ": this one only watches"));
-        assertThat(look(one).watchesOnly()).isNull();
-        assertThat(terminate(two, look(two))).isEqualTo(Result.failed(WATCHES));
-        assertThat(look(machine.audits().agent()).watchesOnly()).isNull();
+    void secondServiceIsReadOnly() throws Exception {
+        assertThat(observe(first).readOnlyReason()).isNull();
+        var observation = observe(second);
+        assertThat(observation.readOnlyReason()).isEqualTo(READ_ONLY_REASON);
+        assertThat(observation.snapshot().problems())
+                .contains(new Problem(ProblemCode.SECOND_ENFORCER, READ_ONLY_REASON + ": this one only observes"));
+        assertThat(observe(first).readOnlyReason()).isNull();
+        assertThat(terminate(second, observe(second))).isEqualTo(Result.failed(READ_ONLY_REASON));
+        assertThat(observe(machine.auditOnly().agent()).readOnlyReason()).isNull();
     }
 
-    /** Between the look and the deed the lease may pass to another; nobody's users can move it away. */
+    /** Between the look and the call the lease may pass to another; nobody's users can move it away. */
     @Test
-    void whoseLeaseItIsIsAskedAgainBeforeAnythingIsDone() throws Exception {
-        var look = look(one);
-        var lease = lease();
+    void leaseIsCheckedAgainBeforeActing() throws Exception {
+        var observation = observe(first);
+        var lease = leaseFile();
         var ours = Files.readString(lease);
         Files.writeString(lease, ours.replaceFirst("^one", "another"));
-        assertThat(terminate(one, look).detail())
+        assertThat(terminate(first, observation).detail())
                 .matches(
-                        "another service acted on this host [0-9] s ago: watching until its lease is over, in [56][0-9] s");
+                        "another service acted on this host [0-9] s ago: observing only until its lease expires, in [56][0-9] s");
         assertThat(child.isAlive()).isTrue();
         Files.writeString(lease, ours);
-        assertThat(terminate(one, look)).isEqualTo(Result.of(Outcome.SIGNALLED));
+        assertThat(terminate(first, observation)).isEqualTo(Result.of(Outcome.SIGNALLED));
     }
 
     @Test
-    void itEndsWithItsTimeOrWithTheMachine() throws Exception {
-        assertThat(look(one).watchesOnly()).isNull();
+    void leaseEndsWithItsTimeOrAReboot() throws Exception {
+        assertThat(observe(first).readOnlyReason()).isNull();
         var boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
-        var lease = lease();
+        var lease = leaseFile();
         for (var old :
                 List.of("one 1 5 " + boot, "one 1 999999999 other-boot", "", "one", "one x 9 " + boot, "one 1")) {
             Files.writeString(lease, old + "\n");
-            assertThat(look(two).watchesOnly()).as(old).isNull();
-            assertThat(look(one).watchesOnly()).as(old).isNotNull();
+            assertThat(observe(second).readOnlyReason()).as(old).isNull();
+            assertThat(observe(first).readOnlyReason()).as(old).isNotNull();
         }
     }
 
     @Test
-    void aSingleCycleTakesNoneButHeedsThatOfOthers() throws Exception {
+    void singleCycleTakesNoLeaseButRespectsOthers() throws Exception {
         var single = machine.service("single").lease(Duration.ZERO).agent();
-        assertThat(look(single).watchesOnly()).isNull();
-        assertThat(look(one).watchesOnly()).isNull();
-        assertThat(look(single).watchesOnly()).isEqualTo(WATCHES);
+        assertThat(observe(single).readOnlyReason()).isNull();
+        assertThat(observe(first).readOnlyReason()).isNull();
+        assertThat(observe(single).readOnlyReason()).isEqualTo(READ_ONLY_REASON);
     }
 
     @Test
-    void eachStateDirectoryHasItsOwn() throws Exception {
-        assertThat(look(one).watchesOnly()).isNull();
+    void eachStateDirectoryHasItsOwnLease() throws Exception {
+        assertThat(observe(first).readOnlyReason()).isNull();
         Files.move(machine.state, folder.resolve("former"));
         Files.createDirectory(machine.state);
-        assertThat(look(two).watchesOnly()).isNull();
+        assertThat(observe(second).readOnlyReason()).isNull();
         Files.delete(machine.state.resolve(ShellAgent.FOLDER));
         Files.delete(machine.state);
-        assertThat(look(two).watchesOnly()).isNull();
-        assertThat(look(one).watchesOnly()).isEqualTo(WATCHES);
+        assertThat(observe(second).readOnlyReason()).isNull();
+        assertThat(observe(first).readOnlyReason()).isEqualTo(READ_ONLY_REASON);
     }
 
     /** Whoever owns the directory of the state can make another one whenever he likes. */
     @Test
-    void thoseOfDirectoriesThatAreGoneAreTakenAway() throws Exception {
-        look(one);
-        var lease = lease();
+    void removesLeasesOfRemovedDirectories() throws Exception {
+        observe(first);
+        var lease = leaseFile();
         var former = Files.writeString(machine.run.resolve("1:2"), "one 1 5 boot\n");
         var garbage = Files.writeString(machine.run.resolve("1:3"), "");
         Files.delete(lease);
-        look(one);
+        observe(first);
         assertThat(former).doesNotExist();
         assertThat(garbage).doesNotExist();
         assertThat(lease).exists();
     }
 
     @Test
-    void aPlaceWhereOthersCanWriteIsNotUsed() throws Exception {
+    void doesNotUseDirectoryThatOthersCanWrite() throws Exception {
         Files.createDirectory(machine.run);
         Files.setPosixFilePermissions(machine.run, PosixFilePermissions.fromString("rwxrwxrwx"));
         assertNoLease();
@@ -154,25 +154,25 @@ class ShellLeaseTest {
     }
 
     private void assertNoLease() throws Exception {
-        for (var agent : List.of(one, two)) {
-            var look = look(agent);
-            assertThat(look.watchesOnly()).isNull();
-            assertThat(look.snapshot().problems())
+        for (var agent : List.of(first, second)) {
+            var observation = observe(agent);
+            assertThat(observation.readOnlyReason()).isNull();
+            assertThat(observation.snapshot().problems())
                     .extracting(Problem::code)
                     .doesNotContain(ProblemCode.SECOND_ENFORCER);
         }
     }
 
     @Test
-    void whoCannotAskWatches() throws Exception {
-        look(one);
+    void isReadOnlyWhileTheLeaseLockIsHeld() throws Exception {
+        observe(first);
         try (var _ = RealFlock.take(machine.run.resolve("lock"))) {
-            assertThat(look(one).watchesOnly()).isEqualTo(WATCHES);
+            assertThat(observe(first).readOnlyReason()).isEqualTo(READ_ONLY_REASON);
         }
-        assertThat(look(one).watchesOnly()).isNull();
+        assertThat(observe(first).readOnlyReason()).isNull();
     }
 
-    private Path lease() throws IOException {
+    private Path leaseFile() throws IOException {
         try (var files = Files.list(machine.run)) {
             return files.filter(file -> file.getFileName().toString().contains(":"))
                     .findFirst()
@@ -180,14 +180,15 @@ class ShellLeaseTest {
         }
     }
 
-    private Host.Look look(ShellAgent agent) throws Exception {
-        return agent.look(machine.shell, Set.of());
+    private Host.Observation observe(ShellAgent agent) throws Exception {
+        return agent.observe(machine.shell, Set.of());
     }
 
-    private Result terminate(ShellAgent agent, Host.Look look) throws Exception {
+    private Result terminate(ShellAgent agent, Host.Observation observation) throws Exception {
         var results = new HashMap<Action, Result>();
-        var action = new Action.Terminate("gpu-1", look.snapshot().processes().getFirst());
-        agent.perform(machine.shell, List.of(action), results::put);
+        var action =
+                new Action.Terminate("gpu-1", observation.snapshot().processes().getFirst());
+        agent.execute(machine.shell, List.of(action), results::put);
         return Objects.requireNonNull(results.get(action));
     }
 }

@@ -36,14 +36,14 @@ class ShellLockHolderTest {
 
     ShellLockHolderTest(String shell, @TempDir Path folder) throws IOException {
         machine = new Machine(folder, shell).lockTimeout(Duration.ofMillis(300));
-        proc = machine.fakeProc(folder.resolve("proc"));
+        proc = machine.useFakeProc(folder.resolve("proc"));
         locks = folder.resolve("proc/locks");
         lock = machine.state.resolve("genv.lock");
         held = RealFlock.take(lock);
     }
 
     static Stream<String> shells() {
-        return OneShell.all();
+        return ShellBuilder.allShells();
     }
 
     @BeforeEach
@@ -74,11 +74,11 @@ class ShellLockHolderTest {
     @Test
     void reportsNobodyIfFilesOfTwoOtherDevicesHaveTheInode() throws Exception {
         locks(line(HOLDER, "ff:07"), line(INNOCENT, "ff:08"));
-        assertThat(reported()).contains("/proc/locks does not tell by whom");
+        assertThat(reported()).contains("/proc/locks does not show the holder");
     }
 
     private String reported() throws Exception {
-        return machine.agent().look(machine.shell, Set.of()).snapshot().problems().stream()
+        return machine.agent().observe(machine.shell, Set.of()).snapshot().problems().stream()
                 .filter(problem -> problem.code() == ProblemCode.LOCK_TIMEOUT)
                 .map(Problem::detail)
                 .findFirst()

@@ -2,11 +2,11 @@ package dev.genv.enforcer.remote.shell;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.Outcome;
-import dev.genv.enforcer.enforcement.Result;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.RealFlock;
 import dev.genv.enforcer.testsupport.RealLease;
@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @MethodSource("shells")
 class ShellLockTest {
     private final CountDownLatch replaced = new CountDownLatch(1);
-    private static final String LEASED = "genv.lock is kept from being opened by its owner (fcntl F_SETLEASE)";
+    private static final String LEASE_PROBLEM = "genv.lock is kept from being opened by its owner (fcntl F_SETLEASE)";
 
     private final Path folder;
     private final Machine machine;
@@ -49,76 +49,80 @@ class ShellLockTest {
     }
 
     static Stream<String> shells() {
-        return OneShell.all();
+        return ShellBuilder.allShells();
     }
 
     @BeforeEach
-    void write() throws IOException {
-        machine.hasOneEnvironment(child);
+    void writeState() throws IOException {
+        machine.writeOneEnvironment(child);
     }
 
     @AfterEach
-    void end() {
+    void endChild() {
         child.close();
     }
 
     /** Whoever opens such a file waits for most of a minute; the look must be over long before. */
     @Test
-    void aLeaseOnTheLockKeepsNobodyFromLooking() throws Exception {
+    void observesDespiteAFileLeaseOnTheLock() throws Exception {
         var agent = machine.agent();
         try (var _ = RealLease.take(lock)) {
-            var look = agent.look(machine.shell, Set.of());
-            assertThat(look.snapshot().environments()).hasSize(1);
-            assertThat(look.snapshot().missing()).isEmpty();
-            assertThat(look.snapshot().problems())
+            var observation = agent.observe(machine.shell, Set.of());
+            assertThat(observation.snapshot().environments()).hasSize(1);
+            assertThat(observation.snapshot().missing()).isEmpty();
+            assertThat(observation.snapshot().problems())
                     .contains(new Problem(
                             ProblemCode.LOCK_UNUSABLE,
-                            LEASED + ". The state is read without it; nothing can be detached"));
-            assertThat(detach(agent)).isEqualTo(Result.failed(LEASED));
+                            LEASE_PROBLEM + ". The state is read without it; nothing can be detached"));
+            assertThat(detach(agent)).isEqualTo(Result.failed(LEASE_PROBLEM));
         }
-        assertThat(agent.look(machine.shell, Set.of()).snapshot().problems())
+        assertThat(agent.observe(machine.shell, Set.of()).snapshot().problems())
                 .extracting(Problem::code)
                 .doesNotContain(ProblemCode.LOCK_UNUSABLE);
         assertThat(detach(agent)).isEqualTo(Result.of(Outcome.DETACHED));
     }
 
     @Test
-    void aLeaseOnAStateFileKeepsNobodyFromLooking() throws Exception {
+    void observesDespiteAFileLeaseOnAStateFile() throws Exception {
         try (var _ = RealLease.take(machine.state.resolve("devices.json"))) {
-            var look = machine.look();
-            assertThat(look.snapshot().environments()).hasSize(1);
-            assertThat(look.snapshot().problems()).extracting(Problem::code).contains(ProblemCode.STATE_UNREADABLE);
+            var observation = machine.observe();
+            assertThat(observation.snapshot().environments()).hasSize(1);
+            assertThat(observation.snapshot().problems())
+                    .extracting(Problem::code)
+                    .contains(ProblemCode.STATE_UNREADABLE);
         }
     }
 
     /** Each of them is held for less than we wait, and is replaced by another one that is held by then. */
     @Test
-    void locksThatReplaceEachOtherAreNotWaitedForLongerThanOne() throws Exception {
-        var churn = Thread.ofPlatform().start(this::replaceAgainAndAgain);
+    void waitsOnlyOneLockTimeoutForReplacedLockFiles() throws Exception {
+        var churn = Thread.ofPlatform().start(this::keepReplacingTheLock);
         try {
             replaced.await();
-            var look = machine.look();
-            assertThat(look.snapshot().problems())
+            var observation = machine.observe();
+            assertThat(observation.snapshot().problems())
                     .filteredOn(problem -> !problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                     .extracting(Problem::code)
                     .containsExactly(ProblemCode.LOCK_TIMEOUT);
-            assertThat(look.lockWait()).isPositive();
+            assertThat(observation.lockWait()).isPositive();
         } finally {
             churn.interrupt();
             churn.join();
         }
     }
 
-    private void replaceAgainAndAgain() {
+    private void keepReplacingTheLock() {
         try {
             var next = folder.resolve("next");
             var held = RealFlock.take(next);
+            Files.move(next, lock, StandardCopyOption.ATOMIC_MOVE);
+            replaced.countDown();
             while (!Thread.currentThread().isInterrupted()) {
-                Files.move(next, lock, StandardCopyOption.ATOMIC_MOVE);
-                replaced.countDown();
                 var former = held;
                 held = RealFlock.take(next);
                 pause();
+                // Before the former one is released: at no moment the file in place is free.
+                Files.move(next, lock, StandardCopyOption.ATOMIC_MOVE);
                 former.close();
             }
             held.close();
@@ -136,11 +140,11 @@ class ShellLockTest {
     }
 
     private Result detach(ShellAgent agent) throws Exception {
-        var snapshot = agent.look(machine.shell, Set.of()).snapshot();
+        var snapshot = agent.observe(machine.shell, Set.of()).snapshot();
         var attachment = snapshot.devices().getFirst().attachments().getFirst();
         var results = new HashMap<Action, Result>();
         var action = new Action.Detach("gpu-1", snapshot.environments().getFirst(), 0, attachment);
-        agent.perform(machine.shell, List.of(action), results::put);
+        agent.execute(machine.shell, List.of(action), results::put);
         return Objects.requireNonNull(results.get(action));
     }
 }

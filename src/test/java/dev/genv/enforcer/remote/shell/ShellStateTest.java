@@ -5,14 +5,14 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.Host;
+import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.Part;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.CurrentProcess;
 import dev.genv.enforcer.testsupport.Fifo;
-import dev.genv.enforcer.testsupport.Myself;
 import dev.genv.enforcer.testsupport.RealFlock;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
@@ -43,89 +43,89 @@ import org.junit.jupiter.params.provider.MethodSource;
 @ParameterizedClass
 @MethodSource("shells")
 class ShellStateTest {
-    private static final Duration SHORT = Duration.ofMillis(300);
+    private static final Duration SHORT_TIMEOUT = Duration.ofMillis(300);
     private final Path folder;
     private final Machine machine;
     private final ShellAgent agent;
     private final Path envs;
     private final Path devices;
     private final Path lock;
-    private final Path own;
+    private final Path ownFolder;
     private final Child child = Child.inEnvironment("15971");
 
     ShellStateTest(String shell, @TempDir Path folder) throws IOException {
         this.folder = folder;
-        machine = new Machine(folder, shell).lockTimeout(SHORT);
+        machine = new Machine(folder, shell).lockTimeout(SHORT_TIMEOUT);
         agent = machine.agent();
         envs = machine.state.resolve("envs.json");
         devices = machine.state.resolve("devices.json");
         lock = machine.state.resolve("genv.lock");
-        own = machine.state.resolve(ShellAgent.FOLDER);
+        ownFolder = machine.state.resolve(ShellAgent.FOLDER);
     }
 
     static Stream<String> shells() {
-        return OneShell.some();
+        return ShellBuilder.testedShells();
     }
 
     @BeforeEach
-    void write() throws IOException {
-        machine.hasOneEnvironment(child);
+    void writeState() throws IOException {
+        machine.writeOneEnvironment(child);
     }
 
     @AfterEach
-    void end() {
+    void endChild() {
         child.close();
     }
 
     @Test
-    void isReadUnderGenvsLock() throws Exception {
-        assertFine(look());
-        assertOurs();
-        assertFine(look());
-        assertOurs();
+    void readsUnderGenvsLock() throws Exception {
+        assertComplete(observe());
+        assertOwnFolder();
+        assertComplete(observe());
+        assertOwnFolder();
     }
 
     @Test
-    void aLockThatWasReplacedIsLinkedAnew() throws Exception {
-        assertFine(look());
+    void relinksReplacedLockFile() throws Exception {
+        assertComplete(observe());
         Files.delete(lock);
         Files.createFile(lock);
-        assertFine(look());
+        assertComplete(observe());
         Files.delete(lock);
-        assertFine(look());
+        assertComplete(observe());
         assertThat(lock).doesNotExist();
-        assertOurs();
+        assertOwnFolder();
     }
 
     @Test
-    void whoHoldsTheLockIsNamedAndDoesNotEscape() throws Exception {
+    void namesTheHolderOfTheLockAndReadsWithoutIt() throws Exception {
         try (var _ = RealFlock.take(lock)) {
-            var look = look();
-            assertThat(look.snapshot().environments()).hasSize(1);
-            assertThat(look.snapshot().missing()).isEmpty();
-            assertThat(problem(look))
+            var observation = observe();
+            assertThat(observation.snapshot().environments()).hasSize(1);
+            assertThat(observation.snapshot().missing()).isEmpty();
+            assertThat(problem(observation))
                     .isEqualTo(new Problem(
                             ProblemCode.LOCK_TIMEOUT,
                             "genv.lock is held by another program, for longer than 0.30 s: process %d (java) of uid %d. The state is read without it; nothing can be detached"
-                                    .formatted(ProcessHandle.current().pid(), Myself.uid())));
+                                    .formatted(ProcessHandle.current().pid(), CurrentProcess.uid())));
         }
-        assertFine(look());
+        assertComplete(observe());
     }
 
     @Test
-    void whereNothingIsDoneNothingIsTouchedAndNobodyIsWaitedFor() throws Exception {
-        var auditing = machine.audits().agent();
+    void auditModeChangesNothingAndDoesNotWait() throws Exception {
+        var auditing = machine.auditOnly().agent();
         var written = Files.getLastModifiedTime(machine.state);
         try (var _ = RealFlock.take(lock)) {
-            assertFine(auditing.look(machine.shell, Set.of()));
+            assertComplete(auditing.observe(machine.shell, Set.of()));
         }
-        assertThat(own).doesNotExist();
+        assertThat(ownFolder).doesNotExist();
         assertThat(Files.getLastModifiedTime(machine.state)).isEqualTo(written);
         assertThat(lock).isEmptyFile();
     }
 
     @Test
-    void aLockThatIsNoneIsToldAndNotFollowed() throws Exception {
+    void reportsLockThatIsNotARegularFile() throws Exception {
         var target = Files.createFile(folder.resolve("target"));
         Files.delete(lock);
         Files.createSymbolicLink(lock, target);
@@ -142,20 +142,20 @@ class ShellStateTest {
         assertUnusableLock("cannot be linked");
         Files.delete(lock);
         Files.createFile(lock);
-        assertFine(look());
+        assertComplete(observe());
     }
 
     private void assertUnusableLock(String why) throws Exception {
-        var look = look();
-        assertThat(look.snapshot().environments()).hasSize(1);
-        assertThat(problem(look))
+        var observation = observe();
+        assertThat(observation.snapshot().environments()).hasSize(1);
+        assertThat(problem(observation))
                 .isEqualTo(new Problem(
                         ProblemCode.LOCK_UNUSABLE,
                         "genv.lock %s. The state is read without it; nothing can be detached".formatted(why)));
     }
 
     @Test
-    void whatIsNoFileIsNotRead() throws Exception {
+    void doesNotReadWhatIsNotARegularFile() throws Exception {
         for (var file : List.of(envs, devices)) {
             var content = Files.readString(file);
             Files.delete(file);
@@ -176,48 +176,51 @@ class ShellStateTest {
             Files.writeString(file, content);
             Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
             Files.createLink(folder.resolve("secret"), file);
-            assertUnreadable(file, "is closed to others and has 2 names (hard links): put a copy in its place");
+            assertUnreadable(file, "is closed to other users and has 2 names (hard links): replace it by a copy");
             Files.delete(folder.resolve("secret"));
-            assertFine(look());
+            assertComplete(observe());
         }
     }
 
     private void assertUnreadable(Path file, String why) throws Exception {
-        var look = look();
-        var part = file.equals(envs) ? Part.ENVIRONMENTS : Part.ATTACHMENTS;
-        assertThat(look.snapshot().missing()).as(why).containsExactly(part);
-        assertThat(problem(look)).isEqualTo(new Problem(ProblemCode.STATE_UNREADABLE, file.getFileName() + ": " + why));
+        var observation = observe();
+        var part = file.equals(envs) ? SnapshotPart.ENVIRONMENTS : SnapshotPart.ATTACHMENTS;
+        assertThat(observation.snapshot().missing()).as(why).containsExactly(part);
+        assertThat(problem(observation))
+                .isEqualTo(new Problem(ProblemCode.STATE_UNREADABLE, file.getFileName() + ": " + why));
     }
 
     @Test
-    void theLongestFilesFit() throws Exception {
+    void readsFilesOfTheMaximumSize() throws Exception {
         for (var file : List.of(envs, devices)) {
             var content = Files.readString(file);
             Files.writeString(file, content + " ".repeat((3 << 20) - content.length()));
         }
-        assertFine(look());
+        assertComplete(observe());
     }
 
     @Test
-    void garbageIsToldAsSuch() throws Exception {
+    void reportsInvalidState() throws Exception {
         var name = "@" + "0".repeat(32) + " end 1";
         for (var content : List.of("", "{", "\0\0\0", name + "\n" + name, "\u00ff", "[]", "{\"envs\": 1}")) {
             Files.write(envs, content.getBytes(StandardCharsets.ISO_8859_1));
-            var look = look();
-            assertThat(look.snapshot().missing()).as(content).contains(Part.ENVIRONMENTS);
-            assertThat(look.snapshot().problems()).extracting(Problem::code).contains(ProblemCode.STATE_UNREADABLE);
+            var observation = observe();
+            assertThat(observation.snapshot().missing()).as(content).contains(SnapshotPart.ENVIRONMENTS);
+            assertThat(observation.snapshot().problems())
+                    .extracting(Problem::code)
+                    .contains(ProblemCode.STATE_UNREADABLE);
         }
     }
 
     @Test
-    void whatCannotBeWordsOfOursIsTakenAsItIs() throws Exception {
+    void acceptsAnyCharacterInStateFiles() throws Exception {
         var eid = "\n@0 end 1\n' \" \\ $(touch " + folder + "/pwned) `id`\u00e4\u2028";
         try (var other = Child.inEnvironment(eid)) {
-            machine.smi.process(0, other.pid(), "1");
+            machine.nvidiaSmi.process(0, other.pid(), "1");
             machine.files()
                     .env(
                             eid,
-                            Myself.uid(),
+                            CurrentProcess.uid(),
                             null,
                             null,
                             List.of(other.pid()),
@@ -225,7 +228,7 @@ class ShellStateTest {
                     .device(0, eid)
                     .device(1)
                     .write();
-            var snapshot = look().snapshot();
+            var snapshot = observe().snapshot();
             assertThat(snapshot.environments()).extracting(Environment::eid).containsExactly(eid);
             assertThat(snapshot.processes()).singleElement().matches(process -> process.names(eid));
             assertThat(snapshot.missing()).isEmpty();
@@ -234,10 +237,10 @@ class ShellStateTest {
     }
 
     @Test
-    void theDirectoryMustBeOne() throws Exception {
+    void reportsStatePathThatIsNoDirectory() throws Exception {
         var elsewhere = folder.resolve("elsewhere");
         Files.move(machine.state, elsewhere);
-        assertThat(look().snapshot().problems())
+        assertThat(observe().snapshot().problems())
                 .doesNotContain(
                         new Problem(ProblemCode.STATE_DIRECTORY_REPLACED, "")); // never seen before: a fresh machine
         Files.createSymbolicLink(machine.state, elsewhere);
@@ -247,108 +250,127 @@ class ShellStateTest {
         assertUnreadableDirectory("is not a directory");
         Files.delete(machine.state);
         Files.move(elsewhere, machine.state);
-        assertFine(look());
+        assertComplete(observe());
+    }
+
+    /** Otherwise a process that was started before the removal would get no grace. */
+    @Test
+    void removedDirectoryCountsAsChangedAtEachObservation() throws Exception {
+        var elsewhere = folder.resolve("elsewhere");
+        Files.move(machine.state, elsewhere);
+        assertThat(observe().stateChangedAt()).isNull();
+        Files.move(elsewhere, machine.state);
+        assertComplete(observe());
+        Files.move(machine.state, elsewhere);
+        for (var observation = 0; observation < 2; observation++) {
+            var observed = observe();
+            assertThat(observed.stateChangedAt()).isEqualTo(observed.ticks());
+        }
     }
 
     private void assertUnreadableDirectory(String why) throws Exception {
-        var look = look();
-        assertThat(look.snapshot().missing()).containsExactlyInAnyOrder(Part.ENVIRONMENTS, Part.ATTACHMENTS);
-        assertThat(problem(look)).isEqualTo(new Problem(ProblemCode.STATE_UNREADABLE, machine.state + ": " + why));
+        var observation = observe();
+        assertThat(observation.snapshot().missing())
+                .containsExactlyInAnyOrder(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
+        assertThat(problem(observation))
+                .isEqualTo(new Problem(ProblemCode.STATE_UNREADABLE, machine.state + ": " + why));
     }
 
     /** Nothing in it is touched: it need not answer, and a command that waits for it cannot be ended. */
     @Test
-    void aUsersOwnFileSystemOverTheDirectoryIsNotRead() throws Exception {
-        var proc = machine.fakeProc(folder.resolve("proc"));
-        assertThat(problems(machine.look())).isEmpty();
+    void doesNotReadFileSystemMountedByAUser() throws Exception {
+        var proc = machine.useFakeProc(folder.resolve("proc"));
+        assertThat(problems(machine.observe())).isEmpty();
         for (var point : List.of(machine.state.toString(), machine.state + "/envs.json")) {
             proc.mounts(
                     "self",
                     "22 1 254:0 / / rw,relatime - ext4 /dev/root rw,user_id=7",
                     "63 22 0:39 / %s rw,relatime - fuse.sshfs x:/user_id=0 rw,user_id=61002,group_id=7"
                             .formatted(point));
-            var look = machine.look();
-            assertThat(problem(look).code()).isEqualTo(ProblemCode.STATE_USER_MOUNT);
-            assertThat(problem(look).detail())
+            var observation = machine.observe();
+            assertThat(problem(observation).code()).isEqualTo(ProblemCode.STATE_USER_MOUNT);
+            assertThat(problem(observation).detail())
                     .contains("user 61002 has mounted a file system of the type fuse.sshfs on " + point + ":");
-            assertThat(look.snapshot().missing()).containsExactlyInAnyOrder(Part.ENVIRONMENTS, Part.ATTACHMENTS);
-            assertThat(look.missingRights()).isEmpty();
+            assertThat(observation.snapshot().missing())
+                    .containsExactlyInAnyOrder(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
+            assertThat(observation.missingPrivileges()).isEmpty();
         }
         proc.mounts(
                 "self",
                 "63 22 0:39 / %s rw,relatime - fuse.glusterfs x rw,user_id=0,group_id=0".formatted(machine.state),
                 "64 22 0:40 / %s2 rw,relatime - fuse.sshfs x rw,user_id=61002,group_id=0".formatted(machine.state));
-        assertThat(problems(machine.look())).isEmpty();
+        assertThat(problems(machine.observe())).isEmpty();
     }
 
     @Test
-    void aDirectoryThatIsAnotherOneIsNoticed() throws Exception {
-        assertFine(look());
+    void reportsReplacedStateDirectory() throws Exception {
+        assertComplete(observe());
         var elsewhere = folder.resolve("elsewhere");
         Files.move(machine.state, elsewhere);
-        assertThat(problem(look()).detail()).isEqualTo(machine.state + " was there at an earlier look and is gone");
-        assertThat(problem(look()).code()).isEqualTo(ProblemCode.STATE_DIRECTORY_REPLACED);
+        assertThat(problem(observe()).detail())
+                .isEqualTo(machine.state + " existed at an earlier observation and is gone");
+        assertThat(problem(observe()).code()).isEqualTo(ProblemCode.STATE_DIRECTORY_REPLACED);
         Files.createDirectory(machine.state);
-        assertThat(problem(look()).detail()).contains("is another directory than at the look before");
-        assertThat(problems(look())).isEmpty();
+        assertThat(problem(observe()).detail()).contains("is another directory than at the previous observation");
+        assertThat(problems(observe())).isEmpty();
     }
 
     /** Everybody may write there: he can be the first to take our name, but cannot put himself in our place. */
     @Test
-    void whatStandsInThePlaceOfOurFolderIsLeftAlone() throws Exception {
+    void leavesForeignEntryAtTheFolderPathUnchanged() throws Exception {
         var others = Files.createDirectory(folder.resolve("others"));
         Files.setPosixFilePermissions(others, PosixFilePermissions.fromString("rwx------"));
-        Files.createFile(own);
-        assertFine(look());
-        assertThat(own).isEmptyFile();
-        Files.delete(own);
-        Files.createSymbolicLink(own, others);
-        assertFine(look());
+        Files.createFile(ownFolder);
+        assertComplete(observe());
+        assertThat(ownFolder).isEmptyFile();
+        Files.delete(ownFolder);
+        Files.createSymbolicLink(ownFolder, others);
+        assertComplete(observe());
         assertThat(others).isEmptyDirectory();
-        Files.delete(own);
-        Files.createSymbolicLink(own, folder.resolve("nowhere"));
-        assertFine(look());
-        Files.delete(own);
-        Files.createDirectory(own);
-        Files.setPosixFilePermissions(own, PosixFilePermissions.fromString("rwxrwxrwx"));
-        assertFine(look());
-        assertThat(own).isEmptyDirectory();
-        assertNothingIsLeft();
+        Files.delete(ownFolder);
+        Files.createSymbolicLink(ownFolder, folder.resolve("nowhere"));
+        assertComplete(observe());
+        Files.delete(ownFolder);
+        Files.createDirectory(ownFolder);
+        Files.setPosixFilePermissions(ownFolder, PosixFilePermissions.fromString("rwxrwxrwx"));
+        assertComplete(observe());
+        assertThat(ownFolder).isEmptyDirectory();
+        assertNoFolderLeft();
     }
 
     /** What was begun and broken off. */
     @Test
-    void whatWasLeftBehindIsTakenAway() throws Exception {
+    void removesFoldersOfKilledRuns() throws Exception {
         var mode = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
-        var former = Files.createDirectory(own.resolveSibling(ShellAgent.FOLDER + ".abcdefghijkl"), mode);
+        var former = Files.createDirectory(ownFolder.resolveSibling(ShellAgent.FOLDER + ".abcdefghijkl"), mode);
         Files.createLink(former.resolve("lock"), lock);
         Files.createFile(former.resolve("new"));
-        var others = Files.createDirectory(own.resolveSibling(ShellAgent.FOLDER + ".others78901"), mode);
+        var others = Files.createDirectory(ownFolder.resolveSibling(ShellAgent.FOLDER + ".others78901"), mode);
         Files.createFile(others.resolve("lock"));
         Files.setPosixFilePermissions(others, PosixFilePermissions.fromString("rwxr-xr-x"));
         var elsewhere = Files.createDirectory(folder.resolve("elsewhere"), mode);
         Files.createFile(elsewhere.resolve("lock"));
-        var link = Files.createSymbolicLink(own.resolveSibling(ShellAgent.FOLDER + ".link56789012"), elsewhere);
-        assertFine(look());
+        var link = Files.createSymbolicLink(ownFolder.resolveSibling(ShellAgent.FOLDER + ".link56789012"), elsewhere);
+        assertComplete(observe());
         assertThat(former).doesNotExist();
         assertThat(others.resolve("lock")).exists();
         assertThat(elsewhere.resolve("lock")).exists();
         assertThat(link).isSymbolicLink();
-        assertOurs();
+        assertOwnFolder();
     }
 
     /** Nobody but us can remove a folder of ours that is not empty. */
     @Test
-    void whoTakesOurFolderAwayAgainAndAgainGainsNothing() throws Exception {
+    void observesWhileAUserKeepsMovingTheFolder() throws Exception {
         var mover = Thread.ofPlatform().start(() -> {
             for (var i = 0; !Thread.currentThread().isInterrupted(); i++) {
-                own.toFile().renameTo(machine.state.resolve("moved" + i).toFile());
+                ownFolder.toFile().renameTo(machine.state.resolve("moved" + i).toFile());
                 LockSupport.parkNanos(100_000);
             }
         });
         try {
             for (var i = 0; i < 5; i++) {
-                assertFine(look());
+                assertComplete(observe());
             }
         } finally {
             mover.interrupt();
@@ -359,92 +381,93 @@ class ShellStateTest {
                     .isNotEmpty()
                     .allSatisfy(each -> assertThat(each).isEmptyDirectory());
         }
-        assertNothingIsLeft();
+        assertNoFolderLeft();
     }
 
-    private void assertNothingIsLeft() throws IOException {
+    private void assertNoFolderLeft() throws IOException {
         try (var left = Files.newDirectoryStream(machine.state, ShellAgent.FOLDER + ".*")) {
             assertThat(left).isEmpty();
         }
     }
 
-    private void assertOurs() throws IOException {
-        assertThat(Files.isDirectory(own, LinkOption.NOFOLLOW_LINKS)).isTrue();
-        assertThat(Files.getPosixFilePermissions(own)).isEqualTo(PosixFilePermissions.fromString("rwx------"));
-        assertThat(own).isEmptyDirectory();
+    private void assertOwnFolder() throws IOException {
+        assertThat(Files.isDirectory(ownFolder, LinkOption.NOFOLLOW_LINKS)).isTrue();
+        assertThat(Files.getPosixFilePermissions(ownFolder)).isEqualTo(PosixFilePermissions.fromString("rwx------"));
+        assertThat(ownFolder).isEmptyDirectory();
     }
 
     @Test
-    void anotherUsersFolderIsNotOurs() throws Exception {
+    void doesNotUseFolderOfAnotherUser() throws Exception {
         Requirements.root();
-        Files.createDirectory(own, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        Files.setAttribute(own, "unix:uid", 65534);
-        Files.createFile(own.resolve("lock"));
-        assertFine(look());
-        assertThat(own.resolve("lock")).exists();
-        assertNothingIsLeft();
+        Files.createDirectory(
+                ownFolder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        Files.setAttribute(ownFolder, "unix:uid", 65534);
+        Files.createFile(ownFolder.resolve("lock"));
+        assertComplete(observe());
+        assertThat(ownFolder.resolve("lock")).exists();
+        assertNoFolderLeft();
     }
 
     @Test
-    void anEnforcerOnTheMachineItselfHasPrecedence() throws Exception {
+    void isReadOnlyWhenTheMachineRunsAnEnforcer() throws Exception {
         var inode = Files.getAttribute(machine.state, "unix:ino");
         var mark = machine.state.resolve(".genv-enforcer.lock");
         Files.writeString(mark, "genv-enforcer of directory %s\n".formatted(inode));
         Files.setPosixFilePermissions(mark, PosixFilePermissions.fromString("rw-------"));
-        assertFine(look());
+        assertComplete(observe());
         var expected = "another enforcer (process %d) acts on this state directory"
                 .formatted(ProcessHandle.current().pid());
         try (var _ = RealFlock.take(mark)) {
-            var look = look();
-            assertThat(look.watchesOnly()).isEqualTo(expected);
-            assertThat(problem(look))
-                    .isEqualTo(new Problem(ProblemCode.SECOND_ENFORCER, expected + ": this one only watches"));
-            assertThat(machine.audits().look().watchesOnly()).isNull();
+            var observation = observe();
+            assertThat(observation.readOnlyReason()).isEqualTo(expected);
+            assertThat(problem(observation))
+                    .isEqualTo(new Problem(ProblemCode.SECOND_ENFORCER, expected + ": this one only observes"));
+            assertThat(machine.auditOnly().observe().readOnlyReason()).isNull();
         }
-        assertFine(look());
+        assertComplete(observe());
     }
 
     /** It could be anybody's, or one of another directory that somebody moved here. */
     @Test
-    void whatOnlyLooksLikeAnEnforcersLockKeepsNobodyFromActing() throws Exception {
+    void ignoresInvalidEnforcerLock() throws Exception {
         var inode = Files.getAttribute(machine.state, "unix:ino");
         var mark = machine.state.resolve(".genv-enforcer.lock");
         var right = "genv-enforcer of directory %s\n".formatted(inode);
         Files.writeString(mark, right.replace("directory ", "directory 1"));
         Files.setPosixFilePermissions(mark, PosixFilePermissions.fromString("rw-------"));
         try (var _ = RealFlock.take(mark)) {
-            assertFine(look());
+            assertComplete(observe());
             Files.writeString(mark, right);
-            assertThat(look().watchesOnly()).isNotNull();
+            assertThat(observe().readOnlyReason()).isNotNull();
             Files.setPosixFilePermissions(mark, PosixFilePermissions.fromString("rw-rw----"));
-            assertFine(look());
+            assertComplete(observe());
             Files.setPosixFilePermissions(mark, PosixFilePermissions.fromString("rw-------"));
             Files.createLink(folder.resolve("other"), mark);
-            assertFine(look());
+            assertComplete(observe());
             Files.delete(folder.resolve("other"));
-            if (Myself.isRoot()) {
+            if (CurrentProcess.isRoot()) {
                 Files.setAttribute(mark, "unix:uid", 65534);
-                assertFine(look());
+                assertComplete(observe());
             }
         }
     }
 
     /** The kernel keeps this time, whatever a user sets the other times of a file to. */
     @Test
-    void tellsWhenTheStateWasChangedAndNoUserCanSetThatBack() throws Exception {
+    void reportsAChangeTimeThatNoUserCanSetBack() throws Exception {
         var prepared = Files.writeString(folder.resolve("prepared"), Files.readString(devices));
-        assertThatItWasChangedBy(() -> Files.writeString(devices, Files.readString(devices)));
-        assertThatItWasChangedBy(() -> Files.setLastModifiedTime(devices, FileTime.fromMillis(0)));
-        assertThatItWasChangedBy(() -> Files.move(prepared, devices, StandardCopyOption.ATOMIC_MOVE));
-        assertThatItWasChangedBy(() -> Files.deleteIfExists(devices));
+        assertChangeTimeIsUpdatedBy(() -> Files.writeString(devices, Files.readString(devices)));
+        assertChangeTimeIsUpdatedBy(() -> Files.setLastModifiedTime(devices, FileTime.fromMillis(0)));
+        assertChangeTimeIsUpdatedBy(() -> Files.move(prepared, devices, StandardCopyOption.ATOMIC_MOVE));
+        assertChangeTimeIsUpdatedBy(() -> Files.deleteIfExists(devices));
     }
 
-    private void assertThatItWasChangedBy(Callable<?> change) throws Exception {
-        var last = requireNonNull(look().stateChangedAt());
+    private void assertChangeTimeIsUpdatedBy(Callable<?> change) throws Exception {
+        var last = requireNonNull(observe().stateChangedAt());
         await().atMost(HANG).until(() -> ticks() > last);
         var before = ticks();
         change.call();
-        assertThat(look().stateChangedAt()).isBetween(before, ticks() + 200);
+        assertThat(observe().stateChangedAt()).isBetween(before, ticks() + 200);
     }
 
     private static long ticks() throws IOException {
@@ -454,7 +477,7 @@ class ShellStateTest {
 
     /** What is written in place and not yet finished is not believed, where the lock cannot be had. */
     @Test
-    void withoutTheLockOnlyWhatStandsStillIsBelieved() throws Exception {
+    void readsOnlyUnchangingFilesWithoutTheLock() throws Exception {
         var writer = Thread.ofPlatform().start(() -> {
             while (!Thread.currentThread().isInterrupted()) {
                 try {
@@ -466,37 +489,37 @@ class ShellStateTest {
             }
         });
         try (var _ = RealFlock.take(lock)) {
-            var look = look();
-            assertThat(look.snapshot().missing()).containsExactly(Part.ATTACHMENTS);
-            assertThat(look.snapshot().problems())
+            var observation = observe();
+            assertThat(observation.snapshot().missing()).containsExactly(SnapshotPart.ATTACHMENTS);
+            assertThat(observation.snapshot().problems())
                     .contains(new Problem(
                             ProblemCode.STATE_UNREADABLE,
                             "devices.json: changes while it is read without genv's lock"));
-            assertThat(look.snapshot().environments()).hasSize(1);
+            assertThat(observation.snapshot().environments()).hasSize(1);
         } finally {
             writer.interrupt();
             writer.join();
         }
     }
 
-    private Host.Look look() throws Exception {
-        return agent.look(machine.shell, Set.of());
+    private Host.Observation observe() throws Exception {
+        return agent.observe(machine.shell, Set.of());
     }
 
-    private static Problem problem(Host.Look look) {
-        assertThat(problems(look)).hasSize(1);
-        return problems(look).getFirst();
+    private static Problem problem(Host.Observation observation) {
+        assertThat(problems(observation)).hasSize(1);
+        return problems(observation).getFirst();
     }
 
-    private static void assertFine(Host.Look look) {
-        assertThat(problems(look)).isEmpty();
-        assertThat(look.snapshot().missing()).isEmpty();
-        assertThat(look.snapshot().environments()).hasSize(1);
-        assertThat(look.watchesOnly()).isNull();
+    private static void assertComplete(Host.Observation observation) {
+        assertThat(problems(observation)).isEmpty();
+        assertThat(observation.snapshot().missing()).isEmpty();
+        assertThat(observation.snapshot().environments()).hasSize(1);
+        assertThat(observation.readOnlyReason()).isNull();
     }
 
-    private static List<Problem> problems(Host.Look look) {
-        return look.snapshot().problems().stream()
+    private static List<Problem> problems(Host.Observation observation) {
+        return observation.snapshot().problems().stream()
                 .filter(problem -> !problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                 .toList();
     }

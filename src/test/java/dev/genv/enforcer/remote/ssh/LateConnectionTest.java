@@ -1,10 +1,17 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.Refusal.assertRefused;
+import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.ssh.Connection.Dial;
+import dev.genv.enforcer.remote.ssh.config.Hop;
+import dev.genv.enforcer.remote.ssh.keys.KeyFiles;
+import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
+import dev.genv.enforcer.remote.ssh.transport.BackOff;
+import dev.genv.enforcer.remote.ssh.transport.Deadline;
+import dev.genv.enforcer.remote.ssh.transport.SshConnection;
+import dev.genv.enforcer.remote.ssh.transport.SshConnection.SessionFactory;
+import dev.genv.enforcer.remote.ssh.transport.SshConnector;
 import dev.genv.enforcer.testsupport.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -22,13 +29,13 @@ class LateConnectionTest {
     @TempDir
     Path directory;
 
-    private Fleet fleet;
+    private TestFleet fleet;
     private FakeSshd server;
-    private int tries;
+    private int attempts;
 
     @BeforeEach
     void start() throws IOException {
-        fleet = new Fleet(directory);
+        fleet = new TestFleet(directory);
         server = fleet.server("127.0.0.2");
     }
 
@@ -38,22 +45,22 @@ class LateConnectionTest {
     }
 
     @Test
-    void oneThatCameToNoTurnIsNotHeldAgainstTheHost() {
+    void missingPermitCausesNoDelay() {
         var connection = connection(_ -> {
-            tries++;
+            attempts++;
             throw new TimeoutException();
         });
 
         for (var i = 1; i <= 3; i++) {
             assertRefused(connection, ProblemCode.CONNECT_TIMEOUT)
-                    .isEqualTo("too many other hosts were being connected to");
-            assertThat(tries).isEqualTo(i);
+                    .isEqualTo("attempts to connect to other hosts took all permits");
+            assertThat(attempts).isEqualTo(i);
         }
     }
 
     @Test
-    void oneThatComesTooLateIsKeptForTheNextCommand() throws Exception {
-        var dialer = new Dialer(new KeyFiles(null), new Lookup(), Fleet.PATIENCE);
+    void lateConnectionIsKeptForTheNextCommand() throws Exception {
+        var connector = new SshConnector(new KeyFiles(null), new AddressResolver(), TestFleet.LONG_TIMEOUT);
         var hop = new Hop(
                 "gpu-1",
                 "root",
@@ -61,19 +68,19 @@ class LateConnectionTest {
                 server.port(),
                 null,
                 List.of(fleet.key.file()),
-                List.of(fleet.known(server.known())));
-        try (var connection = connection(_ -> dialer.connect(List.of(hop), Deadline.in(Fleet.PATIENCE)))) {
+                List.of(fleet.writeKnownHosts(server.knownHostsLine())));
+        try (var connection = connection(_ -> connector.connect(List.of(hop), Deadline.in(TestFleet.LONG_TIMEOUT)))) {
             assertRefused(connection, ProblemCode.CONNECT_TIMEOUT)
-                    .isEqualTo("it was connected to too late for this command, but in time for the next one");
+                    .isEqualTo("the connection was ready too late for this command; the next command uses it");
             assertThat(server.commands()).isZero();
 
-            assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
+            assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
             assertThat(server.connections()).isEqualTo(1);
         }
     }
 
     /** Before a command, there is no time for anything. */
-    private static Connection connection(Dial dial) {
-        return new Connection(dial, new BackOff(System::nanoTime, new Random(1)), Duration.ZERO);
+    private static SshConnection connection(SessionFactory sessionFactory) {
+        return new SshConnection(sessionFactory, new BackOff(System::nanoTime, new Random(1)), Duration.ZERO);
     }
 }

@@ -1,12 +1,14 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.Refusal.assertRefused;
+import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.KeptExchange;
+import dev.genv.enforcer.remote.Connection;
+import dev.genv.enforcer.remote.ssh.config.SshSettings;
+import dev.genv.enforcer.remote.ssh.keys.ClientKey;
 import dev.genv.enforcer.testsupport.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -25,15 +27,15 @@ class LoginTest {
     @TempDir
     Path directory;
 
-    private Fleet fleet;
+    private TestFleet fleet;
     private FakeSshd server;
-    private Path known;
+    private Path knownHosts;
 
     @BeforeEach
     void start() throws IOException {
-        fleet = new Fleet(directory);
+        fleet = new TestFleet(directory);
         server = fleet.server("127.0.0.2");
-        known = fleet.known(server.known());
+        knownHosts = fleet.writeKnownHosts(server.knownHostsLine());
     }
 
     @AfterEach
@@ -42,20 +44,20 @@ class LoginTest {
     }
 
     @Test
-    void aKeyThatIsRefusedIsToldWithWhomItIsFor() throws Exception {
-        server.refuses(true);
-        var connection = fleet.connect(fleet.access(server.known()), server.target());
+    void reportsRefusedKeyAndItsUser() throws Exception {
+        server.refuseKeys(true);
+        var connection = fleet.connect(fleet.access(server.knownHostsLine()), server.target());
         assertRefused(connection, ProblemCode.AUTHENTICATION_FAILED).isEqualTo("it refuses the key of root");
 
-        server.refuses(false);
-        fleet.pass(Duration.ofSeconds(1));
+        server.refuseKeys(false);
+        fleet.advanceTime(Duration.ofSeconds(1));
         assertReached(connection);
     }
 
     @Test
-    void theUserOfTheListCountsMoreThanThatOfTheSettings() throws Exception {
-        server.user("raz");
-        var access = fleet.access(server.known());
+    void userInTheHostListOverridesTheSetting() throws Exception {
+        server.setUser("raz");
+        var access = fleet.access(server.knownHostsLine());
 
         assertRefused(fleet.connect(access, server.target()), ProblemCode.AUTHENTICATION_FAILED)
                 .contains("root");
@@ -63,33 +65,33 @@ class LoginTest {
     }
 
     @Test
-    void withoutAnyUserItIsTheServicesOwn() throws Exception {
-        server.user(System.getProperty("user.name"));
-        var access = fleet.access(new SshSettings(null, fleet.key.file(), null, null, known, TIMEOUT));
+    void usesTheUserOfTheServiceByDefault() throws Exception {
+        server.setUser(System.getProperty("user.name"));
+        var access = fleet.access(new SshSettings(null, fleet.key.file(), null, null, knownHosts, TIMEOUT));
 
         assertReached(fleet.connect(access, server.target()));
     }
 
     @Test
-    void anEncryptedKeyIsOpenedWithItsPassphrase() throws Exception {
-        var key = ClientKey.in(directory, "encrypted", "open sesame ");
-        try (var its = new FakeSshd("127.0.0.2", key.publicKey()).program("true", (_, _, _) -> 0)) {
-            fleet.known(its.known());
-            var phrase = fleet.file("phrase", "open sesame \n");
-            var access = fleet.access(new SshSettings("root", key.file(), phrase, null, known, TIMEOUT));
+    void decryptsKeyWithItsPassphrase() throws Exception {
+        var key = ClientKey.create(directory, "encrypted", "open sesame ");
+        try (var its = new FakeSshd("127.0.0.2", key.publicKey()).addProgram("true", (_, _, _) -> 0)) {
+            fleet.writeKnownHosts(its.knownHostsLine());
+            var phrase = fleet.writeFile("phrase", "open sesame \n");
+            var access = fleet.access(new SshSettings("root", key.file(), phrase, null, knownHosts, TIMEOUT));
 
             assertReached(fleet.connect(access, its.target()));
         }
     }
 
     @Test
-    void anEncryptedKeyThatNothingOpensIsToldAtTheStart() throws Exception {
-        var key = ClientKey.in(directory, "encrypted", "open sesame").file();
+    void startFailsWhenTheKeyCannotBeDecrypted() throws Exception {
+        var key = ClientKey.create(directory, "encrypted", "open sesame").file();
 
         assertThatThrownBy(() -> access(key, null))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("encrypted is encrypted, and there is no passphrase file");
-        assertThatThrownBy(() -> access(key, fleet.file("phrase", "open barley\n")))
+                .hasMessageContaining("encrypted is encrypted, and no passphrase file");
+        assertThatThrownBy(() -> access(key, fleet.writeFile("phrase", "open barley\n")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("Incorrect passphrase");
         assertThatThrownBy(() -> access(key, directory.resolve("nowhere")))
@@ -98,8 +100,8 @@ class LoginTest {
     }
 
     @Test
-    void filesThatAreNoKeysAreToldAtTheStart() throws Exception {
-        assertThatThrownBy(() -> access(fleet.file("garbage", "garbage"), null))
+    void startFailsWhenTheKeyFileIsInvalid() throws Exception {
+        assertThatThrownBy(() -> access(fleet.writeFile("garbage", "garbage"), null))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("garbage cannot be used as a private key");
         assertThatThrownBy(() -> access(directory.resolve("nowhere"), null))
@@ -108,38 +110,38 @@ class LoginTest {
         assertThatThrownBy(() -> access(directory, null))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("is not a regular file");
-        known = directory.resolve("nobody");
+        knownHosts = directory.resolve("nobody");
         assertThatThrownBy(() -> access(fleet.key.file(), null))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("nobody cannot be read");
     }
 
     @Test
-    void withoutAnyKeyThereIsNoLogin() throws Exception {
-        var access = fleet.access(new SshSettings("root", null, null, null, known, TIMEOUT));
+    void loginFailsWithoutAKey() throws Exception {
+        var access = fleet.access(new SshSettings("root", null, null, null, knownHosts, TIMEOUT));
 
         assertRefused(fleet.connect(access, server.target()), ProblemCode.AUTHENTICATION_FAILED)
                 .contains("there is no private key to log in with");
     }
 
     @Test
-    void aKeyThatIsReplacedIsUsedAtTheNextLogin() throws Exception {
-        var wrong = ClientKey.in(directory, "wrong", null);
-        var access = fleet.access(new SshSettings("root", wrong.file(), null, null, known, TIMEOUT));
+    void replacedKeyIsUsedAtTheNextLogin() throws Exception {
+        var wrong = ClientKey.create(directory, "wrong", null);
+        var access = fleet.access(new SshSettings("root", wrong.file(), null, null, knownHosts, TIMEOUT));
         var connection = fleet.connect(access, server.target());
         assertRefused(connection, ProblemCode.AUTHENTICATION_FAILED);
 
         Files.write(wrong.file(), Files.readAllBytes(fleet.key.file()));
-        fleet.pass(Duration.ofSeconds(1));
+        fleet.advanceTime(Duration.ofSeconds(1));
 
         assertReached(connection);
     }
 
     private SshAccess access(Path identity, @Nullable Path passphrase) {
-        return fleet.access(new SshSettings("root", identity, passphrase, null, known, TIMEOUT));
+        return fleet.access(new SshSettings("root", identity, passphrase, null, knownHosts, TIMEOUT));
     }
 
-    private static void assertReached(KeptExchange connection) throws Exception {
-        assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
+    private static void assertReached(Connection connection) throws Exception {
+        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 }

@@ -6,20 +6,23 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.Host;
-import dev.genv.enforcer.enforcement.HostReport;
-import dev.genv.enforcer.enforcement.Journal;
-import dev.genv.enforcer.enforcement.Result;
-import dev.genv.enforcer.enforcement.Ticker;
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.Agent;
-import dev.genv.enforcer.remote.Exchange;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.remote.Request;
+import dev.genv.enforcer.remote.ssh.config.SshSettings;
+import dev.genv.enforcer.remote.ssh.keys.ClientKey;
+import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import dev.genv.enforcer.testsupport.MinaFleet;
@@ -44,10 +47,10 @@ class ManyHostsTest {
     private static final int HOSTS = 40;
     private static final int HANGING = 8;
     /** Enough for all to be logged in on, however busy this machine is. */
-    private static final Duration LONG = HANG;
+    private static final Duration LONG_TIMEOUT = HANG;
 
     /** For those that hang. */
-    private static final Duration SHORT = Duration.ofMillis(300);
+    private static final Duration SHORT_TIMEOUT = Duration.ofMillis(300);
 
     private final MinaFleet machines = new MinaFleet(HOSTS, (host, input) -> "host " + host + " " + input);
     private final AtomicLong nanos = new AtomicLong();
@@ -56,18 +59,21 @@ class ManyHostsTest {
     private volatile Set<String> hanging = Set.of();
 
     ManyHostsTest(@TempDir Path folder) throws IOException {
-        var key = ClientKey.in(folder);
-        var settings =
-                new SshSettings(null, key.file(), null, null, machines.knownHosts(folder.resolve("known_hosts")), LONG);
-        var access = new SshAccess(settings, new Lookup(), nanos::get, () -> 0);
+        var key = ClientKey.create(folder);
+        var settings = new SshSettings(
+                null, key.file(), null, null, machines.knownHosts(folder.resolve("known_hosts")), LONG_TIMEOUT);
+        var access = new SshAccess(settings, new AddressResolver(), nanos::get, () -> 0);
         var addresses = machines.hosts().stream().map(HostAddress::parse).toList();
         fleet = new RemoteFleet(
                 addresses,
                 null,
                 access::connection,
-                name -> new Echo(name, () -> hanging.contains(name) ? SHORT : LONG));
+                name -> new EchoAgent(name, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT));
         enforcer = new Enforcer(
-                SetupBuilder.setup(fleet).remote(true).lookTimeout(LONG).build(),
+                SetupBuilder.setup(fleet)
+                        .remote(true)
+                        .observationTimeout(LONG_TIMEOUT)
+                        .build(),
                 new Journal(10),
                 Ticker.ofSystem(),
                 List.of());
@@ -81,9 +87,9 @@ class ManyHostsTest {
     }
 
     @Test
-    void eachHasOneConnectionForAllItsCommands() {
+    void usesOneConnectionPerMachine() {
         for (var cycle = 1; cycle <= 5; cycle++) {
-            assertThat(reached(enforcer.runCycle().orElseThrow())).hasSize(HOSTS);
+            assertThat(reachedHosts(enforcer.runCycle().orElseThrow())).hasSize(HOSTS);
         }
 
         assertThat(machines.connections()).isEqualTo(HOSTS);
@@ -91,8 +97,8 @@ class ManyHostsTest {
     }
 
     @Test
-    void thoseThatHangCostTheOthersNothingAndLeaveNothingBehind() {
-        assertThat(reached(enforcer.runCycle().orElseThrow())).hasSize(HOSTS);
+    void hangingMachinesDoNotDelayOthersOrLeakThreads() {
+        assertThat(reachedHosts(enforcer.runCycle().orElseThrow())).hasSize(HOSTS);
         var numbers = IntStream.range(0, HANGING)
                 .map(each -> each * HOSTS / HANGING)
                 .boxed()
@@ -102,30 +108,32 @@ class ManyHostsTest {
                 .collect(Collectors.toSet());
         machines.hang(numbers);
 
-        var before = threads();
+        var before = platformThreads();
         for (var cycle = 1; cycle <= 8; cycle++) {
             nanos.addAndGet(Duration.ofMinutes(2).toNanos()); // no host is left alone any longer
-            assertThat(reached(enforcer.runCycle().orElseThrow())).hasSize(HOSTS - HANGING);
+            assertThat(reachedHosts(enforcer.runCycle().orElseThrow())).hasSize(HOSTS - HANGING);
         }
 
-        assertThat(machines.hung()).as("they are asked again and again").isGreaterThan(HANGING);
+        assertThat(machines.hangingCommands())
+                .as("they are asked again and again")
+                .isGreaterThan(HANGING);
         await("a host has no thread of the platform, be it as it may")
-                .untilAsserted(() -> assertThat(threads()).isLessThan(before + machines.hung()));
+                .untilAsserted(() -> assertThat(platformThreads()).isLessThan(before + machines.hangingCommands()));
 
         hanging = Set.of();
         machines.hang(Set.of());
         await().until(() -> {
             nanos.addAndGet(Duration.ofMinutes(2).toNanos());
-            return reached(enforcer.runCycle().orElseThrow()).size() == HOSTS;
+            return reachedHosts(enforcer.runCycle().orElseThrow()).size() == HOSTS;
         });
     }
 
     /** Those that wait for something end by and by; those of hosts that hang would not. */
-    private static int threads() {
+    private static int platformThreads() {
         return ManagementFactory.getThreadMXBean().getThreadCount();
     }
 
-    private static List<String> reached(CycleReport report) {
+    private static List<String> reachedHosts(CycleReport report) {
         return report.hosts().stream()
                 .filter(HostReport::reached)
                 .map(HostReport::host)
@@ -133,22 +141,23 @@ class ManyHostsTest {
     }
 
     /** Asks for an echo, and knows of nothing else. */
-    private record Echo(String name, Supplier<Duration> patience) implements Agent {
+    private record EchoAgent(String name, Supplier<Duration> timeout) implements Agent {
         @Override
-        public Host.Look look(Exchange host, Set<ProcessId> asked) throws UnreachableException, InterruptedException {
-            var answer = host.run(new Request("cat", name, patience.get(), 1 << 10));
-            if (answer.broken() != null) {
+        public Host.Observation observe(CommandRunner host, Set<ProcessId> pending)
+                throws UnreachableException, InterruptedException {
+            var answer = host.run(new CommandRequest("cat", name, timeout.get(), 1 << 10));
+            if (answer.interruption() != null) {
                 throw new UnreachableException(
-                        answer.broken().code(), answer.broken().detail());
+                        answer.interruption().code(), answer.interruption().detail());
             }
             if (!answer.output().endsWith(" " + name)) {
                 throw new UnreachableException(ProblemCode.ANSWER_UNREADABLE, answer.output());
             }
-            return new FakeHost(HostBuilder.host(name)).look(asked);
+            return new FakeHost(HostBuilder.host(name)).observe(pending);
         }
 
         @Override
-        public void perform(Exchange host, List<Action> actions, BiConsumer<Action, Result> done) {
+        public void execute(CommandRunner host, List<Action> actions, BiConsumer<Action, Result> done) {
             throw new UnsupportedOperationException();
         }
     }

@@ -1,15 +1,16 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.Refusal.assertRefused;
+import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.UnreachableException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.Answer;
-import dev.genv.enforcer.remote.KeptExchange;
-import dev.genv.enforcer.remote.Request;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection;
+import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.testsupport.RealHosts;
 import dev.genv.enforcer.testsupport.RealSshd;
 import java.io.IOException;
@@ -29,14 +30,14 @@ class OpenSshTest {
 
     private RealHosts hosts;
     private RealSshd host;
-    private Fleet fleet;
-    private KeptExchange connection;
+    private TestFleet fleet;
+    private Connection connection;
 
     @BeforeEach
     void start() throws IOException {
         hosts = new RealHosts(directory.resolve("hosts"));
         host = hosts.start("gpu-1");
-        fleet = new Fleet(directory);
+        fleet = new TestFleet(directory);
         connection = fleet.connect(access("root"), host.target());
     }
 
@@ -51,142 +52,150 @@ class OpenSshTest {
     }
 
     @Test
-    void commandsShareAConnection() throws Exception {
+    void commandsShareOneConnection() throws Exception {
         for (var i = 0; i < 30; i++) {
-            var answer = connection.run(
-                    new Request("cat; echo e >&2; exit 3", "x".repeat(i * 10_000), Fleet.PATIENCE, 1 << 20));
-            assertThat(answer).isEqualTo(new Answer("x".repeat(i * 10_000), "e\n", 3, null));
+            var answer = connection.run(new CommandRequest(
+                    "cat; echo e >&2; exit 3", "x".repeat(i * 10_000), TestFleet.LONG_TIMEOUT, 1 << 20));
+            assertThat(answer).isEqualTo(new CommandResult("x".repeat(i * 10_000), "e\n", 3, null));
         }
         assertThat(host.log().split("Accepted publickey", -1)).hasSize(2);
     }
 
     @Test
-    void sudoGetsTheInput() throws Exception {
+    void sudoReceivesTheInput() throws Exception {
         var admin = fleet.connect(access(RealSshd.ADMIN), host.target());
 
-        assertThat(admin.run(new Request("sudo -n /bin/sh", "id -u\nid -un\n", Fleet.PATIENCE, 100))
+        assertThat(admin.run(new CommandRequest("sudo -n /bin/sh", "id -u\nid -un\n", TestFleet.LONG_TIMEOUT, 100))
                         .output())
                 .isEqualTo("0\nroot\n");
     }
 
     @Test
-    void aCommandThatIsKilledIsTold() throws Exception {
-        var answer = connection.run(Fleet.request("kill -KILL $$"));
+    void reportsKilledCommandAndItsSignal() throws Exception {
+        var answer = connection.run(TestFleet.request("kill -KILL $$"));
 
         assertThat(answer.exitCode()).isNull();
-        assertThat(answer.broken())
-                .isEqualTo(new Answer.Broken(ProblemCode.AGENT_KILLED, "it was ended by signal KILL"));
+        assertThat(answer.interruption())
+                .isEqualTo(
+                        new CommandResult.Interruption(ProblemCode.AGENT_KILLED, "it was terminated by signal KILL"));
     }
 
     @Test
-    void outputWithoutEndIsBrokenOffAndTheConnectionKept() throws Exception {
+    void abortsEndlessOutputAndKeepsTheConnection() throws Exception {
         for (var i = 0; i < 15; i++) {
-            fleet.pass(Duration.ofMinutes(1));
-            var answer = connection.run(new Request("cat /dev/zero", "", Fleet.PATIENCE, 100_000));
-            assertThat(answer.broken()).extracting(Answer.Broken::code).isEqualTo(ProblemCode.ANSWER_TOO_LONG);
+            fleet.advanceTime(Duration.ofMinutes(1));
+            var answer = connection.run(new CommandRequest("cat /dev/zero", "", TestFleet.LONG_TIMEOUT, 100_000));
+            assertThat(answer.interruption())
+                    .extracting(CommandResult.Interruption::code)
+                    .isEqualTo(ProblemCode.ANSWER_TOO_LONG);
         }
-        fleet.pass(Duration.ofMinutes(1));
-        assertThat(connection.run(Fleet.request("echo fine")).output()).isEqualTo("fine\n");
+        fleet.advanceTime(Duration.ofMinutes(1));
+        assertThat(connection.run(TestFleet.request("echo fine")).output()).isEqualTo("fine\n");
     }
 
     @Test
-    void commandsThatHangDoNotUseUpTheConnection() throws Exception {
+    void hangingCommandsDoNotExhaustTheChannels() throws Exception {
         for (var i = 0; i < 12; i++) { // more than sshd allows at once on one connection
-            fleet.pass(Duration.ofMinutes(1));
-            var answer = fleet.breakOff(
+            fleet.advanceTime(Duration.ofMinutes(1));
+            var answer = fleet.runUntilAborted(
                     connection,
-                    timeout -> Fleet.request("echo half; sleep 600", timeout),
+                    timeout -> TestFleet.request("echo half; sleep 600", timeout),
                     each -> !each.output().isEmpty());
-            assertThat(answer.broken()).extracting(Answer.Broken::code).isEqualTo(ProblemCode.TIMEOUT);
+            assertThat(answer.interruption())
+                    .extracting(CommandResult.Interruption::code)
+                    .isEqualTo(ProblemCode.TIMEOUT);
             assertThat(answer.output()).isEqualTo("half\n");
         }
-        fleet.pass(Duration.ofMinutes(1));
-        assertThat(connection.run(Fleet.request("echo fine")).output()).isEqualTo("fine\n");
+        fleet.advanceTime(Duration.ofMinutes(1));
+        assertThat(connection.run(TestFleet.request("echo fine")).output()).isEqualTo("fine\n");
     }
 
     @Test
-    void aLoginThatHangsIsBrokenOff() throws Exception {
-        host.shell("case $2 in 'echo hang') exec sleep 600 ;; esac");
+    void abortsCommandWhenTheLoginShellHangs() throws Exception {
+        host.setLoginShell("case $2 in 'echo hang') exec sleep 600 ;; esac");
 
-        assertThat(fleet.breakOff(connection, timeout -> Fleet.request("echo hang", timeout), _ -> true)
-                        .broken())
-                .extracting(Answer.Broken::code)
+        assertThat(fleet.runUntilAborted(connection, timeout -> TestFleet.request("echo hang", timeout), _ -> true)
+                        .interruption())
+                .extracting(CommandResult.Interruption::code)
                 .isEqualTo(ProblemCode.TIMEOUT);
-        host.shell("");
-        fleet.pass(Duration.ofMinutes(1));
-        assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
+        host.setLoginShell("");
+        fleet.advanceTime(Duration.ofMinutes(1));
+        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 
     @Test
-    void aConnectionThatIsCutInTheMiddleIsTold() throws Exception {
-        var task = new FutureTask<>(() -> connection.run(Fleet.request("echo begun; sleep 600")));
+    void reportsConnectionLostDuringACommand() throws Exception {
+        var task = new FutureTask<>(() -> connection.run(TestFleet.request("echo begun; sleep 600")));
         Thread.startVirtualThread(task);
         await().until(() -> !host.connections().isEmpty());
 
         await().until(() -> host.processes().stream()
                 .anyMatch(each -> each.info().command().orElse("").endsWith("/sleep")));
-        host.cut();
+        host.cutConnections();
 
-        assertThat(task.get().broken()).extracting(Answer.Broken::code).isEqualTo(ProblemCode.CONNECTION_LOST);
-        assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
+        assertThat(task.get().interruption())
+                .extracting(CommandResult.Interruption::code)
+                .isEqualTo(ProblemCode.CONNECTION_LOST);
+        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 
     @Test
-    void aServerThatIsStartedAnewIsReachedAtOnce() throws Exception {
-        assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
+    void reconnectsAtOnceAfterAServerRestart() throws Exception {
+        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
         host.stop();
         assertRefused(connection, ProblemCode.HOST_UNREACHABLE);
         host.start();
-        fleet.pass(Duration.ofSeconds(1));
-        assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
+        fleet.advanceTime(Duration.ofSeconds(1));
+        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
 
         host.stop();
         host.start();
-        assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
+        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 
     @Test
-    void aMachineThatFreezesKeepsNobodyWaiting() throws Exception {
-        var impatient = fleet.connect(access("root", Duration.ofSeconds(3)), host.target());
-        await().until(() -> isReached(impatient));
+    void timesOutWhenTheMachineFreezes() throws Exception {
+        var shortTimeoutConnection = fleet.connect(access("root", Duration.ofSeconds(3)), host.target());
+        await().until(() -> isReached(shortTimeoutConnection));
         host.freeze();
 
-        assertRefused(impatient, ProblemCode.TIMEOUT, Duration.ofMillis(500)).contains("opens no channel");
-        fleet.pass(Duration.ofMinutes(1));
-        assertRefused(impatient, ProblemCode.CONNECT_TIMEOUT);
+        assertRefused(shortTimeoutConnection, ProblemCode.TIMEOUT, Duration.ofMillis(500))
+                .contains("opens no channel");
+        fleet.advanceTime(Duration.ofMinutes(1));
+        assertRefused(shortTimeoutConnection, ProblemCode.CONNECT_TIMEOUT);
 
         host.thaw();
-        await().until(() -> isReached(impatient));
+        await().until(() -> isReached(shortTimeoutConnection));
     }
 
     @Test
-    void itsKeysAreCompared() throws Exception {
+    void comparesTheHostKey() throws Exception {
         host.newHostKey();
         host.stop();
         host.start();
         assertRefused(connection, ProblemCode.HOST_KEY_CHANGED).contains("ssh-ed25519 SHA256:");
 
-        fleet.pass(Duration.ofMinutes(1));
-        hosts.know("");
+        fleet.advanceTime(Duration.ofMinutes(1));
+        hosts.writeKnownHosts("");
         assertRefused(connection, ProblemCode.HOST_KEY_UNKNOWN);
 
-        fleet.pass(Duration.ofMinutes(1));
-        hosts.know();
-        assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
+        fleet.advanceTime(Duration.ofMinutes(1));
+        hosts.writeKnownHosts();
+        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 
     @Test
-    void aKeyThatItRefusesIsTold() throws Exception {
+    void reportsRefusedKeyAndItsUser() throws Exception {
         host.refuseKey();
         assertRefused(connection, ProblemCode.AUTHENTICATION_FAILED).isEqualTo("it refuses the key of root");
 
         host.acceptKey();
-        fleet.pass(Duration.ofMinutes(1));
-        assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
+        fleet.advanceTime(Duration.ofMinutes(1));
+        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 
     @Test
-    void oneMachineIsReachedByWayOfAnother() throws Exception {
+    void connectsThroughAJumpHost() throws Exception {
         var bastion = hosts.start("bastion");
         var config = "Host gpu\nHostName %s\nPort %d\nProxyJump root@%s\n"
                 .formatted(host.address(), host.port(), bastion.target());
@@ -195,19 +204,19 @@ class OpenSshTest {
 
         var far = fleet.connect(access, "gpu");
 
-        assertThat(far.run(new Request("uname -n; wc -c", "x".repeat(500_000), Fleet.PATIENCE, 100))
+        assertThat(far.run(new CommandRequest("uname -n; wc -c", "x".repeat(500_000), TestFleet.LONG_TIMEOUT, 100))
                         .output())
                 .isEqualTo("gpu-1\n500000\n");
         assertThat(bastion.log()).contains("Accepted publickey for root");
-        bastion.cut();
-        assertThat(far.run(Fleet.request("true")).exitCode()).isZero();
+        bastion.cutConnections();
+        assertThat(far.run(TestFleet.request("true")).exitCode()).isZero();
     }
 
     /** It may be too slow for the timeout once in a while. */
-    private boolean isReached(KeptExchange impatient) throws InterruptedException {
-        fleet.pass(Duration.ofMinutes(1));
+    private boolean isReached(Connection shortTimeoutConnection) throws InterruptedException {
+        fleet.advanceTime(Duration.ofMinutes(1));
         try {
-            return impatient.run(Fleet.request("true")).exitCode() != null;
+            return shortTimeoutConnection.run(TestFleet.request("true")).exitCode() != null;
         } catch (UnreachableException e) {
             return false;
         }

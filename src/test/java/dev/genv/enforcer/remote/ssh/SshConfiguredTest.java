@@ -1,14 +1,14 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.Refusal.assertRefused;
+import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.Answer;
-import dev.genv.enforcer.remote.KeptExchange;
-import dev.genv.enforcer.remote.Request;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.testsupport.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -23,13 +23,13 @@ class SshConfiguredTest {
     @TempDir
     Path directory;
 
-    private Fleet fleet;
+    private TestFleet fleet;
     private FakeSshd server;
     private FakeSshd bastion;
 
     @BeforeEach
     void start() throws IOException {
-        fleet = new Fleet(directory);
+        fleet = new TestFleet(directory);
         server = fleet.server("127.0.0.2");
         bastion = fleet.server("127.0.0.3");
     }
@@ -40,8 +40,8 @@ class SshConfiguredTest {
     }
 
     @Test
-    void anAliasIsReachedAsTheConfigurationSays() throws Exception {
-        server.user("raz");
+    void connectsToAnAliasAsConfigured() throws Exception {
+        server.setUser("raz");
         var config = """
                 Host gpu-1
                   HostName 127.0.0.2
@@ -50,44 +50,45 @@ class SshConfiguredTest {
                   IdentityFile %s
                 """.formatted(server.port(), fleet.key.file());
 
-        assertReached(fleet.connect(fleet.configured(config, null, server.known()), "gpu-1"));
+        assertReached(fleet.connect(fleet.accessWithConfig(config, null, server.knownHostsLine()), "gpu-1"));
         assertRefused(
-                fleet.connect(fleet.configured(config, "root", server.known()), "gpu-1"),
+                fleet.connect(fleet.accessWithConfig(config, "root", server.knownHostsLine()), "gpu-1"),
                 ProblemCode.AUTHENTICATION_FAILED);
     }
 
     @Test
-    void theListOfHostsCountsMore() throws Exception {
-        server.user("raz");
+    void hostListOverridesTheConfiguration() throws Exception {
+        server.setUser("raz");
         var config = "Host 127.0.0.*\nPort 1\nUser nobody\nIdentityFile " + fleet.key.file();
 
-        assertReached(fleet.connect(fleet.configured(config, null, server.known()), "raz@" + server.target()));
+        assertReached(
+                fleet.connect(fleet.accessWithConfig(config, null, server.knownHostsLine()), "raz@" + server.target()));
     }
 
     @Test
-    void aHostMayHaveItsOwnKnownHosts() throws Exception {
-        var own = fleet.file("own_hosts", server.known());
+    void usesTheKnownHostsFileOfTheConfiguration() throws Exception {
+        var own = fleet.writeFile("own_hosts", server.knownHostsLine());
         var config = "IdentityFile %s\nHost 127.0.0.2\nUserKnownHostsFile %s/missing %s"
                 .formatted(fleet.key.file(), directory, own);
-        var access = fleet.configured(config, "root", bastion.known());
+        var access = fleet.accessWithConfig(config, "root", bastion.knownHostsLine());
 
         assertReached(fleet.connect(access, server.target()));
         assertReached(fleet.connect(access, bastion.target()));
         assertRefused(
                 fleet.connect(
-                        fleet.configured(config.replace("own_hosts", "others"), "root", server.known()),
+                        fleet.accessWithConfig(config.replace("own_hosts", "others"), "root", server.knownHostsLine()),
                         server.target()),
                 ProblemCode.HOST_KEY_UNKNOWN);
     }
 
     @Test
-    void aHostIsReachedByWayOfAnother() throws Exception {
-        var connection = jumping(server.known(), bastion.known());
+    void connectsThroughAJumpHost() throws Exception {
+        var connection = connectThroughBastion(server.knownHostsLine(), bastion.knownHostsLine());
 
         for (var i = 0; i < 5; i++) {
             var text = "x".repeat(300_000);
             assertThat(connection
-                            .run(new Request("cat", text, Fleet.PATIENCE, 1 << 20))
+                            .run(new CommandRequest("cat", text, TestFleet.LONG_TIMEOUT, 1 << 20))
                             .output())
                     .isEqualTo(text);
         }
@@ -96,17 +97,17 @@ class SshConfiguredTest {
         assertThat(bastion.commands()).isZero();
 
         connection.close();
-        await().untilAsserted(() ->
-                assertThat(bastion.connected() + server.connected()).isZero());
+        await().untilAsserted(() -> assertThat(bastion.activeConnections() + server.activeConnections())
+                .isZero());
     }
 
     @Test
-    void aHostIsReachedByWayOfTwo() throws Exception {
+    void connectsThroughTwoJumpHosts() throws Exception {
         var second = fleet.server("127.0.0.4");
-        var access = fleet.configured(
+        var access = fleet.accessWithConfig(
                 config("ProxyJump %s,root@%s".formatted(bastion.target(), second.target())),
                 "root",
-                server.known() + bastion.known() + second.known());
+                server.knownHostsLine() + bastion.knownHostsLine() + second.knownHostsLine());
 
         assertReached(fleet.connect(access, "gpu-1"));
         assertThat(second.connections()).isEqualTo(1);
@@ -114,87 +115,94 @@ class SshConfiguredTest {
     }
 
     @Test
-    void theServerOnTheWayMustBeKnownToo() throws Exception {
-        assertRefused(jumping(server.known()), ProblemCode.HOST_KEY_UNKNOWN)
-                .startsWith("on the way, at %s: its key (".formatted(bastion.target()));
-        assertRefused(jumping(bastion.known()), ProblemCode.HOST_KEY_UNKNOWN).startsWith("its key (");
+    void checksTheHostKeyOfTheJumpHost() throws Exception {
+        assertRefused(connectThroughBastion(server.knownHostsLine()), ProblemCode.HOST_KEY_UNKNOWN)
+                .startsWith("at the jump host %s: its key (".formatted(bastion.target()));
+        assertRefused(connectThroughBastion(bastion.knownHostsLine()), ProblemCode.HOST_KEY_UNKNOWN)
+                .startsWith("its key (");
         assertThat(server.commands()).isZero();
-        await().untilAsserted(() ->
-                assertThat(bastion.connected() + server.connected()).isZero());
+        await().untilAsserted(() -> assertThat(bastion.activeConnections() + server.activeConnections())
+                .isZero());
     }
 
     @Test
-    void theWayIsFoundAgainWhenTheServerOnItWasGone() throws Exception {
-        var connection = jumping(server.known(), bastion.known());
+    void reconnectsWhenTheJumpHostReturns() throws Exception {
+        var connection = connectThroughBastion(server.knownHostsLine(), bastion.knownHostsLine());
         assertReached(connection);
 
         bastion.stop();
-        assertRefused(connection, ProblemCode.HOST_UNREACHABLE).startsWith("on the way, at ");
+        assertRefused(connection, ProblemCode.HOST_UNREACHABLE).startsWith("at the jump host ");
         bastion.start();
-        fleet.pass(Duration.ofSeconds(1));
+        fleet.advanceTime(Duration.ofSeconds(1));
         assertReached(connection);
 
-        server.cut();
+        server.cutConnections();
         assertReached(connection);
-        await().untilAsserted(() -> assertThat(bastion.connected()).isEqualTo(1));
+        await().untilAsserted(() -> assertThat(bastion.activeConnections()).isEqualTo(1));
     }
 
     @Test
-    void noWayIsLeftBehindWhereTheHostFallsAwayAgainAndAgain() throws Exception {
-        var connection = jumping(server.known(), bastion.known());
+    void repeatedReconnectsLeakNoJumpConnections() throws Exception {
+        var connection = connectThroughBastion(server.knownHostsLine(), bastion.knownHostsLine());
         for (var i = 1; i <= 5; i++) {
             assertReached(connection);
-            server.cut();
-            await().until(() -> server.connected() == 0);
+            server.cutConnections();
+            await().until(() -> server.activeConnections() == 0);
         }
         assertReached(connection);
-        await().untilAsserted(() -> assertThat(bastion.connected()).isEqualTo(1));
+        await().untilAsserted(() -> assertThat(bastion.activeConnections()).isEqualTo(1));
 
         connection.close();
-        await().untilAsserted(() -> assertThat(bastion.connected()).isZero());
+        await().untilAsserted(() -> assertThat(bastion.activeConnections()).isZero());
     }
 
     @Test
-    void aHostThatTheServerOnTheWayCannotReachIsTold() throws Exception {
-        var connection = jumping(server.known(), bastion.known());
+    void reportsMachineThatTheJumpHostCannotReach() throws Exception {
+        var connection = connectThroughBastion(server.knownHostsLine(), bastion.knownHostsLine());
         server.stop();
 
         assertRefused(connection, ProblemCode.HOST_UNREACHABLE).contains("127.0.0.3 does not connect to it");
-        await().untilAsserted(() -> assertThat(bastion.connected()).isZero());
+        await().untilAsserted(() -> assertThat(bastion.activeConnections()).isZero());
     }
 
     @Test
-    void aCommandThatHangsBehindAnotherServerIsBrokenOff() throws Exception {
-        var connection = jumping(server.known(), bastion.known());
-        server.program("p", (_, _, _) -> {
+    void abortsHangingCommandBehindAJumpHost() throws Exception {
+        var connection = connectThroughBastion(server.knownHostsLine(), bastion.knownHostsLine());
+        server.addProgram("p", (_, _, _) -> {
             Thread.sleep(Duration.ofMinutes(10));
             return 0;
         });
 
-        var answer =
-                fleet.breakOff(connection, timeout -> new Request("p", "x".repeat(8 << 20), timeout, 100), _ -> true);
+        var answer = fleet.runUntilAborted(
+                connection, timeout -> new CommandRequest("p", "x".repeat(8 << 20), timeout, 100), _ -> true);
 
-        assertThat(answer.broken()).extracting(Answer.Broken::code).isEqualTo(ProblemCode.TIMEOUT);
-        fleet.pass(Duration.ofMinutes(1));
+        assertThat(answer.interruption())
+                .extracting(CommandResult.Interruption::code)
+                .isEqualTo(ProblemCode.TIMEOUT);
+        fleet.advanceTime(Duration.ofMinutes(1));
         assertReached(connection);
     }
 
     @Test
-    void whatIsNotUnderstoodIsNotGuessed() throws Exception {
-        assertThatThrownBy(() -> fleet.configured("Match host gpu-1\nUser raz\n", "root", ""))
+    void refusesUnsupportedConfiguration() throws Exception {
+        assertThatThrownBy(() -> fleet.accessWithConfig("Match host gpu-1\nUser raz\n", "root", ""))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageEndingWith("config: line 1: Match is not understood here");
         assertRefused(
                         fleet.connect(
-                                fleet.configured(config("ProxyCommand nc %h %p"), "root", server.known()), "gpu-1"),
+                                fleet.accessWithConfig(
+                                        config("ProxyCommand nc %h %p"), "root", server.knownHostsLine()),
+                                "gpu-1"),
                         ProblemCode.SSH_FAILED)
                 .contains("ProxyCommand for gpu-1 is not understood here");
-        assertRefused(fleet.connect(fleet.configured(config("Port x"), "root", ""), "other"), ProblemCode.SSH_FAILED)
+        assertRefused(
+                        fleet.connect(fleet.accessWithConfig(config("Port x"), "root", ""), "other"),
+                        ProblemCode.SSH_FAILED)
                 .contains("not a port");
     }
 
-    private KeptExchange jumping(String... known) throws IOException {
-        var access = fleet.configured(config("ProxyJump " + bastion.target()), "root", String.join("", known));
+    private Connection connectThroughBastion(String... known) throws IOException {
+        var access = fleet.accessWithConfig(config("ProxyJump " + bastion.target()), "root", String.join("", known));
         return fleet.connect(access, "gpu-1");
     }
 
@@ -203,7 +211,7 @@ class SshConfiguredTest {
                 .formatted(server.port(), fleet.key.file(), more);
     }
 
-    private static void assertReached(KeptExchange connection) throws Exception {
-        assertThat(connection.run(Fleet.request("true")).exitCode()).isZero();
+    private static void assertReached(Connection connection) throws Exception {
+        assertThat(connection.run(TestFleet.request("true")).exitCode()).isZero();
     }
 }

@@ -3,8 +3,8 @@ package dev.genv.enforcer.remote.ssh;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.remote.Answer;
-import dev.genv.enforcer.remote.KeptExchange;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -21,8 +21,8 @@ class ThreadsTest {
     Path directory;
 
     @Test
-    void manyConnectionsNeedNoThreadsOfThePlatform() throws Exception {
-        try (var fleet = new Fleet(directory)) {
+    void manyConnectionsNeedNoPlatformThreads() throws Exception {
+        try (var fleet = new TestFleet(directory)) {
             var server = fleet.server("0.0.0.0");
             var hosts = IntStream.rangeClosed(1, HOSTS)
                     .mapToObj(i -> "127.0.1.%d:%d".formatted(i, server.port()))
@@ -31,30 +31,30 @@ class ThreadsTest {
                     .map(each -> "[%s %s\n".formatted(each.replace(":", "]:"), server.hostKey()))
                     .toArray(String[]::new));
             run(fleet.connect(access, hosts.getFirst()));
-            var before = threads();
+            var before = platformThreads();
 
             var connections =
                     hosts.stream().map(each -> fleet.connect(access, each)).toList();
             try (var each = Executors.newVirtualThreadPerTaskExecutor()) {
-                var tasks = new ArrayList<Callable<Answer>>();
+                var tasks = new ArrayList<Callable<CommandResult>>();
                 connections.forEach(connection -> tasks.add(() -> run(connection)));
                 for (var done : each.invokeAll(tasks)) {
                     assertThat(done.get().exitCode()).isZero();
                 }
             }
 
-            assertThat(server.connected()).isEqualTo(HOSTS + 1);
+            assertThat(server.activeConnections()).isEqualTo(HOSTS + 1);
             await("threads of the platform end that the tests before left behind")
-                    .untilAsserted(() -> assertThat(threads() - before).isLessThan(HOSTS / 10));
+                    .untilAsserted(() -> assertThat(platformThreads() - before).isLessThan(HOSTS / 10));
         }
     }
 
-    private static Answer run(KeptExchange connection) throws Exception {
-        return connection.run(Fleet.request("true"));
+    private static CommandResult run(Connection connection) throws Exception {
+        return connection.run(TestFleet.request("true"));
     }
 
     /** Virtual ones are not counted. */
-    private static int threads() {
+    private static int platformThreads() {
         return ManagementFactory.getThreadMXBean().getThreadCount();
     }
 }

@@ -6,16 +6,16 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Reads one of a few words, in upper or lower case.
+ * Converts one of a few words, in upper or lower case.
  *
- * @param <T> what the words mean
+ * @param <T> the type of the constants
  */
 @SuppressWarnings("serial")
 public abstract class ChoiceConverter<T> extends SettingConverter<T> {
     private final Map<String, T> choices = new LinkedHashMap<>();
 
     /** Accepts these constants by their names, with {@code -} for {@code _}. */
-    protected ChoiceConverter(List<? extends T> constants) {
+    public ChoiceConverter(List<? extends T> constants) {
         super(enumeration(constants.stream().map(ChoiceConverter::word).toList()));
         constants.forEach(constant -> choices.put(word(constant), constant));
     }
@@ -25,8 +25,8 @@ public abstract class ChoiceConverter<T> extends SettingConverter<T> {
         choices.put(word, constant);
     }
 
-    /** What a word means. SmallRye Config looks for the type in {@code convert}, so each converter declares that itself. */
-    protected final T choose(String value) {
+    /** Returns the constant of a word. SmallRye Config finds the type in {@code convert}, so each converter declares it. */
+    public final T choose(String value) {
         var choice = choices.get(value.toLowerCase(Locale.ROOT));
         if (choice == null) {
             throw invalid();

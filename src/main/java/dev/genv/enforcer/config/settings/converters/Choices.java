@@ -1,15 +1,15 @@
 package dev.genv.enforcer.config.settings.converters;
 
-import dev.genv.enforcer.enforcement.ServiceMode;
-import dev.genv.enforcer.policy.RuleMode;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.policy.plan.RuleMode;
 import java.util.List;
 
-/** Words to choose from. */
+/** Converters of words. */
 @SuppressWarnings("serial")
 public final class Choices {
     private Choices() {}
 
-    /** What the service may do. */
+    /** The mode of the service. */
     public static final class Mode extends ChoiceConverter<ServiceMode> {
         public Mode() {
             super(List.of(ServiceMode.ENFORCE, ServiceMode.AUDIT));
@@ -21,7 +21,7 @@ public final class Choices {
         }
     }
 
-    /** What a rule may do. genv's own flags say {@code false} and {@code true}. */
+    /** The mode of a rule. genv's own flags use {@code false} and {@code true}. */
     public static final class ModeOfRule extends ChoiceConverter<RuleMode> {
         public ModeOfRule() {
             super(List.of(RuleMode.OFF, RuleMode.AUDIT, RuleMode.ENFORCE));

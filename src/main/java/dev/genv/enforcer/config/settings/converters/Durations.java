@@ -13,7 +13,7 @@ public final class Durations {
 
     private Durations() {}
 
-    /** Zero, or what a scheduler that ticks once a second can keep. */
+    /** Zero, or an interval that a scheduler with one tick a second can keep. */
     public static final class Interval extends SettingConverter<Duration> {
         public Interval() {
             super("0 for a single cycle, or a time from 1s to 24h, such as 10s or 2m");
@@ -29,14 +29,14 @@ public final class Durations {
         }
     }
 
-    /** How long to wait for something. */
+    /** A time limit. */
     public static final class Timeout extends AtLeast {
         public Timeout() {
             super(Duration.ofMillis(1), "a time from 1ms to 24h, such as 500ms or 5s");
         }
     }
 
-    /** How long to wait before an action. */
+    /** The delay of an action. */
     public static final class GracePeriod extends AtLeast {
         public GracePeriod() {
             super(Duration.ZERO, "a time from 0s to 24h, such as 30s or 2m");
@@ -88,7 +88,7 @@ public final class Durations {
         }
     }
 
-    /** Null where it is no duration of at most 24 hours. */
+    /** Returns null if it is no duration of at most 24 hours. */
     private static @Nullable Duration read(String value) {
         var match = DURATION.matcher(value.toLowerCase(Locale.ROOT));
         if (!match.matches()) {

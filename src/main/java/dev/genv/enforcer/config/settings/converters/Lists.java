@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config.settings.converters;
 
-import dev.genv.enforcer.api.AllowedHosts;
+import dev.genv.enforcer.api.security.AllowedHosts;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostList;
@@ -41,7 +41,7 @@ public final class Lists {
         }
     }
 
-    /** Machines to enforce on, with commas alone between them. SmallRye Config asks for an unset value by an empty one. */
+    /** Machines to enforce on, separated by commas only. For an unset value, SmallRye Config passes an empty one. */
     public static final class Machines extends SettingConverter<@Nullable Collection<HostAddress>> {
         public Machines() {
             super("[user@]host[:port] for each machine, such as gpu-1,raz@gpu-2:2222,[::1]:22");
@@ -53,7 +53,7 @@ public final class Lists {
         }
     }
 
-    /** The entries of a list, with commas or blanks between them. */
+    /** Returns the entries of a list, which are separated by commas or blanks. */
     static List<String> entries(String value) {
         return Arrays.stream(value.split("[,\\s]+", -1))
                 .filter(entry -> !entry.isEmpty())

@@ -37,7 +37,7 @@ public final class Numbers {
         }
     }
 
-    /** A switch of genv's: any number but 0 is yes. */
+    /** A switch of genv: every number except 0 means yes. */
     public static final class GenvSwitch extends SettingConverter<Boolean> {
         public GenvSwitch() {
             super("0 or 1");

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config.settings.converters;
 
-import dev.genv.enforcer.api.TokenFile;
+import dev.genv.enforcer.api.security.TokenFile;
 import dev.genv.enforcer.remote.HostFile;
 import java.io.IOException;
 import java.nio.file.Files;

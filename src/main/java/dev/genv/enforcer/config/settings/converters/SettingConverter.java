@@ -4,11 +4,11 @@ import org.eclipse.microprofile.config.spi.Converter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the value of a setting. SmallRye Config makes each converter by its public constructor.
+ * Converts the value of a setting. SmallRye Config creates each converter with its public constructor.
  *
- * @param <T> what it reads; null stands for unset
+ * @param <T> the type of the setting; null means unset
  */
-@SuppressWarnings("serial") // the interface demands it; nobody serialises a converter
+@SuppressWarnings("serial") // required by the interface; a converter is never serialized
 public abstract class SettingConverter<T extends @Nullable Object> implements Converter<T> {
     private final String accepted;
 
@@ -21,18 +21,18 @@ public abstract class SettingConverter<T extends @Nullable Object> implements Co
         this.accepted = accepted;
     }
 
-    /** Which values are valid: the error message and the documentation say it in these words. */
+    /** Returns which values are valid, in the words of the error message and the documentation. */
     public final String accepted() {
         return accepted;
     }
 
-    /** What {@link #convert} throws for an invalid value. */
+    /** Returns the exception that {@link #convert} throws for an invalid value. */
     protected final IllegalArgumentException invalid() {
         return new IllegalArgumentException("expected " + accepted);
     }
 
     /**
-     * Reads a value without blanks around it.
+     * Converts a value without blanks around it.
      *
      * @throws IllegalArgumentException saying which values are valid
      */

@@ -11,14 +11,14 @@ import java.util.regex.Pattern;
 public final class Users {
     private static final Pattern USER = Pattern.compile("[^@/:*=]+");
     private static final Pattern SSH_USER = Pattern.compile("[^\\s@:/-][^\\s@:/]*");
-    /** The last number of 32 bits is no uid: it stands for none. */
+    /** The largest 32-bit number is no uid: the kernel uses it for none. */
     private static final long HIGHEST_UID = 0xFFFF_FFFEL;
 
-    private static final int MOST_DIGITS = 10;
+    private static final int MAX_DIGITS = 10;
 
     private Users() {}
 
-    /** A list. */
+    /** A list of users. */
     public static final class Names extends SettingConverter<Collection<String>> {
         public Names() {
             super("names or uids of users, such as alice,1003");
@@ -27,7 +27,7 @@ public final class Users {
         @Override
         public List<String> convert(String value) {
             var users = Lists.entries(value);
-            if (!users.stream().allMatch(Users::canBe)) {
+            if (!users.stream().allMatch(Users::isLoginName)) {
                 throw invalid();
             }
             return users;
@@ -71,9 +71,9 @@ public final class Users {
         }
     }
 
-    private static boolean canBe(String user) {
+    private static boolean isLoginName(String user) {
         if (user.matches("[0-9]+")) {
-            return user.length() <= MOST_DIGITS && Long.parseLong(user) <= HIGHEST_UID;
+            return user.length() <= MAX_DIGITS && Long.parseLong(user) <= HIGHEST_UID;
         }
         return USER.matcher(user).matches();
     }

@@ -1,4 +1,4 @@
-/** Reads the values of settings: types and bounds. */
+/** Converts the values of settings, and checks their types and bounds. */
 @NullMarked
 package dev.genv.enforcer.config.settings.converters;
 

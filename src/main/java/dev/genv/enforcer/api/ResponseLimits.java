@@ -1,0 +1,61 @@
+package dev.genv.enforcer.api;
+
+import dev.genv.enforcer.api.error.HttpErrors;
+import io.quarkus.vertx.http.runtime.filters.Filters;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.enterprise.event.Observes;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Pattern;
+
+/**
+ * Limits the number of unfinished responses whose size users choose. Each keeps its content in memory until the client has read it,
+ * even if the service has already replaced that state.
+ */
+@Singleton
+public class ResponseLimits {
+    private static final int AFTER_THE_TOKEN = 890;
+    private static final int MAX_CONCURRENT = 2;
+    /** The time limit for reading a response; the connection is closed after it. */
+    private static final Duration LONGEST = Duration.ofSeconds(20);
+
+    /** Suffixes that lead to the same resource: matrix parameters, and a slash at the end. */
+    private static final Pattern IGNORED = Pattern.compile(";[^/]*|/+(;[^/]*)?$");
+
+    private final Map<String, Semaphore> permits = Map.of(
+            SnapshotResource.PATH, new Semaphore(MAX_CONCURRENT),
+            ViolationsResource.PATH, new Semaphore(MAX_CONCURRENT));
+
+    void register(@Observes Filters filters) {
+        filters.register(this::check, AFTER_THE_TOKEN);
+    }
+
+    private void check(RoutingContext request) {
+        var permit = permits.get(IGNORED.matcher(request.normalizedPath()).replaceAll(""));
+        if (permit == null) {
+            request.next();
+        } else if (permit.tryAcquire()) {
+            releaseAtEnd(request, permit);
+            request.next();
+        } else {
+            request.response().putHeader("Retry-After", "1");
+            HttpErrors.send(request, 503, "too many clients are receiving this response; try again soon");
+        }
+    }
+
+    private static void releaseAtEnd(RoutingContext request, Semaphore permit) {
+        var isReleased = new AtomicBoolean();
+        var deadline = request.vertx()
+                .setTimer(
+                        LONGEST.toMillis(), _ -> request.request().connection().close());
+        request.addEndHandler(_ -> {
+            if (isReleased.compareAndSet(false, true)) {
+                request.vertx().cancelTimer(deadline);
+                permit.release();
+            }
+        });
+    }
+}

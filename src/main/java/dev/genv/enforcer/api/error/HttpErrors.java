@@ -1,0 +1,42 @@
+package dev.genv.enforcer.api.error;
+
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.ext.web.RoutingContext;
+
+/** Sends error responses before a resource is called, in the form of all errors. */
+public final class HttpErrors {
+    private static final long CLOSE_DELAY_MILLIS = 2000;
+
+    private HttpErrors() {}
+
+    /** Sends the response, and closes the connection if a body may follow, because the body is not read. */
+    public static void send(RoutingContext request, int status, String detail) {
+        if (mayHaveBody(request)) {
+            request.response().putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE);
+            request.addEndHandler(_ -> closeIfBodyFollows(request));
+        }
+        request.response()
+                .setStatusCode(status)
+                .putHeader(HttpHeaders.CONTENT_TYPE, ProblemDetail.MEDIA_TYPE)
+                .end(Buffer.buffer(new ProblemDetail(status, detail).json()));
+    }
+
+    /**
+     * Closes the connection of a client that continues to send after its response. It waits before, because many clients send
+     * their whole body before they read, and would see only the closed connection.
+     */
+    public static void closeIfBodyFollows(RoutingContext request) {
+        var incoming = request.request();
+        if (mayHaveBody(request) && !incoming.isEnded()) {
+            incoming.resume();
+            request.vertx()
+                    .setTimer(CLOSE_DELAY_MILLIS, _ -> incoming.connection().close());
+        }
+    }
+
+    private static boolean mayHaveBody(RoutingContext request) {
+        var headers = request.request().headers();
+        return headers.contains(HttpHeaders.CONTENT_LENGTH) || headers.contains(HttpHeaders.TRANSFER_ENCODING);
+    }
+}

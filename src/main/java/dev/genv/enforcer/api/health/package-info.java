@@ -1,0 +1,5 @@
+/** Liveness, readiness and startup checks. */
+@NullMarked
+package dev.genv.enforcer.api.health;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,127 @@
+package dev.genv.enforcer.api.plan;
+
+import dev.genv.enforcer.api.error.ApiException;
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.io.SequenceInputStream;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/**
+ * The body of a plan request while it arrives. It holds no more memory than it has reserved, even if the pieces are small.
+ */
+final class PlanBody implements AutoCloseable {
+    private static final int FIRST_BLOCK = 1 << 10;
+    private static final int LARGEST_BLOCK = 1 << 16;
+
+    private final PlanMemory memory;
+    private final MemoryPool.Reservation reading;
+    private final MemoryPool.Reservation planning;
+    private final PlanCost cost = new PlanCost();
+    private List<byte[]> blocks = new ArrayList<>();
+    private int lastFilled;
+    private long length;
+    private int users = 1;
+
+    PlanBody(PlanMemory memory) {
+        this.memory = memory;
+        this.reading = memory.bodies().new Reservation();
+        this.planning = memory.plans().new Reservation();
+    }
+
+    /**
+     * Adds the next piece.
+     *
+     * @throws ApiException if the body is too long, or its plan would need too much memory
+     */
+    void add(byte[] piece) {
+        length += piece.length;
+        if (length > memory.largestBody()) {
+            throw ApiException.contentTooLarge("the body is larger than %d bytes".formatted(memory.largestBody()));
+        }
+        cost.add(piece, piece.length);
+        checkCost(cost.bytes());
+        for (var from = 0; from < piece.length; ) {
+            if (blocks.isEmpty() || lastFilled == blocks.getLast().length) {
+                addBlock();
+            }
+            var last = blocks.getLast();
+            var count = Math.min(piece.length - from, last.length - lastFilled);
+            System.arraycopy(piece, from, last, lastFilled, count);
+            lastFilled += count;
+            from += count;
+        }
+    }
+
+    private void addBlock() {
+        var size = blocks.isEmpty() ? FIRST_BLOCK : Math.min(LARGEST_BLOCK, 2 * blocks.getLast().length);
+        if (!reading.add(size)) {
+            throw ApiException.serviceUnavailable("other plan requests use all the memory for plans; try again soon");
+        }
+        blocks.add(new byte[size]);
+        lastFilled = 0;
+    }
+
+    private void checkCost(long bytes) {
+        if (bytes > memory.largestCost()) {
+            throw ApiException.contentTooLarge(
+                    "the plan would need an estimated %d bytes of memory, and the limit is %d; request fewer hosts at once"
+                            .formatted(bytes, memory.largestCost()));
+        }
+    }
+
+    /**
+     * Reserves the memory for computing the plan.
+     *
+     * @throws ApiException if the pool has not enough left
+     */
+    void reserve() {
+        reserve(cost.bytes() + memory.answerCost());
+    }
+
+    /** The same for entries that are not in the body. */
+    void reserveFurther(long bytes) {
+        checkCost(bytes);
+        reserve(bytes);
+    }
+
+    private void reserve(long bytes) {
+        if (!planning.add(bytes)) {
+            throw ApiException.serviceUnavailable("other plans use all the memory for plans; try again soon");
+        }
+    }
+
+    /** Opens the body, once. */
+    InputStream open() {
+        var streams = new ArrayList<InputStream>();
+        for (var i = 0; i < blocks.size(); i++) {
+            var block = blocks.get(i);
+            streams.add(new ByteArrayInputStream(block, 0, i == blocks.size() - 1 ? lastFilled : block.length));
+        }
+        blocks = new ArrayList<>();
+        return new SequenceInputStream(Collections.enumeration(streams));
+    }
+
+    /**
+     * Keeps the reservation until one more {@link #close}: a plan that is being computed needs it even if the client has disconnected.
+     *
+     * @throws ApiException if it was already released
+     */
+    synchronized PlanBody retain() {
+        if (users == 0) {
+            throw ApiException.requestTimeout("the client has disconnected");
+        }
+        users++;
+        return this;
+    }
+
+    @Override
+    public synchronized void close() {
+        users--;
+        if (users == 0) {
+            reading.close();
+            planning.close();
+        }
+    }
+}

@@ -1,0 +1,113 @@
+package dev.genv.enforcer.api.plan;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.view.PlanView;
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.format.BoundedOutput;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.plan.Plan;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.ws.rs.Consumes;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.MediaType;
+import java.io.IOException;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import org.eclipse.microprofile.openapi.annotations.Operation;
+import org.eclipse.microprofile.openapi.annotations.enums.SchemaType;
+import org.eclipse.microprofile.openapi.annotations.media.Content;
+import org.eclipse.microprofile.openapi.annotations.media.Schema;
+import org.eclipse.microprofile.openapi.annotations.parameters.RequestBody;
+import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
+
+/** Computes what a policy would do, and executes nothing. */
+@Path(PlanResource.PATH)
+@Consumes(MediaType.APPLICATION_JSON)
+@Produces(MediaType.APPLICATION_JSON)
+public class PlanResource {
+    static final String PATH = "/plan";
+    static final int LARGEST_BODY = 32 << 20;
+    /** Each plan occupies a processor, and cycles need one too. */
+    private static final int MAX_CONCURRENT = 2;
+
+    private final Enforcer enforcer;
+    private final PlanMemory memory;
+    private final ObjectMapper json;
+    private final Semaphore permits = new Semaphore(MAX_CONCURRENT);
+
+    PlanResource(Enforcer enforcer, PlanMemory memory, ObjectMapper json) {
+        this.enforcer = enforcer;
+        this.memory = memory;
+        this.json = json;
+    }
+
+    private record Query(Policy policy, Fleet fleet) {}
+
+    @POST
+    @Operation(
+            summary = "What a policy would do to a fleet",
+            description = "Without a policy: the running one. Without snapshots: the fleet of the last cycle.")
+    @RequestBody(content = @Content(mediaType = MediaType.APPLICATION_JSON, schema = @Schema(type = SchemaType.OBJECT)))
+    @APIResponse(
+            responseCode = "200",
+            content =
+                    @Content(mediaType = MediaType.APPLICATION_JSON, schema = @Schema(implementation = PlanView.class)))
+    public byte[] plan(@Context RoutingContext request) {
+        if (!permits.tryAcquire()) {
+            throw ApiException.serviceUnavailable(
+                    "%d other plans are being computed; try again soon".formatted(MAX_CONCURRENT));
+        }
+        try (var body = PlanBodies.of(request).retain()) {
+            var query = read(body);
+            return write(PlanView.of(check(query)));
+        } finally {
+            permits.release();
+        }
+    }
+
+    private static Plan check(Query query) {
+        return query.policy.check(query.fleet, Set.of());
+    }
+
+    private Query read(PlanBody body) {
+        var request = new PlanRequest(body.open());
+        var policy = request.policy().orElseGet(enforcer::policy);
+        var snapshots = request.snapshots();
+        if (snapshots.isPresent()) {
+            return new Query(
+                    policy,
+                    new Fleet(
+                            snapshots.get(),
+                            enforcer.isRemote() || snapshots.get().size() > 1));
+        }
+        var fleet = lastFleet();
+        body.reserveFurther(PlanCost.of(fleet));
+        return new Query(policy, fleet);
+    }
+
+    private Fleet lastFleet() {
+        return enforcer.latest()
+                .map(CycleReport::fleet)
+                .orElseThrow(
+                        () -> ApiException.serviceUnavailable("no cycle has ended yet, and the body has no snapshots"));
+    }
+
+    private byte[] write(PlanView view) {
+        var out = new BoundedOutput(memory.largestAnswer());
+        try {
+            json.writeValue(out, view);
+        } catch (BoundedOutput.FullException e) {
+            throw ApiException.contentTooLarge(
+                    "the plan is larger than %d bytes; request fewer hosts at once".formatted(memory.largestAnswer()));
+        } catch (IOException e) {
+            throw new IllegalStateException("a plan cannot be written as JSON", e);
+        }
+        return out.toByteArray();
+    }
+}

@@ -1,0 +1,122 @@
+package dev.genv.enforcer.api.security;
+
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import io.quarkus.runtime.StartupEvent;
+import jakarta.enterprise.event.Observes;
+import jakarta.inject.Inject;
+import jakarta.inject.Singleton;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The token that the API requires. A separate thread reads the file, because a file system may not answer. Requests use the token
+ * that this thread read last.
+ */
+@Singleton
+public class ApiToken {
+    private static final Logger LOG = Logger.getLogger(ApiToken.class);
+    private static final Duration PAUSE = Duration.ofSeconds(1);
+    /** A token that was not read again within this time is unknown. */
+    private static final Duration LONGEST_AGE = Duration.ofSeconds(10);
+
+    private final Optional<TokenFile> file;
+    private final Ticker ticker;
+    private volatile Reading latest;
+    private String warned = "";
+
+    /**
+     * The result of reading the file.
+     *
+     * @param token the token; null if there is none
+     * @param problem why there is none
+     */
+    private record Reading(@Nullable String token, String problem, long at) {}
+
+    @Inject
+    public ApiToken(Optional<TokenFile> file) {
+        this(file, Ticker.ofSystem());
+    }
+
+    ApiToken(Optional<TokenFile> file, Ticker ticker) {
+        this.file = file;
+        this.ticker = ticker;
+        this.latest = new Reading(null, "", ticker.mark());
+    }
+
+    void start(@Observes StartupEvent event) {
+        file.ifPresent(tokens -> {
+            refresh(tokens);
+            Thread.ofPlatform()
+                    .name("api-token")
+                    .daemon() // a file that does not answer must not prevent the exit of the service
+                    .start(() -> watch(tokens));
+        });
+    }
+
+    boolean isRequired() {
+        return file.isPresent();
+    }
+
+    /** Returns the token; empty if it is unknown, and then every request is refused. */
+    Optional<String> current() {
+        return isCurrent() ? Optional.ofNullable(latest.token) : Optional.empty();
+    }
+
+    /** Returns why the token is unknown. */
+    public Optional<String> problem() {
+        if (file.isEmpty() || current().isPresent()) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                isCurrent()
+                        ? latest.problem
+                        : "its file has not answered for %d seconds"
+                                .formatted(ticker.since(latest.at).toSeconds()));
+    }
+
+    private boolean isCurrent() {
+        return ticker.since(latest.at).compareTo(LONGEST_AGE) < 0;
+    }
+
+    private void watch(TokenFile tokens) {
+        try {
+            while (true) {
+                Thread.sleep(PAUSE);
+                refresh(tokens);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Reads the file once. */
+    void refresh(TokenFile tokens) {
+        try {
+            var token = tokens.read();
+            warn(tokens.weakness().orElse(""));
+            update(new Reading(token, "", ticker.mark()));
+        } catch (IOException e) {
+            update(new Reading(null, Objects.requireNonNullElse(e.getMessage(), "no reason is known"), ticker.mark()));
+        }
+    }
+
+    private void update(Reading next) {
+        if (next.token == null && !next.problem.equals(latest.problem)) {
+            LOG.errorf("The API refuses all requests, because its token is unknown: %s", next.problem);
+        } else if (next.token != null && !latest.problem.isEmpty()) {
+            LOG.info("The file with the API token can be read again");
+        }
+        latest = next;
+    }
+
+    private void warn(String weakness) {
+        if (!weakness.equals(warned) && !weakness.isEmpty()) {
+            LOG.warnf("The file with the API token is not safe: %s", weakness);
+        }
+        warned = weakness;
+    }
+}

@@ -1,0 +1,58 @@
+package dev.genv.enforcer.api.view;
+
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A host as the last cycle observed it.
+ *
+ * @param status {@code ok}, {@code degraded} if a part could not be observed, {@code unreachable}
+ * @param lastObserved when it last answered; null if it never did
+ * @param observationMs how long the observation took, in milliseconds
+ * @param devices the number of devices that the GPU tool lists
+ * @param missingPrivileges the privileges that the service lacks there, such as {@code SYS_PTRACE}
+ */
+public record HostView(
+        String host,
+        String status,
+        @Nullable Instant lastObserved,
+        long observationMs,
+        @Nullable String gpuSource,
+        @Nullable String driver,
+        int devices,
+        int processes,
+        int environments,
+        List<ProblemView> problems,
+        List<String> missingPrivileges) {
+    /**
+     * A problem of the host.
+     *
+     * @param code the label of a {@link dev.genv.enforcer.model.ProblemCode}
+     */
+    public record ProblemView(String code, String detail) {}
+
+    public static List<HostView> of(CycleReport report) {
+        return report.hosts().stream().map(HostView::of).toList();
+    }
+
+    private static HostView of(HostReport report) {
+        var snapshot = report.snapshot();
+        return new HostView(
+                report.host(),
+                !report.reached() ? "unreachable" : report.isComplete() ? "ok" : "degraded",
+                report.lastObserved(),
+                report.duration().toMillis(),
+                report.gpuSource(),
+                report.driver(),
+                snapshot.listedDevices().size(),
+                snapshot.processes().size(),
+                snapshot.environments().size(),
+                report.problems().stream()
+                        .map(problem -> new ProblemView(problem.code().label(), problem.detail()))
+                        .toList(),
+                report.missingPrivileges());
+    }
+}

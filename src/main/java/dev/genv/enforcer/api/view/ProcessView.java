@@ -1,0 +1,22 @@
+package dev.genv.enforcer.api.view;
+
+import dev.genv.enforcer.model.GpuProcess;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A process as the API shows it.
+ *
+ * @param startTime in clock ticks since boot
+ * @param command the short name, never arguments
+ * @param uid the real uid; null if unknown
+ */
+public record ProcessView(
+        int pid, long startTime, String command, @Nullable Long uid) {
+    static List<ProcessView> of(List<GpuProcess> processes) {
+        return processes.stream()
+                .map(process ->
+                        new ProcessView(process.pid(), process.id().startTime(), process.command(), process.uid()))
+                .toList();
+    }
+}

@@ -1,0 +1,89 @@
+package dev.genv.enforcer.api.view;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.genv.enforcer.enforcement.history.StateChange;
+import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import java.time.Instant;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/** A violation as the API shows it. */
+public record ViolationView(
+        String id,
+        String rule,
+        @Nullable String host,
+        String status,
+        String mode,
+        String message,
+        @Nullable String user,
+        @Nullable String environment,
+        List<Integer> devices,
+        List<ProcessView> processes,
+        Instant firstSeen,
+        Instant lastSeen,
+        int cycles,
+        List<ActionView> actions,
+        @Nullable ChangeView stateChange) {
+    public static final String ACTIVE = "active";
+    public static final String RESOLVED = "resolved";
+
+    /** The state change on which the violation rests. */
+    public record ChangeView(String before, String after, Instant at) {
+        static @Nullable ChangeView of(@Nullable StateChange change) {
+            return change == null ? null : new ChangeView(change.before(), change.after(), change.at());
+        }
+    }
+
+    /** An action on the violation; only the fields of its type are present. */
+    public record ActionView(
+            String type,
+
+            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
+            Integer pid,
+
+            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
+            String signal,
+
+            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
+            String environment,
+
+            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
+            Integer device,
+
+            Instant at,
+            String outcome,
+            @Nullable String detail) {
+        static ActionView of(JournalEntry.ActionNote note) {
+            return new ActionView(
+                    note.type(),
+                    note.pid(),
+                    note.signal(),
+                    note.environment(),
+                    note.device(),
+                    note.at(),
+                    note.outcome().label(),
+                    note.detail());
+        }
+    }
+
+    public static ViolationView of(JournalEntry entry) {
+        var violation = entry.violation();
+        return new ViolationView(
+                entry.id(),
+                violation.rule().label(),
+                violation.host(),
+                entry.active() ? ACTIVE : RESOLVED,
+                entry.mode().name().toLowerCase(Locale.ROOT),
+                violation.message(),
+                violation.user(),
+                violation.environment(),
+                violation.devices(),
+                ProcessView.of(violation.processes()),
+                entry.firstSeen(),
+                entry.lastSeen(),
+                entry.cycles(),
+                entry.actions().stream().map(ActionView::of).toList(),
+                ChangeView.of(entry.change()));
+    }
+}

@@ -1,0 +1,39 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.model.ProblemCode;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Counts the consecutive cycles in which the node's GPUs were lost permanently. */
+public final class GpuLossDetector {
+    /** A single failure may be a driver that is being loaded. */
+    private static final int ENOUGH = 3;
+
+    private volatile Loss loss = new Loss(0, null);
+
+    private record Loss(int cycles, @Nullable String reason) {}
+
+    /** Records a cycle. A cycle without an observation changes nothing; other machines are ignored. */
+    public void record(CycleReport report) {
+        if (report.fleet().remote()) {
+            return;
+        }
+        report.hosts().stream().filter(HostReport::reached).findFirst().ifPresent(this::record);
+    }
+
+    private void record(HostReport host) {
+        // Not the reported problems: their number is bounded, and users influence how many others there are.
+        loss = host.snapshot().problems().stream()
+                .filter(problem -> problem.code() == ProblemCode.GPU_NEEDS_NEW_CONTAINER)
+                .findFirst()
+                .map(problem -> new Loss(Math.min(loss.cycles + 1, ENOUGH), problem.detail()))
+                .orElseGet(() -> new Loss(0, null));
+    }
+
+    /** Returns why only a restart of the container helps; empty if there is another chance. */
+    public Optional<String> reason() {
+        var now = loss;
+        return now.cycles < ENOUGH ? Optional.empty() : Optional.ofNullable(now.reason);
+    }
+}

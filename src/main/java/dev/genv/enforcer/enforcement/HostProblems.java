@@ -1,0 +1,54 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.policy.plan.HostProblem;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * The problems of the rules and of the executor, which are added to those of the observations.
+ *
+ * @param problems the problems by host
+ */
+record HostProblems(Map<String, List<Problem>> problems) {
+    /** The largest number of reported problems of a host; one more gives the number of the others. */
+    private static final int MAX_PROBLEMS = 100;
+
+    private static final int LONGEST_DETAIL = 1000;
+
+    /** Collects the problems of one cycle. */
+    static HostProblems of(List<HostProblem> executed, List<HostProblem> planned) {
+        return new HostProblems(Stream.concat(executed.stream(), planned.stream())
+                .collect(Collectors.groupingBy(
+                        HostProblem::host, Collectors.mapping(HostProblem::problem, Collectors.toList()))));
+    }
+
+    /** Returns the reports with these problems, up to a limit. */
+    List<HostReport> addTo(List<HostReport> hosts) {
+        return hosts.stream().map(this::addTo).toList();
+    }
+
+    /** Users or tools may have written parts of the text. */
+    static String escape(String text) {
+        return SafeText.escape(text, LONGEST_DETAIL);
+    }
+
+    private HostReport addTo(HostReport host) {
+        var all = Stream.concat(host.problems().stream(), problems.getOrDefault(host.host(), List.of()).stream())
+                .map(problem -> new Problem(problem.code(), escape(problem.detail())))
+                .toList();
+        return host.withProblems(all.size() <= MAX_PROBLEMS ? all : limit(all));
+    }
+
+    private static List<Problem> limit(List<Problem> problems) {
+        var cut = new ArrayList<>(problems.subList(0, MAX_PROBLEMS));
+        cut.add(new Problem(ProblemCode.MORE_PROBLEMS, "and %d more".formatted(problems.size() - MAX_PROBLEMS)));
+        return cut;
+    }
+}

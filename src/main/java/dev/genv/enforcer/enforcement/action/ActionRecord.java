@@ -1,0 +1,8 @@
+package dev.genv.enforcer.enforcement.action;
+
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import java.time.Instant;
+
+/** An action and its result. */
+public record ActionRecord(PlannedAction planned, Result result, Instant at) {}

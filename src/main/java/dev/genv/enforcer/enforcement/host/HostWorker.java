@@ -1,0 +1,155 @@
+package dev.genv.enforcer.enforcement.host;
+
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.model.ProblemCode;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/** Runs the tasks of one host, one at a time, on its own thread, so that every wait for it has a time limit. */
+public final class HostWorker {
+    private final Host host;
+    private final ThreadFactory threads;
+    private final Ticker ticker;
+    private final AtomicReference<@Nullable Object> busyWith = new AtomicReference<>();
+
+    private final Map<Kind, HostException> failures = new ConcurrentHashMap<>();
+    private volatile @Nullable FutureTask<?> current;
+    private volatile long startedAt;
+
+    HostWorker(Host host, ThreadFactory threads, Ticker ticker) {
+        this.host = host;
+        this.threads = threads;
+        this.ticker = ticker;
+    }
+
+    /** The kinds of tasks. */
+    public enum Kind {
+        OBSERVE,
+        EXECUTE
+    }
+
+    public Host host() {
+        return host;
+    }
+
+    /** Returns why the last task of a kind failed; null if it did not fail, or if there was none. */
+    @Nullable
+    public HostException failure(Kind kind) {
+        return failures.get(kind);
+    }
+
+    /** Interrupts a task that has run longer than any caller waits. */
+    void abandonIfOlderThan(Duration age) {
+        if (busyWith.get() != null && ticker.since(startedAt).compareTo(age) > 0) {
+            abandon();
+        }
+    }
+
+    /**
+     * Starts a task.
+     *
+     * @throws HostException if an earlier task still runs
+     */
+    public <T> Pending<T> start(Kind kind, Callable<T> work) throws HostException {
+        var permit = new Object();
+        if (!busyWith.compareAndSet(null, permit)) {
+            var last = failures.get(kind);
+            throw new HostException(
+                    ProblemCode.BUSY,
+                    "still busy with an earlier cycle, so it was left out of this one"
+                            + (last == null ? "" : "; before that: " + last.getMessage()));
+        }
+        var task = new FutureTask<>(() -> {
+            try {
+                var answer = work.call();
+                failures.remove(kind);
+                return answer;
+            } catch (UnreachableException | RuntimeException e) {
+                failures.put(kind, failed(e));
+                throw e;
+            } finally {
+                // Before the result is available, because its reader may start the next task at once.
+                busyWith.compareAndSet(permit, null);
+            }
+        });
+        current = task;
+        startedAt = ticker.mark();
+        threads.newThread(() -> {
+                    task.run();
+                    busyWith.compareAndSet(permit, null); // a task that is cancelled before it starts never runs
+                })
+                .start();
+        return new Pending<>(this, kind, task);
+    }
+
+    /** Interrupts the running task, if any: its result is no longer needed. */
+    void abandon() {
+        var task = current;
+        if (task != null) {
+            task.cancel(true);
+        }
+    }
+
+    private static HostException failed(Throwable why) {
+        return new HostException(
+                why instanceof UnreachableException known ? String.valueOf(known.getMessage()) : String.valueOf(why),
+                why);
+    }
+
+    /** A task that was started. */
+    public record Pending<T>(HostWorker worker, Kind kind, FutureTask<T> task) {
+
+        /**
+         * Waits for the result.
+         *
+         * @throws HostException if the task failed, or did not end in time; it is then interrupted
+         */
+        public T await(Duration timeout) throws HostException, InterruptedException {
+            try {
+                return get(timeout);
+            } catch (TimeoutException e) {
+                task.cancel(true);
+                var late = new HostException("no answer in time");
+                worker.failures.put(kind, late);
+                throw late;
+            }
+        }
+
+        /**
+         * Waits for the result, and lets the task continue after that time.
+         *
+         * @throws HostException if the task failed or did not end in time
+         */
+        public T awaitWithoutAbandoning(Duration timeout) throws HostException, InterruptedException {
+            try {
+                return get(timeout);
+            } catch (TimeoutException e) {
+                var last = worker.failures.get(kind);
+                throw last == null
+                        ? new HostException("no answer yet")
+                        : new HostException(last.code(), "no answer yet; before that: " + last.getMessage());
+            }
+        }
+
+        private T get(Duration timeout) throws HostException, InterruptedException, TimeoutException {
+            try {
+                return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+            } catch (CancellationException e) {
+                throw new HostException("given up", e);
+            } catch (ExecutionException e) {
+                throw failed(Objects.requireNonNullElse(e.getCause(), e));
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package dev.genv.enforcer.enforcement.host;
+
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ThreadFactory;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The workers of the current hosts. */
+public final class HostWorkers {
+    private final Supplier<List<Host>> hosts;
+    private final ThreadFactory threads;
+    private final Ticker ticker;
+    private volatile Map<String, HostWorker> byName = Map.of();
+
+    /**
+     * Creates an empty set of workers.
+     *
+     * @param hosts supplies the hosts at the start of every cycle; their names are unique
+     * @param remote whether the hosts are other machines: their tasks mostly wait, and there may be thousands of them
+     */
+    public HostWorkers(Supplier<List<Host>> hosts, boolean remote, Ticker ticker) {
+        this.hosts = hosts;
+        this.ticker = ticker;
+        // The node gets a platform thread: a task that computes or hangs in the kernel would block its carrier thread.
+        threads = remote
+                ? Thread.ofVirtual().name("host-", 0).factory()
+                : Thread.ofPlatform().daemon().name("host-", 0).factory();
+    }
+
+    /** Updates the workers to the current hosts, and abandons those of hosts that left the list. */
+    public List<HostWorker> update() {
+        var before = byName;
+        var now = new LinkedHashMap<String, HostWorker>();
+        for (var host : hosts.get()) {
+            var known = before.get(host.name());
+            now.put(
+                    host.name(),
+                    known != null && known.host().equals(host) ? known : new HostWorker(host, threads, ticker));
+        }
+        byName = now;
+        before.values().stream()
+                .filter(worker -> !worker.equals(now.get(worker.host().name())))
+                .forEach(HostWorker::abandon);
+        return List.copyOf(now.values());
+    }
+
+    @Nullable
+    public HostWorker worker(String host) {
+        return byName.get(host);
+    }
+
+    /** The number of hosts. */
+    public int count() {
+        return byName.size();
+    }
+
+    public void abandon() {
+        byName.values().forEach(HostWorker::abandon);
+    }
+}

@@ -1,0 +1,56 @@
+package dev.genv.enforcer.enforcement.host;
+
+import java.util.Locale;
+
+/** The outcome of an action. A failure is a value too. */
+public enum Outcome {
+    /** The process was signalled. */
+    SIGNALLED,
+    /** The signalled process has exited. */
+    EXITED,
+    /** The process had exited before the signal. */
+    ALREADY_GONE,
+    /** The service lacks the permission to signal the process. */
+    DENIED,
+    /** The process still exists long after SIGKILL: the kernel does not remove it. */
+    UNKILLABLE,
+    /** The attachment was removed from the state. */
+    DETACHED,
+    /** The attachment was already gone. */
+    ALREADY_DETACHED,
+    /** The service or the rule only audits. */
+    SKIPPED_AUDIT,
+    /** The process is never terminated. */
+    SKIPPED_PROTECTED,
+    /** The process or environment belongs to an exempt user. */
+    SKIPPED_EXEMPT,
+    /** The termination limit of this cycle is reached. */
+    SKIPPED_LIMIT,
+    /** A grace period has not passed. */
+    SKIPPED_GRACE,
+    /** The action failed; the detail says why. */
+    FAILED;
+
+    /** The name in reports, such as {@code already_gone}. */
+    public String label() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+
+    /** Whether the action was not attempted. */
+    public boolean isSkipped() {
+        return switch (this) {
+            case SKIPPED_AUDIT, SKIPPED_PROTECTED, SKIPPED_EXEMPT, SKIPPED_LIMIT, SKIPPED_GRACE -> true;
+            case SIGNALLED, EXITED, ALREADY_GONE, DENIED, UNKILLABLE, DETACHED, ALREADY_DETACHED, FAILED -> false;
+        };
+    }
+
+    /** Whether the action had an effect, so that each one is recorded. */
+    public boolean hasEffect() {
+        return this == SIGNALLED || this == DETACHED;
+    }
+
+    /** Whether the action was attempted without success. */
+    public boolean isFailure() {
+        return this == DENIED || this == FAILED || this == UNKILLABLE;
+    }
+}

@@ -1,0 +1,29 @@
+package dev.genv.enforcer.enforcement.host;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The result of an action.
+ *
+ * @param detail the reason, if the outcome alone does not say it
+ * @param uncertain whether the action may have been executed although its answer was lost
+ */
+public record Result(Outcome outcome, @Nullable String detail, boolean uncertain) {
+    /** Creates a certain result. */
+    public Result(Outcome outcome, @Nullable String detail) {
+        this(outcome, detail, false);
+    }
+
+    public static Result of(Outcome outcome) {
+        return new Result(outcome, null);
+    }
+
+    public static Result failed(String detail) {
+        return new Result(Outcome.FAILED, detail);
+    }
+
+    /** Creates the result of an action whose answer was lost. */
+    public static Result lost(String why) {
+        return new Result(Outcome.FAILED, why + "; it may have been executed", true);
+    }
+}

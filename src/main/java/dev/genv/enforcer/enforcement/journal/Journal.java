@@ -1,0 +1,231 @@
+package dev.genv.enforcer.enforcement.journal;
+
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.history.StateChange;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Records violations. An active one is kept as long as cycles find it; the memory of the others is bounded. */
+public final class Journal {
+    /** A limit, because a detachment may fail differently in every cycle. */
+    static final int MAX_ACTIONS = 100;
+
+    private static final Comparator<JournalEntry> NEWEST_FIRST = Comparator.comparingLong(
+                    (JournalEntry entry) -> entry.recency().number())
+            .reversed();
+
+    private final Map<Violation.Key, JournalEntry> active = new LinkedHashMap<>();
+    private final AbsentViolations absent = new AbsentViolations(ResolvedViolations.MAX_BYTES);
+    private final ResolvedViolations resolved;
+    private long appearances;
+    private Instant latest = Instant.MIN;
+
+    public Journal(int maxResolved) {
+        resolved = new ResolvedViolations(maxResolved, ResolvedViolations.MAX_BYTES);
+    }
+
+    /** What a cycle added to the journal. */
+    public record Update(List<JournalEntry> appeared, List<ActionRecord> actions, List<JournalEntry> resolved) {}
+
+    /**
+     * The result of a cycle besides its plan.
+     *
+     * @param actions the actions of the cycle, and the late results of earlier ones
+     * @param changes the state changes on which violations rest
+     * @param ended the processes that a host reports as exited
+     * @param at when the cycle observed the hosts
+     */
+    public record CycleOutcome(
+            List<ActionRecord> actions, Map<Violation.Key, StateChange> changes, Set<HostProcess> ended, Instant at) {}
+
+    /**
+     * Records a cycle.
+     *
+     * @param modes the mode of each rule
+     * @param fleet the observed hosts: a violation is resolved only if it would have been found in them
+     */
+    public synchronized Update update(
+            Plan plan, CycleOutcome cycleOutcome, Function<RuleName, RuleMode> modes, Fleet fleet) {
+        var now = cycleOutcome.at();
+        latest = now.isAfter(latest) ? now : latest;
+        var appeared = new ArrayList<JournalEntry>();
+        var seen = new LinkedHashMap<Violation.Key, JournalEntry>();
+        for (var found : plan.violations()) {
+            var mode = modes.apply(found.rule());
+            var known = active.get(found.key());
+            var violation = known == null ? found : found.alsoOn(unseenHosts(known.violation(), fleet));
+            var entry = known == null ? begin(violation, mode, now) : known.seenAgain(violation, mode, now, latest);
+            entry = entry.withStateChange(cycleOutcome.changes().get(violation.key()));
+            if (known == null) {
+                appeared.add(entry);
+            }
+            seen.put(violation.key(), entry);
+        }
+        var over = new ArrayList<Violation.Key>();
+        var notFound = new LinkedHashMap<Violation.Key, JournalEntry>();
+        active.forEach((key, entry) -> {
+            if (!seen.containsKey(key)) {
+                if (AbsentViolations.isResolved(entry.violation(), cycleOutcome.ended(), fleet)) {
+                    over.add(key);
+                } else {
+                    notFound.put(key, entry);
+                }
+            }
+        });
+        over.addAll(absent.record(notFound));
+        active.putAll(seen);
+        // Before violations are resolved, so that the exit of a process is recorded with the violation that it
+        // resolves.
+        var reported = recordActions(cycleOutcome.actions(), modes);
+        var ended = over.stream()
+                .flatMap(key -> Stream.ofNullable(active.remove(key)))
+                .map(JournalEntry::resolved)
+                .toList();
+        ended.forEach(resolved::add);
+        return new Update(appeared, reported, ended);
+    }
+
+    /** Returns the processes for which the hosts verify in the next cycle whether they have exited. */
+    public synchronized Set<HostProcess> processesToVerify() {
+        return absent.processesToVerify();
+    }
+
+    /** The keys of the active violations. */
+    public synchronized Set<Violation.Key> active() {
+        return Set.copyOf(active.keySet());
+    }
+
+    public synchronized Optional<JournalEntry> find(String id) {
+        return entries().filter(entry -> entry.id().equals(id)).findFirst();
+    }
+
+    /** The entries that match, newest first. */
+    public synchronized List<JournalEntry> find(Predicate<JournalEntry> which, int limit) {
+        return entries().filter(which).sorted(NEWEST_FIRST).limit(limit).toList();
+    }
+
+    private Stream<JournalEntry> entries() {
+        return Stream.concat(active.values().stream(), resolved.stream());
+    }
+
+    /** The hosts that were part of the violation and could not be observed. */
+    private static Set<String> unseenHosts(Violation before, Fleet fleet) {
+        return before.rule() != RuleName.MAX_DEVICES_PER_USER
+                ? Set.of()
+                : fleet.snapshots().stream()
+                        .filter(snapshot -> before.hosts().contains(snapshot.host()))
+                        .filter(snapshot -> !Collections.disjoint(snapshot.missing(), before.requiredParts()))
+                        .map(Snapshot::host)
+                        .collect(Collectors.toUnmodifiableSet());
+    }
+
+    private JournalEntry begin(Violation violation, RuleMode mode, Instant now) {
+        return new JournalEntry(
+                UUID.randomUUID().toString(),
+                violation,
+                mode,
+                true,
+                now,
+                now,
+                1,
+                List.of(),
+                null,
+                new JournalEntry.Recency(++appearances, latest));
+    }
+
+    /** Records the actions with the violations that caused them; repetitions are left out. */
+    private List<ActionRecord> recordActions(List<ActionRecord> records, Function<RuleName, RuleMode> modes) {
+        var cycleOutcome = new ArrayList<ActionRecord>();
+        for (var each : records) {
+            var isNew = false;
+            for (var cause : each.planned().causes()) {
+                isNew |= recordActions(each, cause, modes.apply(cause.rule()));
+            }
+            if (isNew) {
+                cycleOutcome.add(each);
+            }
+        }
+        return cycleOutcome;
+    }
+
+    private boolean recordActions(ActionRecord each, Violation cause, RuleMode mode) {
+        var entry = active.get(cause.key());
+        if (entry == null) {
+            return each.result().outcome() == Outcome.EXITED && recordLateExit(each, cause);
+        }
+        var done = mode == RuleMode.ENFORCE || each.result().outcome().isSkipped()
+                ? each.result()
+                : new Result(Outcome.SKIPPED_AUDIT, "executed for another rule; this one only audits");
+        var note = recordActions(each.planned().action(), done, each.at());
+        var last = entry.actions().reversed().stream()
+                .filter(earlier -> sameTarget(earlier, note))
+                .findFirst();
+        if (!note.outcome().hasEffect() && last.isPresent() && last.get().repeats(note)) {
+            return false;
+        }
+        active.put(cause.key(), entry.with(added(entry, note)));
+        return true;
+    }
+
+    /** A process may release its device before it exits, so its exit may come after the violation was resolved. */
+    private boolean recordLateExit(ActionRecord each, Violation cause) {
+        var entry = resolved.remove(cause.key());
+        entry.ifPresent(over ->
+                resolved.add(over.with(added(over, recordActions(each.planned().action(), each.result(), each.at())))));
+        return entry.isPresent();
+    }
+
+    private static List<JournalEntry.ActionNote> added(JournalEntry entry, JournalEntry.ActionNote note) {
+        var actions = new ArrayList<>(entry.actions());
+        actions.add(note);
+        return actions.subList(Math.max(0, actions.size() - MAX_ACTIONS), actions.size());
+    }
+
+    private static boolean sameTarget(JournalEntry.ActionNote one, JournalEntry.ActionNote other) {
+        return one.type().equals(other.type())
+                && Objects.equals(one.pid(), other.pid())
+                && Objects.equals(one.environment(), other.environment())
+                && Objects.equals(one.device(), other.device());
+    }
+
+    private static JournalEntry.ActionNote recordActions(Action action, Result result, Instant at) {
+        return switch (action) {
+            case Action.Terminate(var host, var process, var signal) ->
+                new JournalEntry.ActionNote(
+                        "terminate",
+                        process.pid(),
+                        result.outcome().isSkipped() ? null : signal.name(),
+                        null,
+                        null,
+                        at,
+                        result.outcome(),
+                        result.detail());
+            case Action.Detach(var host, var environment, var device, var attachment) ->
+                new JournalEntry.ActionNote(
+                        "detach", null, null, environment.eid(), device, at, result.outcome(), result.detail());
+        };
+    }
+}

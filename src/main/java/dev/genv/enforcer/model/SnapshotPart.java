@@ -1,0 +1,13 @@
+package dev.genv.enforcer.model;
+
+/** The parts of an observation of a machine. Each part may be missing. */
+public enum SnapshotPart {
+    /** The devices and processes that the GPU tool lists. */
+    PROCESSES,
+    /** The completeness of those processes: missing if a line of the GPU tool cannot be parsed. */
+    EVERY_PROCESS,
+    /** The active environments ({@code envs.json}). */
+    ENVIRONMENTS,
+    /** The attached devices ({@code devices.json}). */
+    ATTACHMENTS
+}

@@ -1,0 +1,133 @@
+package dev.genv.enforcer.node.gpu;
+
+import dev.genv.enforcer.observation.ToolException;
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** Runs a program as a child process: no shell, a clean environment, a time limit, bounded output, one run at a time. */
+final class ChildProcess {
+    static final String PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    private static final int LARGEST_OUTPUT = 16 << 20;
+    private static final long PAUSE_MILLIS = 5;
+
+    private final Path program;
+    private final Duration timeout;
+    private final Starter starter;
+    private @Nullable Process unfinished;
+
+    ChildProcess(Path program, Duration timeout) {
+        this(program, timeout, ProcessBuilder::start);
+    }
+
+    ChildProcess(Path program, Duration timeout, Starter starter) {
+        this.program = program;
+        this.timeout = timeout;
+        this.starter = starter;
+    }
+
+    /** Starts a child process. */
+    interface Starter {
+        Process start(ProcessBuilder builder) throws IOException;
+    }
+
+    /** The result of a run. */
+    record Output(int exitCode, String stdout, String stderr) {}
+
+    /**
+     * Runs the program until it exits.
+     *
+     * @throws ToolException if it cannot be run, exceeds the time limit, or prints too much
+     */
+    Output run(String... arguments) throws ToolException, InterruptedException {
+        if (unfinished != null && unfinished.isAlive()) {
+            throw new ToolException(program + " of an earlier observation still hangs and cannot be terminated");
+        }
+        var deadline = System.nanoTime() + timeout.toNanos();
+        var process = start(arguments);
+        unfinished = process;
+        try {
+            var stdout = new Collected(process.getInputStream());
+            var stderr = new Collected(process.getErrorStream());
+            // The output is polled: a child of the tool may keep it open forever, and a blocking read would never
+            // return.
+            while (!process.waitFor(PAUSE_MILLIS, TimeUnit.MILLISECONDS)) {
+                collect(stdout, stderr);
+                if (System.nanoTime() - deadline > 0) {
+                    throw new ToolException(program + " did not exit within " + timeout.toMillis() + " ms");
+                }
+            }
+            collect(stdout, stderr);
+            return new Output(process.exitValue(), stdout.text(), stderr.text());
+        } catch (IOException e) {
+            throw new ToolException(program + " cannot be read: " + e.getMessage(), e);
+        } finally {
+            end(process);
+        }
+    }
+
+    /** Terminates its own children too, as far as they are known, so that they do not accumulate. */
+    private static void end(Process process) {
+        if (process.isAlive()) {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+        }
+        process.destroyForcibly(); // closes its streams too
+    }
+
+    private void collect(Collected stdout, Collected stderr) throws IOException, ToolException {
+        if (!stdout.takeWhatIsThere() || !stderr.takeWhatIsThere()) {
+            throw new ToolException(program + " printed more than " + LARGEST_OUTPUT + " bytes");
+        }
+    }
+
+    private Process start(String... arguments) throws ToolException {
+        var command = new ArrayList<>(List.of(program.toString()));
+        command.addAll(List.of(arguments));
+        var builder = new ProcessBuilder(command).directory(new File("/"));
+        builder.redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")));
+        builder.environment().clear();
+        builder.environment().put("PATH", PATH);
+        builder.environment().put("LC_ALL", "C");
+        builder.environment().put("GENV_BYPASS", "1");
+        try {
+            return starter.start(builder);
+        } catch (IOException e) {
+            throw new ToolException(program + " cannot be run: " + e.getMessage(), e);
+        }
+    }
+
+    /** The output of a stream so far. */
+    private static final class Collected {
+        private final InputStream stream;
+        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+
+        private Collected(InputStream stream) {
+            this.stream = stream;
+        }
+
+        /** Reads without blocking; returns false above the size limit. */
+        boolean takeWhatIsThere() throws IOException {
+            var buffer = new byte[8192];
+            while (stream.available() > 0) {
+                var count = stream.read(buffer);
+                if (bytes.size() + count > LARGEST_OUTPUT) {
+                    return false;
+                }
+                bytes.write(buffer, 0, Math.max(0, count));
+            }
+            return true;
+        }
+
+        String text() {
+            return bytes.toString(StandardCharsets.UTF_8);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package dev.genv.enforcer.node.gpu;
+
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.observation.DeviceOrder;
+import dev.genv.enforcer.observation.GpuDevices;
+import dev.genv.enforcer.observation.GpuLine;
+import dev.genv.enforcer.observation.GpuListing;
+import dev.genv.enforcer.observation.GpuQuery;
+import dev.genv.enforcer.observation.ToolException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Lists the GPUs and their processes with nvidia-smi. */
+public final class NvidiaSmi {
+    /** The largest age of the device list: indices change when a GPU disappears or returns. */
+    private static final Duration KEEP_DEVICES = Duration.ofSeconds(60);
+
+    private final String program;
+    private final Duration timeout;
+    private @Nullable ChildProcess tool;
+    private final DeviceOrder order = new DeviceOrder();
+    private @Nullable CachedDevices devices;
+
+    public NvidiaSmi(String program, Duration timeout) {
+        this.program = program;
+        this.timeout = timeout;
+    }
+
+    /**
+     * The cached devices, because each query needs a child process.
+     *
+     * @param lines the processes at the last use of the cache
+     */
+    private record CachedDevices(GpuDevices devices, long readAt, List<GpuLine> lines) {
+        boolean isFresh() {
+            return System.nanoTime() - readAt <= KEEP_DEVICES.toNanos();
+        }
+
+        /** A process that is no longer listed may have disappeared with its device. */
+        boolean matches(List<GpuLine> now) {
+            return devices.hasAll(now) && keys(now).containsAll(keys(lines));
+        }
+
+        private static Set<List<Object>> keys(List<GpuLine> lines) {
+            return lines.stream()
+                    .map(line -> List.<Object>of(line.uuid(), line.pid()))
+                    .collect(Collectors.toSet());
+        }
+    }
+
+    /**
+     * Lists the devices and processes.
+     *
+     * @throws ToolException if nvidia-smi is missing or not trusted, gives invalid output, or exceeds the time limit
+     */
+    GpuListing list() throws ToolException, InterruptedException {
+        try {
+            var problems = new ArrayList<Problem>();
+            var answer = run(GpuQuery.PROCESSES);
+            var lines = GpuLine.parse(lines(answer), problems);
+            var found = !GpuQuery.foundNoDevices(answer.exitCode(), answer.stdout());
+            var known = devices;
+            if (known == null || !found || !known.isFresh() || !known.matches(lines)) {
+                known = new CachedDevices(GpuDevices.parse(lines(run(GpuQuery.DEVICES))), System.nanoTime(), lines);
+                known.devices.requireSame(found);
+            }
+            var listing = GpuListing.of(lines, known.devices, problems, order);
+            // After a problem the devices are queried again, to detect the end of the problem.
+            devices = listing.problems().isEmpty() ? new CachedDevices(known.devices, known.readAt, lines) : null;
+            return listing;
+        } catch (ToolException e) {
+            devices = null; // the failure may have changed the indices
+            throw e;
+        }
+    }
+
+    private ChildProcess.Output run(String query) throws ToolException, InterruptedException {
+        var found = tool;
+        if (found == null) {
+            found = new ChildProcess(TrustedProgram.find(program), timeout);
+            tool = found;
+        }
+        return found.run(query, GpuQuery.FORMAT);
+    }
+
+    private static List<String> lines(ChildProcess.Output output) throws ToolException {
+        return GpuQuery.lines(output.exitCode(), output.stdout(), output.stderr());
+    }
+}

@@ -1,0 +1,57 @@
+package dev.genv.enforcer.node.linux;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.NativeFunction;
+import java.lang.foreign.Arena;
+
+/**
+ * System calls besides those for files that Java does not offer: signals through a pidfd, the clock of start times, and the effective
+ * uid. Each throws {@link Errno} if the call fails.
+ */
+public final class Libc {
+    public static final int SIGKILL = 9;
+    public static final int SIGTERM = 15;
+
+    private static final int SC_CLK_TCK = 2;
+    private static final long SYS_PIDFD_SEND_SIGNAL = 424;
+    private static final long SYS_PIDFD_OPEN = 434;
+    private static final long NANOS_PER_SECOND = 1_000_000_000L;
+
+    private static final NativeFunction SYSCALL =
+            NativeFunction.variadic("syscall", 1, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+    private static final NativeFunction SYSCONF = NativeFunction.of("sysconf", JAVA_LONG, JAVA_INT);
+    private static final NativeFunction CLOCK_GETTIME = NativeFunction.of("clock_gettime", JAVA_INT, JAVA_INT, ADDRESS);
+    private static final NativeFunction GETEUID = NativeFunction.of("geteuid", JAVA_INT);
+
+    private Libc() {}
+
+    /** Opens a pidfd, which refers to this process even if its pid is reused. */
+    public static int pidfdOpen(int pid) throws Errno {
+        return (int) SYSCALL.call(SYS_PIDFD_OPEN, (long) pid, 0L, 0L, 0L);
+    }
+
+    public static void pidfdSendSignal(int pidfd, int signal) throws Errno {
+        SYSCALL.call(SYS_PIDFD_SEND_SIGNAL, (long) pidfd, (long) signal, 0L, 0L);
+    }
+
+    /** Returns the time of one of the kernel's clocks in nanoseconds. */
+    static long clock(int clock) throws Errno {
+        try (var arena = Arena.ofConfined()) {
+            var time = arena.allocate(JAVA_LONG, 2);
+            CLOCK_GETTIME.call(clock, time);
+            return time.getAtIndex(JAVA_LONG, 0) * NANOS_PER_SECOND + time.getAtIndex(JAVA_LONG, 1);
+        }
+    }
+
+    static long nanosPerTick() throws Errno {
+        return NANOS_PER_SECOND / SYSCONF.call(SC_CLK_TCK);
+    }
+
+    public static long effectiveUid() throws Errno {
+        return Integer.toUnsignedLong((int) GETEUID.call());
+    }
+}

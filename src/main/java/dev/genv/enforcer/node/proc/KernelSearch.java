@@ -1,0 +1,179 @@
+package dev.genv.enforcer.node.proc;
+
+import dev.genv.enforcer.model.ProcessId;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Searches the arguments of all processes for the connection files of Jupyter kernels, within a budget. Users choose the number of
+ * processes and the length of their arguments, so the time of an observation must be limited.
+ */
+final class KernelSearch {
+    private static final byte[] PREFIX = "kernel-".getBytes(StandardCharsets.US_ASCII);
+    private static final String SUFFIX = ".json";
+
+    private final ProcFs proc;
+    private final Budget budget;
+    private final LongSupplier nanos;
+    private final Set<String> found = new HashSet<>();
+    private int unsearched;
+    private @Nullable String example;
+
+    KernelSearch(ProcFs proc) {
+        this(proc, Budget.USUAL, System::nanoTime);
+    }
+
+    /**
+     * Creates one search.
+     *
+     * @param nanos as {@link System#nanoTime}
+     */
+    KernelSearch(ProcFs proc, Budget budget, LongSupplier nanos) {
+        this.proc = proc;
+        this.budget = budget;
+        this.nanos = nanos;
+    }
+
+    /**
+     * The limits of a search.
+     *
+     * @param arguments the bytes of a process's arguments that are searched; a kernel names its file in the first few
+     *     hundred
+     * @param bytes the bytes of all processes together
+     * @param time the time after which no further process is searched
+     */
+    record Budget(int arguments, long bytes, Duration time) {
+        static final Budget USUAL = new Budget(64 << 10, 256 << 20, Duration.ofSeconds(5));
+    }
+
+    /**
+     * The result of a search.
+     *
+     * @param files the wanted file names that a process contains
+     * @param unsearched the processes that were not searched and why, as a sentence; null if all were searched. Each of
+     *     them may be any kernel
+     */
+    record Result(Set<String> files, @Nullable String unsearched) {}
+
+    private record Candidate(ProcessId id, long uid) {}
+
+    /** A process, and the number of older processes of the same user. */
+    private record Turn(int number, boolean first, Candidate candidate) {}
+
+    /**
+     * Searches for files.
+     *
+     * @param wanted the file names, such as {@code kernel-0b5eb0d4.json}
+     * @param owners the uids whose processes are searched first
+     * @throws IOException if the list of processes cannot be read, or the thread is interrupted
+     */
+    Result search(Set<String> wanted, Set<Long> owners) throws IOException {
+        var start = nanos.getAsLong();
+        var bytes = 0L;
+        for (var candidate : orderRoundRobin(candidates(start), owners)) {
+            if (found.size() == wanted.size()) {
+                break;
+            }
+            if (bytes >= budget.bytes || isLate(start)) {
+                skip(candidate.id.pid(), candidate.uid, "the search reached its limit");
+                continue;
+            }
+            bytes += search(candidate, wanted);
+        }
+        return new Result(Set.copyOf(found), unsearched());
+    }
+
+    private List<Candidate> candidates(long start) throws IOException {
+        var candidates = new ArrayList<Candidate>();
+        for (var pid : proc.pids()) {
+            if (isLate(start)) {
+                skip(pid, null, "the search reached its limit");
+                continue;
+            }
+            var stat = proc.stat(pid);
+            if (stat.isPresent() && !stat.get().isKernelThread()) {
+                var uid = proc.realUid(pid);
+                candidates.add(new Candidate(new ProcessId(pid, stat.get().startTime()), uid == null ? 0 : uid));
+            }
+        }
+        return candidates;
+    }
+
+    /** The oldest process of every user, then the second oldest, so that one user's many processes do not use up the budget. */
+    private static List<Candidate> orderRoundRobin(List<Candidate> candidates, Set<Long> owners) {
+        var counts = new HashMap<Long, Integer>();
+        return candidates.stream()
+                .sorted(Comparator.comparingLong((Candidate candidate) -> candidate.id.startTime())
+                        .thenComparing(Candidate::id))
+                .map(candidate -> new Turn(
+                        counts.merge(candidate.uid, 1, Integer::sum), owners.contains(candidate.uid), candidate))
+                .sorted(Comparator.comparingInt(Turn::number).thenComparing(Turn::first, Comparator.reverseOrder()))
+                .map(Turn::candidate)
+                .toList();
+    }
+
+    /** Searches one process and returns how many bytes were read. */
+    private int search(Candidate candidate, Set<String> wanted) throws IOException {
+        try {
+            var arguments = proc.arguments(candidate.id, candidate.uid, budget.arguments);
+            search(arguments, arguments.length == budget.arguments, wanted);
+            return arguments.length;
+        } catch (InterruptedIOException e) {
+            throw e;
+        } catch (ReadTimeoutException e) {
+            skip(candidate.id.pid(), candidate.uid, "reading its arguments hangs");
+            return 0;
+        } catch (IOException e) {
+            skip(candidate.id.pid(), candidate.uid, "its arguments cannot be read: " + e.getMessage());
+            return 0;
+        }
+    }
+
+    /** The file name is at the end of an argument, after its last slash or equals sign. */
+    private void search(byte[] arguments, boolean cut, Set<String> wanted) {
+        var name = 0;
+        for (var i = 0; i <= arguments.length; i++) {
+            if (i == arguments.length || arguments[i] == 0) {
+                if ((i < arguments.length || !cut) && startsWithPrefix(arguments, name, i)) {
+                    var file = new String(arguments, name, i - name, StandardCharsets.UTF_8);
+                    if (file.endsWith(SUFFIX) && wanted.contains(file)) {
+                        found.add(file);
+                    }
+                }
+                name = i + 1;
+            } else if (arguments[i] == '/' || arguments[i] == '=') {
+                name = i + 1;
+            }
+        }
+    }
+
+    private static boolean startsWithPrefix(byte[] bytes, int from, int to) {
+        return to - from > PREFIX.length && Arrays.equals(bytes, from, from + PREFIX.length, PREFIX, 0, PREFIX.length);
+    }
+
+    private boolean isLate(long start) {
+        return nanos.getAsLong() - start >= budget.time.toNanos();
+    }
+
+    private void skip(int pid, @Nullable Long uid, String why) {
+        unsearched++;
+        if (example == null) {
+            example = "process %d%s: %s".formatted(pid, uid == null ? "" : " of uid " + uid, why);
+        }
+    }
+
+    private @Nullable String unsearched() {
+        return unsearched > 1 ? "%s (and %d more)".formatted(example, unsearched - 1) : example;
+    }
+}

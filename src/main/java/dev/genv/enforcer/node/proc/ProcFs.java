@@ -1,0 +1,196 @@
+package dev.genv.enforcer.node.proc;
+
+import dev.genv.enforcer.format.ProcStat;
+import dev.genv.enforcer.model.ProcessId;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** The processes in {@code /proc}. */
+public final class ProcFs {
+    /** More than the kernel's limit for the environ of a new process. */
+    static final int LARGEST_ENVIRON = 8 << 20;
+
+    private static final int LARGEST_OTHER = 1 << 20;
+
+    private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
+    private static final Pattern UID = Pattern.compile("^Uid:\\s+([0-9]{1,10})\\s", Pattern.MULTILINE);
+
+    private final Path root;
+    private final HangSafeReader memory = new HangSafeReader(HangSafeReader.ReadTimeouts.USUAL);
+
+    public ProcFs(Path root) {
+        this.root = root;
+    }
+
+    /** Returns the files about the machine itself. */
+    public MachineFiles machine() {
+        return new MachineFiles(root);
+    }
+
+    /** Begins an observation with its whole time for processes that do not answer. */
+    public void beginObservation() {
+        memory.beginObservation();
+    }
+
+    boolean exists(int pid) {
+        return pid > 0 && Files.exists(file(pid, "stat"));
+    }
+
+    /** Returns the stat of a process; empty if there is no such process. */
+    public Optional<ProcStat> stat(int pid) throws IOException {
+        try {
+            return Optional.of(ProcStat.parse(text(file(pid, "stat"))));
+        } catch (IOException e) {
+            if (isGone(pid, e)) {
+                return Optional.empty();
+            }
+            throw e;
+        }
+    }
+
+    /** Returns the real uid; null if there is no such process, or if {@code status} does not contain it. */
+    @Nullable
+    public Long realUid(int pid) throws IOException {
+        try {
+            var match = UID.matcher(text(file(pid, "status")));
+            return match.find() ? Long.valueOf(match.group(1)) : null;
+        } catch (IOException e) {
+            if (isGone(pid, e)) {
+                return null;
+            }
+            throw e;
+        }
+    }
+
+    /**
+     * The program of a process.
+     *
+     * @param link a link to the file itself, even if the file was renamed or removed
+     * @param target its path; null if unknown, for example if it is longer than the kernel reports
+     */
+    public record Program(Path link, @Nullable Path target) {}
+
+    /** Returns the program of a process, from another thread if the first one has exited. */
+    public Program program(int pid) throws IOException {
+        try {
+            return program(file(pid, "exe"));
+        } catch (IOException e) {
+            for (var thread : numbers(file(pid, "task"))) {
+                try {
+                    return program(file(pid, "task").resolve(thread.toString()).resolve("exe"));
+                } catch (NoSuchFileException ended) {
+                    // The next thread may still run.
+                }
+            }
+            throw e;
+        }
+    }
+
+    private static Program program(Path link) throws IOException {
+        try {
+            return new Program(link, Files.readSymbolicLink(link));
+        } catch (NoSuchFileException e) {
+            throw e;
+        } catch (IOException e) {
+            return new Program(link, null);
+        }
+    }
+
+    /**
+     * Returns the environ of a process.
+     *
+     * @param uid the real uid of the process
+     * @throws ReadTimeoutException if the process prevents the kernel from reading it
+     */
+    byte[] environ(ProcessId process, long uid) throws IOException {
+        return environ(process, uid, file(process.pid(), "environ"));
+    }
+
+    /** The same from one of the threads that still run. */
+    byte[] environOfAThread(ProcessId process, long uid) throws IOException {
+        var tasks = file(process.pid(), "task");
+        IOException last = new NoSuchFileException("no thread of process " + process.pid() + " runs");
+        for (var thread : numbers(tasks)) {
+            var folder = tasks.resolve(thread.toString());
+            try {
+                var stat = ProcStat.parse(text(folder.resolve("stat")));
+                if (!stat.hasEnded() && stat.environmentEnd() != 0) {
+                    return environ(process, uid, folder.resolve("environ"));
+                }
+            } catch (ReadTimeoutException e) {
+                throw e; // all threads share the same memory
+            } catch (IOException e) {
+                last = e; // this thread has exited; the next one may still run
+            }
+        }
+        throw last;
+    }
+
+    private byte[] environ(ProcessId process, long uid, Path file) throws IOException {
+        return memory.read(process, uid, () -> read(file, LARGEST_ENVIRON));
+    }
+
+    /**
+     * Returns the beginning of the arguments, each ended by a zero byte; empty if there is no such process.
+     *
+     * @param uid the real uid of the process
+     * @param limit in bytes
+     * @throws ReadTimeoutException if the process prevents the kernel from reading them
+     */
+    byte[] arguments(ProcessId process, long uid, int limit) throws IOException {
+        try {
+            return memory.read(process, uid, () -> read(file(process.pid(), "cmdline"), limit));
+        } catch (ReadTimeoutException e) {
+            throw e;
+        } catch (IOException e) {
+            if (isGone(process.pid(), e)) {
+                return new byte[0];
+            }
+            throw e;
+        }
+    }
+
+    List<Integer> pids() throws IOException {
+        return numbers(root);
+    }
+
+    private static List<Integer> numbers(Path directory) throws IOException {
+        var numbers = new ArrayList<Integer>();
+        try (var entries = Files.newDirectoryStream(directory)) {
+            for (var entry : entries) {
+                var name = String.valueOf(entry.getFileName());
+                if (NUMBER.matcher(name).matches()) {
+                    numbers.add(Integer.valueOf(name));
+                }
+            }
+        }
+        return numbers;
+    }
+
+    private boolean isGone(int pid, IOException why) {
+        // A read of a process that exits fails with ESRCH, for which Java has no specific exception.
+        return why instanceof NoSuchFileException || !exists(pid);
+    }
+
+    private Path file(int pid, String name) {
+        return root.resolve(Integer.toString(pid)).resolve(name);
+    }
+
+    static String text(Path file) throws IOException {
+        return new String(read(file, LARGEST_OTHER), StandardCharsets.UTF_8);
+    }
+
+    static byte[] read(Path file, int limit) throws IOException {
+        try (var stream = Files.newInputStream(file)) {
+            return stream.readNBytes(limit);
+        }
+    }
+}

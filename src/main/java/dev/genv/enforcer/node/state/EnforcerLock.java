@@ -1,0 +1,185 @@
+package dev.genv.enforcer.node.state;
+
+import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.node.linux.Descriptor;
+import dev.genv.enforcer.node.linux.Libc;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ensures that only one enforcer acts on a state directory: two enforcers would send two SIGTERMs, and many training programs abort
+ * at the second one. The lock is a file of the service in that directory, locked while the service runs. Every user can remove or
+ * replace the file. So each cycle checks it, and a file of another user blocks no enforcer.
+ */
+public final class EnforcerLock implements AutoCloseable {
+    public static final String NAME = ".genv-enforcer.lock";
+    private static final int OWNER_ONLY = 0600;
+    private static final int GROUP_AND_OTHERS = 0077;
+    private static final int MAX_ATTEMPTS = 10;
+    private static final int LONGEST = 64;
+
+    private final Path path;
+    private final LockHolders holders;
+    /** Held by an abandoned thread if the directory did not answer. */
+    private final ReentrantLock inUse = new ReentrantLock();
+
+    private @Nullable Descriptor held;
+
+    /**
+     * Creates a lock that is not yet taken.
+     *
+     * @param path of the state directory
+     */
+    public EnforcerLock(Path path, LockHolders holders) {
+        this.path = path;
+        this.holders = holders;
+    }
+
+    /**
+     * The result of taking the lock.
+     *
+     * @param other the enforcer that acts instead of this one, as a sentence; null if this one acts
+     * @param problem the problem to report
+     */
+    public record LockStatus(
+            @Nullable String other, @Nullable Problem problem) {
+        static final LockStatus ACTING = new LockStatus(null, null);
+    }
+
+    /** Takes the lock, or checks that it is still held. Without a directory there is nothing to lock. */
+    public LockStatus take() {
+        if (!inUse.tryLock()) {
+            return unusable("is still being taken by an earlier cycle");
+        }
+        try {
+            return takeNow();
+        } finally {
+            inUse.unlock();
+        }
+    }
+
+    private LockStatus takeNow() {
+        try (var directory = StateDirectory.open(path)) {
+            if (directory == null) {
+                release();
+                return LockStatus.ACTING;
+            }
+            return take(directory);
+        } catch (IOException noDirectory) {
+            return LockStatus.ACTING; // the reader of the state files reports why
+        }
+    }
+
+    /** Releases the lock, unless an observation that hangs uses it: then it is released when the service exits. */
+    @Override
+    public void close() throws IOException {
+        if (inUse.tryLock()) {
+            try {
+                release();
+            } finally {
+                inUse.unlock();
+            }
+        }
+    }
+
+    private LockStatus take(StateDirectory directory) {
+        try {
+            return held != null && isCurrent(directory, held) ? LockStatus.ACTING : retake(directory);
+        } catch (IOException e) {
+            return unusable("cannot be used: " + e.getMessage());
+        }
+    }
+
+    private void release() throws IOException {
+        if (held != null) {
+            held.close();
+            held = null;
+        }
+    }
+
+    private LockStatus retake(StateDirectory directory) throws IOException {
+        release();
+        // The content names its directory, so that a lock file that a user moved from another directory does not count.
+        var content =
+                "genv-enforcer of directory %d\n".formatted(directory.status().inode());
+        var bytes = content.getBytes(StandardCharsets.US_ASCII);
+        for (var attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+            var file = open(directory, bytes);
+            if (file == null) {
+                continue;
+            }
+            try {
+                if (FileCalls.tryFlock(file.number())) {
+                    held = isCurrent(directory, file) ? file : null;
+                } else if (isCurrent(directory, file)) {
+                    return heldByOther(FileCalls.status(file.number()));
+                }
+            } finally {
+                if (held != file) {
+                    file.close();
+                }
+            }
+            if (held != null) {
+                return LockStatus.ACTING;
+            }
+        }
+        return unusable("is replaced repeatedly");
+    }
+
+    /** Returns the lock file if it is valid. Removes anything else with this name, and creates the file if there is none: then null. */
+    private static @Nullable Descriptor open(StateDirectory directory, byte[] content) throws IOException {
+        if (!directory.has(NAME)) {
+            directory.make(NAME, OWNER_ONLY, content);
+            return null;
+        }
+        try {
+            var file = directory.open(NAME);
+            if (isValid(file, content)) {
+                return file;
+            }
+            file.close();
+        } catch (Errno notEvenAFile) {
+            // Such as a link, which is removed too.
+        }
+        directory.remove(NAME);
+        return null;
+    }
+
+    /** A file that others may open is invalid, because they could lock it; so is a file with a second name. */
+    private static boolean isValid(Descriptor file, byte[] content) throws IOException {
+        var status = FileCalls.status(file.number());
+        return status.isRegular()
+                && status.uid() == Libc.effectiveUid()
+                && (status.permissions() & GROUP_AND_OTHERS) == 0
+                && status.links() == 1
+                && Arrays.equals(FileCalls.read(file.number(), LONGEST), content);
+    }
+
+    private static boolean isCurrent(StateDirectory directory, Descriptor file) throws IOException {
+        var there = directory.status(NAME);
+        return there != null && there.isSameFile(FileCalls.status(file.number()));
+    }
+
+    private LockStatus heldByOther(FileStatus file) {
+        var other = "another enforcer%s acts on this state directory"
+                .formatted(holders.pid(file).map(" (process %d)"::formatted).orElse(""));
+        return new LockStatus(other, new Problem(ProblemCode.SECOND_ENFORCER, other + ": this one only observes"));
+    }
+
+    private static LockStatus unusable(String why) {
+        return new LockStatus(
+                null,
+                new Problem(
+                        ProblemCode.ENFORCER_LOCK_UNUSABLE,
+                        "%s %s. Remove the file: it is unknown whether another enforcer acts here too"
+                                .formatted(NAME, why)));
+    }
+}

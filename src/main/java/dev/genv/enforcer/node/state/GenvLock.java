@@ -1,0 +1,122 @@
+package dev.genv.enforcer.node.state;
+
+import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.node.linux.Descriptor;
+import java.io.IOException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** genv's own lock while it is held. It is held only for file access, because every user's shell waits for it. */
+final class GenvLock implements AutoCloseable {
+    static final String NAME = "genv.lock";
+    private static final int MODE = 0666;
+    private static final long PAUSE_MILLIS = 10;
+    /** The number of attempts to open or create the file while others create and remove it. */
+    private static final int MAX_ATTEMPTS = 100;
+
+    private final int directory;
+    private final Descriptor file;
+
+    private GenvLock(int directory, Descriptor file) {
+        this.directory = directory;
+        this.file = file;
+    }
+
+    /**
+     * Waits for the lock.
+     *
+     * @return null if there is no lock file and none is to be created: then the lock is free
+     * @throws LockException if the lock is not available in this time
+     */
+    static @Nullable GenvLock acquire(int directory, Duration timeout, boolean create)
+            throws IOException, InterruptedException {
+        var deadline = System.nanoTime() + timeout.toNanos();
+        do {
+            var file = open(directory, create);
+            if (file == null) {
+                return null;
+            }
+            var locked = false;
+            try {
+                locked = waitFor(directory, file, deadline, timeout);
+                if (locked) {
+                    return new GenvLock(directory, file);
+                }
+            } finally {
+                if (!locked) {
+                    file.close();
+                }
+            }
+        } while (System.nanoTime() - deadline < 0);
+        throw LockException.unusable("is replaced repeatedly", null);
+    }
+
+    /** Whether the lock still excludes others: not if its file was removed or replaced. */
+    boolean isInPlace() throws IOException {
+        return isStillThere(directory, FileCalls.status(file.number()));
+    }
+
+    /** Closing the descriptor releases the lock. */
+    @Override
+    public void close() throws IOException {
+        file.close();
+    }
+
+    /** Returns false if the file was replaced: the held lock does not exclude users of the new file. */
+    private static boolean waitFor(int directory, Descriptor file, long deadline, Duration timeout)
+            throws IOException, InterruptedException {
+        var status = FileCalls.status(file.number());
+        if (!status.isRegular()) {
+            throw LockException.unusable("is not a regular file", null);
+        }
+        while (!FileCalls.tryFlock(file.number())) {
+            if (System.nanoTime() - deadline >= 0) {
+                throw LockException.timeout(timeout, status);
+            }
+            Thread.sleep(PAUSE_MILLIS);
+            if (!isStillThere(directory, status)) {
+                return false;
+            }
+        }
+        return isStillThere(directory, status);
+    }
+
+    private static boolean isStillThere(int directory, FileStatus file) throws IOException {
+        try {
+            return FileCalls.status(directory, NAME).isSameFile(file);
+        } catch (Errno e) {
+            if (e.is(Errno.ENOENT)) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    private static @Nullable Descriptor open(int directory, boolean create) throws IOException {
+        for (var attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+            try {
+                return new Descriptor(FileCalls.openat(directory, NAME, FileCalls.O_RDONLY, 0));
+            } catch (Errno e) {
+                if (!e.is(Errno.ENOENT)) {
+                    throw LockException.unusable("cannot be opened: " + e.getMessage(), e);
+                }
+                if (!create) {
+                    return null;
+                }
+            }
+            try {
+                var file =
+                        new Descriptor(FileCalls.openat(directory, NAME, FileCalls.O_CREAT | FileCalls.O_EXCL, MODE));
+                FileCalls.fchmod(file.number(), MODE); // independent of the umask
+                return file;
+            } catch (Errno e) {
+                if (!e.is(Errno.EEXIST)) {
+                    throw LockException.unusable("cannot be created: " + e.getMessage(), e);
+                }
+            }
+        }
+        throw LockException.unusable("is created and removed repeatedly", null);
+    }
+}

@@ -1,0 +1,151 @@
+package dev.genv.enforcer.node.state;
+
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.node.files.Mount;
+import dev.genv.enforcer.node.files.UserMounts;
+import dev.genv.enforcer.node.linux.Libc;
+import dev.genv.enforcer.node.proc.ProcFs;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Accesses the state directory on threads that can be abandoned, because a system call on a file system that does not answer never
+ * returns. If a user has mounted a file system there, nothing is accessed.
+ */
+final class StateAccess {
+    /** The largest number of abandoned threads. */
+    static final int MAX_STUCK = 8;
+
+    private static final int LONGEST = 200;
+
+    private final Path path;
+    private final ProcFs proc;
+    private final HostPath host;
+    private final AtomicInteger running = new AtomicInteger();
+
+    StateAccess(Path path, ProcFs proc) {
+        this.path = path;
+        this.proc = proc;
+        host = new HostPath(path, proc);
+    }
+
+    /** The path of the directory on the host. */
+    HostPath host() {
+        return host;
+    }
+
+    /**
+     * Runs a call.
+     *
+     * @param most the time limit
+     * @throws StateAccessException if access is refused, or if there is no answer in time; the call may then still end later, on
+     *     an interrupted thread
+     */
+    <T> T call(Duration most, Callable<T> work) throws StateAccessException, IOException, InterruptedException {
+        requireNoUserMount(path);
+        if (running.get() >= MAX_STUCK) {
+            throw new StateAccessException(unanswered("%d earlier calls have not returned".formatted(MAX_STUCK)));
+        }
+        var task = new FutureTask<T>(() -> {
+            requireNoUserMount(realPath());
+            return work.call();
+        });
+        start(task);
+        try {
+            return task.get(most.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            task.cancel(true);
+            throw new StateAccessException(unanswered("there was no answer within %d ms".formatted(most.toMillis())));
+        } catch (InterruptedException e) {
+            task.cancel(true);
+            throw e;
+        } catch (ExecutionException e) {
+            throw failure(Objects.requireNonNullElse(e.getCause(), e));
+        }
+    }
+
+    private void start(FutureTask<?> task) throws IOException {
+        running.incrementAndGet();
+        try {
+            Thread.ofPlatform().daemon().name("state-directory").start(() -> {
+                task.run();
+                running.decrementAndGet();
+            });
+        } catch (OutOfMemoryError e) {
+            running.decrementAndGet(); // Java's error if the machine allows no further thread
+            throw new IOException("not accessed: " + e.getMessage(), e);
+        }
+    }
+
+    private static IOException failure(Throwable cause) throws StateAccessException, InterruptedException {
+        if (cause instanceof IOException failure) {
+            return failure;
+        }
+        if (cause instanceof StateAccessException known) {
+            throw known;
+        }
+        if (cause instanceof InterruptedException interrupted) {
+            throw interrupted;
+        }
+        throw new IllegalStateException(cause);
+    }
+
+    /** Resolves the path except for its last element, whose file system would have to answer. */
+    private Path realPath() throws IOException {
+        var absolute = path.toAbsolutePath().normalize();
+        var parent = absolute.getParent();
+        var name = absolute.getFileName();
+        return parent == null || name == null || !parent.toFile().exists()
+                ? absolute
+                : parent.toRealPath().resolve(name);
+    }
+
+    private void requireNoUserMount(Path directory) throws StateAccessException {
+        var problem = userMount(directory);
+        if (problem.isPresent()) {
+            throw new StateAccessException(problem.get());
+        }
+    }
+
+    private Optional<Problem> userMount(Path directory) {
+        try {
+            var self = Libc.effectiveUid();
+            var here = UserMounts.at(
+                    directory.toAbsolutePath().normalize(), proc.machine().mounts("self"), self);
+            var onHost = host.onHost();
+            return here.isPresent() || onHost == null
+                    ? here
+                    : UserMounts.at(onHost, proc.machine().mounts("1"), self);
+        } catch (IOException e) {
+            return Optional.empty(); // unknown without /proc; the time limit still applies
+        }
+    }
+
+    private Problem unanswered(String why) {
+        return new Problem(ProblemCode.STATE_TIMEOUT, "%s does not answer: %s%s".formatted(path, why, mount()));
+    }
+
+    private String mount() {
+        try {
+            return Mount.of(proc.machine().mounts("self"), path.toAbsolutePath().normalize())
+                    .map(mount -> "; it is in a file system of the type %s that is mounted on %s"
+                            .formatted(
+                                    SafeText.escape(mount.type(), LONGEST),
+                                    SafeText.escape(mount.point().toString(), LONGEST)))
+                    .orElse("");
+        } catch (IOException e) {
+            return "";
+        }
+    }
+}

@@ -1,0 +1,215 @@
+package dev.genv.enforcer.node.state;
+
+import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.node.linux.Descriptor;
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.StreamSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * genv's state directory, opened for one operation. Every local user may write in it, so nothing in it is trusted: no link is
+ * followed, only regular files of bounded size are read, and no file is written in place.
+ */
+final class StateDirectory implements AutoCloseable {
+    /** The parsed environments of a file of this size need less memory than the limit; both files are held at once. */
+    static final int LARGEST_FILE = 6 << 20;
+    /** Users choose the number of files. */
+    private static final int MAX_NAMES = 10_000;
+
+    private static final int SHARED_FILE = 0666;
+    private static final int READABLE_BY_ALL = 0004;
+    private static final int SHARED_DIRECTORY = 0777;
+
+    private final Descriptor directory;
+
+    private StateDirectory(Descriptor directory) {
+        this.directory = directory;
+    }
+
+    /** Opens the directory; null if there is none, as on a machine without genv. */
+    static @Nullable StateDirectory open(Path path) throws IOException {
+        try {
+            var flags = FileCalls.O_RDONLY | FileCalls.O_DIRECTORY;
+            return new StateDirectory(new Descriptor(FileCalls.openat(FileCalls.AT_FDCWD, path.toString(), flags, 0)));
+        } catch (Errno e) {
+            if (e.is(Errno.ENOENT)) {
+                return null;
+            }
+            throw e;
+        }
+    }
+
+    /** Sets the mode 0777, as genv creates the directory. */
+    void openToAll() throws IOException {
+        FileCalls.fchmod(directory.number(), SHARED_DIRECTORY);
+    }
+
+    /** Whether it belongs to root and is closed to other users. */
+    boolean isClosedToOthers() throws IOException {
+        var status = FileCalls.status(directory.number());
+        return status.uid() == 0 && (status.permissions() & SHARED_DIRECTORY) != SHARED_DIRECTORY;
+    }
+
+    /**
+     * Reads a file.
+     *
+     * @return null if there is none
+     */
+    byte @Nullable [] read(String name) throws IOException {
+        try (var file = new Descriptor(FileCalls.openat(directory.number(), name, FileCalls.O_RDONLY, 0))) {
+            var status = FileCalls.status(file.number());
+            if (!status.isRegular()) {
+                throw new IOException("is not a regular file");
+            }
+            if (status.links() > 1 && (status.permissions() & READABLE_BY_ALL) == 0) {
+                // genv's files are open to all users. A closed file may be a secret, which no report may show.
+                throw new IOException("is closed to other users and has %d names (hard links): replace it by a copy"
+                        .formatted(status.links()));
+            }
+            if (status.size() > LARGEST_FILE) {
+                throw new IOException("is larger than " + LARGEST_FILE + " bytes");
+            }
+            var bytes = FileCalls.read(file.number(), (int) status.size());
+            if (bytes.length != status.size() || FileCalls.read(file.number(), 1).length > 0) {
+                throw new IOException("changed while it was read");
+            }
+            return bytes;
+        } catch (Errno e) {
+            if (e.is(Errno.ENOENT)) {
+                return null;
+            }
+            throw e;
+        }
+    }
+
+    /** A condition that is checked directly before a file is replaced. */
+    interface Condition {
+        boolean holds() throws IOException;
+    }
+
+    /**
+     * Replaces a file atomically by a complete one.
+     *
+     * @param condition checked directly before the replacement
+     * @return false if it was not met, and nothing was replaced
+     */
+    boolean replace(String name, byte[] content, Condition condition) throws IOException {
+        var temporary = TempFiles.newName(name);
+        try {
+            make(temporary, SHARED_FILE, content);
+            if (!condition.holds()) {
+                remove(temporary);
+                return false;
+            }
+            FileCalls.renameat(directory.number(), temporary, name);
+        } catch (IOException e) {
+            removeQuietly(temporary, e);
+            throw e;
+        }
+        FileCalls.fsync(directory.number());
+        return true;
+    }
+
+    /**
+     * Creates a new file, complete and synchronized to the disk.
+     *
+     * @throws Errno also if the file exists
+     */
+    void make(String name, int mode, byte[] content) throws IOException {
+        var flags = FileCalls.O_WRONLY | FileCalls.O_CREAT | FileCalls.O_EXCL;
+        try (var file = new Descriptor(FileCalls.openat(directory.number(), name, flags, mode))) {
+            FileCalls.fchmod(file.number(), mode); // independent of the umask
+            FileCalls.write(file.number(), content);
+            FileCalls.fsync(file.number());
+        }
+    }
+
+    /** Opens a file for reading, without following a link. */
+    Descriptor open(String name) throws IOException {
+        return new Descriptor(FileCalls.openat(directory.number(), name, FileCalls.O_RDONLY, 0));
+    }
+
+    void remove(String name) throws IOException {
+        FileCalls.unlinkat(directory.number(), name);
+    }
+
+    /** Returns the names in the directory, up to a limit. */
+    List<String> names() throws IOException {
+        // Lists the open directory, even if its path leads to another one now.
+        try (var entries = Files.newDirectoryStream(Path.of("/proc/self/fd", Integer.toString(directory.number())))) {
+            return StreamSupport.stream(entries.spliterator(), false)
+                    .limit(MAX_NAMES)
+                    .map(entry -> String.valueOf(entry.getFileName()))
+                    .toList();
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+    }
+
+    /** Returns the status of the directory itself. */
+    FileStatus status() throws IOException {
+        return FileCalls.status(directory.number());
+    }
+
+    /**
+     * Waits for genv's lock.
+     *
+     * @param create whether to create a missing lock file; otherwise the lock is free, and the result is null
+     * @throws LockException if the lock is not available in this time, or invalid
+     */
+    @Nullable
+    GenvLock lock(Duration timeout, boolean create) throws IOException, InterruptedException {
+        return GenvLock.acquire(directory.number(), timeout, create);
+    }
+
+    boolean hasLock() throws IOException {
+        return has(GenvLock.NAME);
+    }
+
+    boolean has(String name) throws IOException {
+        return status(name) != null;
+    }
+
+    /** Returns when the kernel last recorded a change of the directory or of a state file in it, in nanoseconds since the epoch. */
+    long lastChange() throws IOException {
+        var last = status().changed();
+        for (var name : List.of(RawState.ENVS, RawState.DEVICES)) {
+            var file = status(name);
+            last = file == null ? last : Math.max(last, file.changed());
+        }
+        return last;
+    }
+
+    /** Returns the status of a name without following a link; null if there is none. */
+    @Nullable
+    FileStatus status(String name) throws IOException {
+        try {
+            return FileCalls.status(directory.number(), name);
+        } catch (Errno e) {
+            if (e.is(Errno.ENOENT)) {
+                return null;
+            }
+            throw e;
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        directory.close();
+    }
+
+    private void removeQuietly(String name, IOException cause) {
+        try {
+            FileCalls.unlinkat(directory.number(), name);
+        } catch (Errno e) {
+            cause.addSuppressed(e);
+        }
+    }
+}

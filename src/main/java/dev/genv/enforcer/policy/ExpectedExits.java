@@ -1,0 +1,31 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.HostProcess;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * The processes that rules treat as gone although they still run.
+ *
+ * @param signalled those that were signalled recently
+ * @param terminated those that a rule terminates in this cycle
+ */
+record ExpectedExits(Set<HostProcess> signalled, Set<HostProcess> terminated) {
+
+    ExpectedExits and(Collection<HostProcess> more) {
+        var all = new HashSet<>(terminated);
+        all.addAll(more);
+        return new ExpectedExits(signalled, all);
+    }
+
+    boolean covers(String host, GpuProcess process) {
+        var target = new HostProcess(host, process.id());
+        return signalled.contains(target) || terminated.contains(target);
+    }
+
+    boolean isNow(String host, GpuProcess process) {
+        return terminated.contains(new HostProcess(host, process.id()));
+    }
+}

@@ -1,0 +1,17 @@
+package dev.genv.enforcer.policy.plan;
+
+import java.util.List;
+
+/**
+ * An action, planned once even if several violations ask for it.
+ *
+ * @param causes the violations that ask for it, in the order of the rules
+ * @param enforced whether one of their rules is enforced; otherwise the action is only reported
+ */
+public record PlannedAction(Action action, List<Violation> causes, boolean enforced) {
+
+    /** The rules that ask for it, each once. */
+    public List<RuleName> rules() {
+        return causes.stream().map(Violation::rule).distinct().toList();
+    }
+}

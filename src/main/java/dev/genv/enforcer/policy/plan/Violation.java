@@ -1,0 +1,80 @@
+package dev.genv.enforcer.policy.plan;
+
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.SnapshotPart;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A violation of a rule.
+ *
+ * @param host the host; null if several machines are part of it
+ * @param hosts all machines that are part of it
+ * @param subject what violates the rule, in a form that stays the same from cycle to cycle
+ * @param message the message in genv's words
+ * @param user the user of the environment; null if there is none
+ * @param devices the indices of its devices, ascending
+ * @param processes its processes
+ */
+public record Violation(
+        RuleName rule,
+        @Nullable String host,
+        Set<String> hosts,
+        String subject,
+        String message,
+        @Nullable String user,
+        @Nullable String environment,
+        List<Integer> devices,
+        List<GpuProcess> processes) {
+
+    private static final Set<SnapshotPart> WHO_RUNS_WHERE =
+            Set.of(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS, SnapshotPart.ENVIRONMENTS);
+
+    /** Creates a violation on a single machine. */
+    public Violation(
+            RuleName rule,
+            String host,
+            String subject,
+            String message,
+            @Nullable String user,
+            @Nullable String environment,
+            List<Integer> devices,
+            List<GpuProcess> processes) {
+        this(rule, host, Set.of(host), subject, message, user, environment, devices, processes);
+    }
+
+    public Violation {
+        hosts = Set.copyOf(hosts);
+        devices = List.copyOf(devices);
+        processes = List.copyOf(processes);
+    }
+
+    /** Returns the same violation with further machines. */
+    public Violation alsoOn(Set<String> more) {
+        if (hosts.containsAll(more)) {
+            return this;
+        }
+        var all = new HashSet<>(hosts);
+        all.addAll(more);
+        return new Violation(rule, host, all, subject, message, user, environment, devices, processes);
+    }
+
+    /** The key, which is the same in every cycle. The key of a quota names no machine. */
+    public Key key() {
+        return new Key(rule, rule == RuleName.MAX_DEVICES_PER_USER ? null : host, subject);
+    }
+
+    /** The parts of a machine that its rule reads. The violation is resolved only if they were observed and it was not found. */
+    public Set<SnapshotPart> requiredParts() {
+        return switch (rule) {
+            case NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES -> WHO_RUNS_WHERE;
+            case ENV_OWNER -> processes.isEmpty() ? Set.of(SnapshotPart.ENVIRONMENTS) : WHO_RUNS_WHERE;
+            case ENV_DEVICES, ENV_MEMORY, MAX_DEVICES_PER_USER -> Set.of(SnapshotPart.values());
+        };
+    }
+
+    /** What identifies a violation. */
+    public record Key(RuleName rule, @Nullable String host, String subject) {}
+}

@@ -1,0 +1,73 @@
+package dev.genv.enforcer.remote.ssh.transport;
+
+import com.jcraft.jsch.ChannelExec;
+import com.jcraft.jsch.JSchException;
+import com.jcraft.jsch.Session;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
+
+/** An authenticated session with a machine. */
+public final class SshSession implements AutoCloseable {
+    private final Session session;
+    private final AbortHandle abortHandle;
+    private final UnsolicitedDataLimit unsolicitedDataLimit;
+
+    SshSession(Session session, AbortHandle abortHandle, UnsolicitedDataLimit unsolicitedDataLimit) {
+        this.session = session;
+        this.abortHandle = abortHandle;
+        this.unsolicitedDataLimit = unsolicitedDataLimit;
+    }
+
+    UnsolicitedDataLimit unsolicitedDataLimit() {
+        return unsolicitedDataLimit;
+    }
+
+    /** Whether the session is connected, as far as JSch knows. */
+    boolean isUp() {
+        return session.isConnected() && !abortHandle.isAborted();
+    }
+
+    /**
+     * Runs a command.
+     *
+     * @throws NotOpenedException if the command cannot have reached the host; the session is unusable then
+     */
+    CommandResult run(CommandRequest request) throws NotOpenedException, InterruptedException {
+        unsolicitedDataLimit.renew();
+        return new Command(this, channel(), request).run();
+    }
+
+    private ChannelExec channel() throws NotOpenedException {
+        try {
+            if (isUp() && session.openChannel("exec") instanceof ChannelExec channel) {
+                return channel;
+            }
+        } catch (JSchException _) {
+            // the connection was lost in between
+        }
+        close();
+        throw new NotOpenedException("the connection is lost", false);
+    }
+
+    @Override
+    public void close() {
+        abortHandle.abort();
+    }
+
+    /** The channel of a command could not be opened, so the host has not received the command. */
+    static final class NotOpenedException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        private final boolean late;
+
+        NotOpenedException(String message, boolean late) {
+            super(message);
+            this.late = late;
+        }
+
+        /** Whether the time limit of the command has passed. */
+        boolean isLate() {
+            return late;
+        }
+    }
+}

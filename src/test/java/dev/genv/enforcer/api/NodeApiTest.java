@@ -1,0 +1,208 @@
+package dev.genv.enforcer.api;
+
+import static io.restassured.RestAssured.given;
+import static io.restassured.RestAssured.when;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.hamcrest.Matchers.containsString;
+import static org.hamcrest.Matchers.equalTo;
+import static org.hamcrest.Matchers.hasItem;
+import static org.hamcrest.Matchers.hasSize;
+import static org.hamcrest.Matchers.not;
+import static org.hamcrest.Matchers.notNullValue;
+
+import dev.genv.enforcer.enforcement.CycleResult;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.telemetry.RequestLabels;
+import dev.genv.enforcer.testsupport.CurrentProcess;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.Tags;
+import io.quarkus.test.junit.QuarkusTest;
+import io.restassured.specification.RequestSender;
+import jakarta.inject.Inject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
+import org.eclipse.microprofile.config.inject.ConfigProperty;
+import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+
+/** The HTTP face of the real node: first without a GPU tool, then with the fake one, as it recovers by itself. */
+@QuarkusTest
+@Tag("quarkus")
+@TestMethodOrder(OrderAnnotation.class)
+class NodeApiTest {
+    private static final Path NVIDIA_SMI = Path.of(System.getProperty("genv.enforcer.nvidia-smi"));
+
+    @ConfigProperty(name = "quarkus.management.port")
+    int managementPort;
+
+    @Inject
+    Enforcer enforcer;
+
+    private RequestSender management() {
+        return given().port(managementPort).when();
+    }
+
+    @Test
+    @Order(1)
+    void reportsThatNoCycleHasEndedYet() throws IOException {
+        Files.deleteIfExists(NVIDIA_SMI);
+        assertThat(enforcer.latest()).isEmpty();
+
+        management().get("/q/health/started").then().statusCode(503);
+        management()
+                .get("/q/health/ready")
+                .then()
+                .statusCode(503)
+                .body("checks[0].data.reason", equalTo("no cycle has ended yet"));
+        management().get("/q/health/live").then().statusCode(200);
+        when().get("/hosts").then().statusCode(200).body("$", hasSize(0));
+        when().get("/snapshot").then().statusCode(200).body("size()", equalTo(0));
+        given().contentType("application/json")
+                .post("/plan")
+                .then()
+                .statusCode(503)
+                .body("detail", containsString("no cycle"));
+    }
+
+    @Test
+    @Order(2)
+    void incompleteObservationIsReportedEverywhere() {
+        assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.INCOMPLETE);
+
+        management().get("/q/health/started").then().statusCode(200);
+        management()
+                .get("/q/health/ready")
+                .then()
+                .statusCode(503)
+                .body("checks[0].data.reason", equalTo("the last cycle could not observe everything"))
+                .body("checks[0].data.values()", hasItem(containsString("nvidia-smi is not a program")));
+        when().get("/hosts")
+                .then()
+                .body("[0].status", equalTo("degraded"))
+                .body("[0].problems.code", hasItem("gpu_tool_failed"));
+        management()
+                .get("/q/metrics")
+                .then()
+                .body(containsString("genv_enforcer_cycles_total{result=\"incomplete\"} 1.0"))
+                .body(containsString("genv_enforcer_last_success_timestamp_seconds 0.0"));
+    }
+
+    @Test
+    @Order(3)
+    void becomesReadyWhenNvidiaSmiReturns() throws IOException {
+        Files.createDirectories(
+                NVIDIA_SMI.getParent(),
+                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x")));
+        Files.copy(Path.of("docker/demo/nvidia-smi"), NVIDIA_SMI, StandardCopyOption.COPY_ATTRIBUTES);
+        Files.writeString(NVIDIA_SMI.resolveSibling("nvidia-smi.gpus"), "0, GPU-0, 15258\n");
+        assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS);
+
+        var hasAllRights = CurrentProcess.hasRequiredCapabilities();
+        management().get("/q/health/ready").then().statusCode(hasAllRights ? 200 : 503);
+        when().get("/hosts")
+                .then()
+                .body("[0].host", notNullValue())
+                .body("[0].status", equalTo("ok"))
+                .body("[0].gpu_source", equalTo("nvidia-smi"))
+                .body("[0].devices", equalTo(1))
+                .body("[0].last_observed", notNullValue())
+                .body("[0].observation_ms", notNullValue())
+                .body("[0].problems.findAll { it.code != 'missing_privilege' }", hasSize(0))
+                .body("[0].problems.size()", equalTo(missingPrivileges()))
+                .body("[0].missing_privileges.size()", equalTo(missingPrivileges()))
+                .body("[0].missing_privileges", hasAllRights ? hasSize(0) : hasItem("SYS_PTRACE"));
+        var host = enforcer.latest().orElseThrow().hosts().getFirst().host();
+        when().get("/snapshot")
+                .then()
+                .body("'%s'.envs.envs".formatted(host), hasSize(0))
+                .body("'%s'.devices.devices".formatted(host), hasSize(0))
+                .body("'%s'.processes.processes".formatted(host), hasSize(0));
+        given().contentType("application/json")
+                .body("{}")
+                .post("/plan")
+                .then()
+                .statusCode(200)
+                .body("violations", hasSize(0));
+        management()
+                .get("/q/metrics")
+                .then()
+                .body(containsString("genv_enforcer_cycles_total{result=\"success\"} 1.0"))
+                .body(containsString("genv_enforcer_cycle_duration_seconds_count 2"))
+                .body(containsString("genv_enforcer_active_violations{mode=\"audit\",rule=\"env-owner\"} 0.0"))
+                .body(containsString("genv_enforcer_violations_total{mode=\"audit\",rule=\"env-owner\"} 0.0"))
+                .body(containsString("genv_enforcer_host_observation_seconds{host="))
+                .body(containsString("jvm_memory_used_bytes"));
+    }
+
+    private int missingPrivileges() {
+        return enforcer.latest()
+                .orElseThrow()
+                .hosts()
+                .getFirst()
+                .missingPrivileges()
+                .size();
+    }
+
+    @Test
+    @Order(4)
+    void everyErrorIsProblemJson() {
+        when().get("/no/such/path")
+                .then()
+                .statusCode(404)
+                .contentType("application/problem+json")
+                .body("status", equalTo(404));
+        when().delete("/violations").then().statusCode(405).contentType("application/problem+json");
+        management()
+                .get("/no/such/path")
+                .then()
+                .statusCode(404)
+                .contentType("application/problem+json")
+                .body("title", equalTo("Not Found"))
+                .body("status", equalTo(404));
+        management().head("/no/such/path").then().statusCode(404).contentType("application/problem+json");
+    }
+
+    @Test
+    @Order(5)
+    void unknownHttpMethodCreatesNoMetricSeries() {
+        given().request("BREW", "/hosts");
+        management().get("/q/metrics").then().body(not(containsString("BREW")));
+    }
+
+    @Test
+    @Order(6)
+    void everyDocumentedPathHasItsOwnLabel() {
+        var paths = when().get("/q/openapi?format=json")
+                .jsonPath()
+                .<String, Object>getMap("paths")
+                .keySet();
+        for (var path : paths) {
+            var labelled = new RequestLabels()
+                    .map(new Meter.Id("http.server.requests", Tags.of("uri", path), null, null, Meter.Type.TIMER));
+            assertThat(labelled.getTag("uri")).isEqualTo(path);
+        }
+    }
+
+    @Test
+    @Order(7)
+    void openApiDescribesPathsAndSchemas() {
+        when().get("/q/openapi?format=json")
+                .then()
+                .statusCode(200)
+                .body("paths.keySet()", hasItem("/plan"))
+                .body("components.schemas.ViolationView.properties.keySet()", hasItem("first_seen"))
+                .body(
+                        "components.schemas.ProblemView.properties.code.enum",
+                        equalTo(Arrays.stream(ProblemCode.values())
+                                .map(ProblemCode::label)
+                                .toList()));
+    }
+}

@@ -1,0 +1,189 @@
+package dev.genv.enforcer.api.plan;
+
+import static io.restassured.RestAssured.given;
+import static org.hamcrest.Matchers.contains;
+import static org.hamcrest.Matchers.containsString;
+import static org.hamcrest.Matchers.equalTo;
+import static org.hamcrest.Matchers.hasSize;
+import static org.hamcrest.Matchers.nullValue;
+
+import io.quarkus.test.junit.QuarkusTest;
+import io.restassured.response.ValidatableResponse;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@QuarkusTest
+@Tag("quarkus")
+class PlanResourceTest {
+    private static final String ENVS = """
+            {"envs": [{"eid": "40", "uid": 1000, "creation": "20/11/2026 09:22:28", "username": "raz",
+              "config": {"name": null, "gpu_memory": "1000mi", "gpus": 1}, "pids": [40], "kernel_ids": []}]}""";
+    private static final String DEVICES = """
+            {"devices": [{"index": 0, "total_memory": "15258mi",
+              "attachments": [{"eid": "40", "gpu_memory": null, "time": "20/11/2026 09:22:28"}]}]}""";
+    private static final String PROCESSES = """
+            {"processes": [{"pid": 5434, "used_gpu_memory": [{"index": 0, "gpu_memory": "777mi"}], "eid": null},
+              {"pid": 812, "used_gpu_memory": [{"index": 0, "gpu_memory": "1100mi"}], "eid": "40"}]}""";
+    private static final String SNAPSHOTS = "{\"gpu-1\": %s}".formatted(snapshot(PROCESSES, ENVS, DEVICES));
+
+    @Test
+    void returnsViolationsAndActionsOfThePolicy() {
+        plan("{\"non_env_processes\": true, \"env_memory\": true, \"max_devices_per_user\": 0}", SNAPSHOTS)
+                .statusCode(200)
+                .body("violations.rule", contains("non-env-processes", "max-devices-per-user", "env-memory"))
+                .body("violations[0].message", equalTo("Process 5434 is not running in a GPU environment"))
+                .body("violations[0].host", equalTo("gpu-1"))
+                .body("violations[0].user", nullValue())
+                .body("violations[0].environment", nullValue())
+                .body("violations[0].devices", contains(0))
+                .body("violations[0].processes[0].pid", equalTo(5434))
+                .body("violations[0].processes[0].uid", nullValue())
+                .body("actions", hasSize(3))
+                .body("actions[0].type", equalTo("terminate"))
+                .body("actions[0].pid", equalTo(812))
+                .body("actions[0].devices", contains(0))
+                .body("actions[0].rules", contains("max-devices-per-user", "env-memory"))
+                .body("actions[1].pid", equalTo(5434))
+                .body("actions[2].type", equalTo("detach"))
+                .body("actions[2].host", equalTo("gpu-1"))
+                .body("actions[2].environment", equalTo("40"))
+                .body("actions[2].device", equalTo(0))
+                .body("actions[2].pid", nullValue());
+    }
+
+    @Test
+    void policyInTheBodyReplacesTheConfiguredOne() {
+        plan("{}", SNAPSHOTS).statusCode(200).body("violations", hasSize(0)).body("actions", hasSize(0));
+        plan("{\"max_devices_per_user\": null, \"max_devices_for_user\": {\"raz\": 0}}", SNAPSHOTS)
+                .body("violations.rule", contains("max-devices-per-user"));
+    }
+
+    @Test
+    void usesTheConfiguredPolicyByDefault() {
+        post("{\"snapshots\": %s}".formatted(SNAPSHOTS))
+                .statusCode(200)
+                .body("violations.rule", contains("env-memory")); // the defaults
+    }
+
+    @Test
+    void messagesNameTheHostWhenThereAreSeveral() {
+        var snapshot = snapshot(PROCESSES, ENVS, DEVICES);
+        plan("{\"non_env_processes\": true}", "{\"b\": %s, \"a\": %s}".formatted(snapshot, snapshot))
+                .body(
+                        "violations.message",
+                        contains(
+                                "[a] Process 5434 is not running in a GPU environment",
+                                "[b] Process 5434 is not running in a GPU environment"));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "[]|the body is not an object",
+                "null|the body is not an object",
+                "{|the body is not JSON",
+                "{\"polcy\": {}}|\"polcy\"",
+                "{\"policy\": []}|policy is not an object",
+                "{\"policy\": null}|policy is not an object",
+                "{\"policy\": {\"env_device\": true}}|\"env_device\"",
+                "{\"policy\": {\"env_devices\": 1}}|policy.env_devices",
+                "{\"policy\": {\"max_devices_per_user\": -1}}|policy.max_devices_per_user",
+                "{\"policy\": {\"max_devices_per_user\": 1.5}}|policy.max_devices_per_user",
+                "{\"policy\": {\"max_devices_for_user\": {\"john\": \"3\"}}}|policy.max_devices_for_user.john",
+                "{\"snapshots\": []}|snapshots is not an object",
+                "{\"snapshots\": {\"gpu-1\": null}}|snapshots.gpu-1",
+                "{\"snapshots\": {\"gpu-1\": {}}}|snapshots.gpu-1",
+            })
+    void refusesInvalidBodyAndNamesTheField(String body, String named) {
+        post(body)
+                .statusCode(400)
+                .contentType("application/problem+json")
+                .body("status", equalTo(400))
+                .body("detail", containsString(named));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "777mi|777xi|777xi",
+                "\"pid\": 812|\"pid\": \"812\"|pid",
+                "\"pid\": 812|\"pid\": 5434|more than once",
+                "\"index\": 0, \"gpu_memory\": \"1100mi\"|\"index\": -1, \"gpu_memory\": \"1100mi\"|index",
+                "\"uid\": 1000|\"uid\": null|uid",
+                "\"pids\": [40]|\"pids\": 40|pids",
+                "\"attachments\": [{|\"attachments\": [1, {|attachment",
+            })
+    void refusesInvalidSnapshotAndNamesTheField(String good, String bad, String named) {
+        var broken = SNAPSHOTS.replace(good, bad);
+        post("{\"snapshots\": %s}".formatted(broken))
+                .statusCode(400)
+                .body("detail", containsString("snapshots.gpu-1"))
+                .body("detail", containsString(named));
+    }
+
+    @Test
+    void refusesABodyThatIsTooLarge() {
+        post(" ".repeat(PlanResource.LARGEST_BODY + 1))
+                .statusCode(413)
+                .contentType("application/problem+json")
+                .body("detail", containsString("33554432"));
+    }
+
+    @Test
+    void refusesAHostWithTooLongANameOrTooManyDevices() {
+        plan("{}", "{\"%s\": {}}".formatted("x".repeat(254)))
+                .statusCode(400)
+                .body("detail", containsString("253 characters"));
+        var devices = IntStream.rangeClosed(0, 256)
+                .mapToObj("{\"index\": %d, \"attachments\": []}"::formatted)
+                .collect(Collectors.joining(", ", "{\"devices\": [", "]}"));
+        plan("{}", "{\"gpu-1\": %s}".formatted(snapshot(PROCESSES, ENVS, devices)))
+                .statusCode(400)
+                .body("detail", containsString("256 devices"));
+    }
+
+    @Test
+    void terminatesOnlyTheNecessaryAmongTensOfThousands() {
+        var processes = IntStream.rangeClosed(1, 40_000)
+                .mapToObj(
+                        "{\"pid\": %d, \"used_gpu_memory\": [{\"index\": 0, \"gpu_memory\": \"1mi\"}], \"eid\": \"40\"}"
+                                ::formatted)
+                .collect(Collectors.joining(", ", "{\"processes\": [", "]}"));
+        plan("{\"env_memory\": true}", "{\"gpu-1\": %s}".formatted(snapshot(processes, ENVS, DEVICES)))
+                .statusCode(200)
+                .body("actions.size()", equalTo(39_000));
+    }
+
+    @Test
+    void refusesABodyThatIsTooDeep() {
+        post("[".repeat(100_000)).statusCode(400).contentType("application/problem+json");
+    }
+
+    @Test
+    void refusesAnotherContentType() {
+        given().contentType("text/plain")
+                .body("x")
+                .post("/plan")
+                .then()
+                .statusCode(415)
+                .contentType("application/problem+json");
+    }
+
+    private static ValidatableResponse plan(String policy, String snapshots) {
+        return post("{\"policy\": %s, \"snapshots\": %s}".formatted(policy, snapshots));
+    }
+
+    private static ValidatableResponse post(String body) {
+        return given().contentType("application/json").body(body).post("/plan").then();
+    }
+
+    private static String snapshot(String processes, String envs, String devices) {
+        return "{\"processes\": %s, \"envs\": %s, \"devices\": %s}".formatted(processes, envs, devices);
+    }
+}

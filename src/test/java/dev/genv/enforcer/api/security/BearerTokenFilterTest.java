@@ -1,0 +1,217 @@
+package dev.genv.enforcer.api.security;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.api.TokenProtectedNode;
+import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.RawHttp;
+import io.quarkus.test.junit.QuarkusTest;
+import io.quarkus.test.junit.TestProfile;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import org.eclipse.microprofile.config.inject.ConfigProperty;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@QuarkusTest
+@Tag("quarkus")
+@TestProfile(TokenProtectedNode.class)
+class BearerTokenFilterTest {
+    private static final String AUTHORIZATION = "Authorization: Bearer " + TokenProtectedNode.TOKEN;
+
+    @ConfigProperty(name = "quarkus.http.port")
+    int port;
+
+    @ConfigProperty(name = "quarkus.management.port")
+    int managementPort;
+
+    private RawHttp http;
+    private RawHttp management;
+
+    @BeforeEach
+    void connect() {
+        http = new RawHttp(port);
+        management = new RawHttp(managementPort);
+    }
+
+    @AfterEach
+    void restore() throws IOException {
+        Files.deleteIfExists(TokenProtectedNode.TOKEN_FILE); // whatever a test put there
+        Files.writeString(TokenProtectedNode.TOKEN_FILE, TokenProtectedNode.TOKEN + "\n");
+        awaitAnswer(200, AUTHORIZATION);
+    }
+
+    /** The file is read once a second. */
+    private void awaitAnswer(int status, String... headers) {
+        await().atMost(Duration.ofSeconds(30))
+                .untilAsserted(
+                        () -> assertThat(http.get("/hosts", headers).status()).isEqualTo(status));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"/violations", "/violations/x", "/hosts", "/snapshot", "/q/metrics", "/q/openapi", "/", "/q"})
+    void refusesRequestsWithoutTheToken(String path) throws IOException {
+        var answer = http.get(path);
+        assertThat(answer.status()).isEqualTo(401);
+        assertThat(answer.head())
+                .containsIgnoringCase("WWW-Authenticate: Bearer")
+                .containsIgnoringCase("Content-Type: application/problem+json");
+        assertThat(answer.text()).contains("\"status\": 401").doesNotContain(TokenProtectedNode.TOKEN);
+        assertThat(http.get(path, AUTHORIZATION).status()).isIn(200, 404);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/no/such/path", "/q/swagger-ui", "/q/dev", "/plan", "/%", "/q/health;x", "/Q/HEALTH"})
+    void unknownPathsRequireTheTokenToo(String path) throws IOException {
+        assertThat(http.get(path).status()).isIn(400, 401);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/q/health", "/q/health/", "/q/health/live", "/q/health/ready", "/q/health/started"})
+    void healthNeedsNoToken(String path) throws IOException {
+        assertThat(management.get(path).status()).isIn(200, 503);
+        assertThat(management.get(path).text()).contains("\"checks\"");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"/q/metrics", "/q/metrics/", "/q/metrics/x", "/q", "/", "/q/health/../metrics", "/q//metrics"})
+    void otherManagementPathsRequireTheToken(String path) throws IOException {
+        assertThat(management.get(path).status()).isEqualTo(401);
+    }
+
+    @Test
+    void answersMetricsWithTheToken() throws IOException {
+        assertThat(management.get("/q/metrics", AUTHORIZATION).text()).contains("jvm_memory_used_bytes");
+    }
+
+    /** Whatever the path may mean to whoever answers it, without the token it is none that health has. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "//q/health/../metrics",
+                "/q/health/../metrics",
+                "/q/health/live/../../metrics",
+                "/q/health/./../metrics",
+                "/q/health/%2e%2e/metrics",
+                "/q/health/%2E%2E/metrics",
+                "/q/health/..%2fmetrics",
+                "/q/health/..%2f..%2fviolations",
+                "/q/health/%2e%2e%2f%2e%2e%2fviolations",
+                "/q/health/..%252fmetrics",
+                "/q/health/..\\metrics",
+                "/q/health/..%5cmetrics",
+                "/q/health/..;/metrics",
+                "/q/health;/../metrics",
+                "/q/health/..;x=y/..;x=y/violations",
+                "/q/health%00/../metrics",
+                "/q/health//../metrics",
+                "/q//health/..//metrics",
+                "/q/health/live?/../../metrics",
+                "/violations?x=/q/health",
+                "/violations#/q/health",
+                "/violations;/q/health",
+                "/q/metrics/q/health",
+                "/q/metrics/",
+                "//q/metrics",
+                "/./q/metrics",
+                "/%71/metrics",
+                "/q/%6detrics",
+                "http://localhost/q/metrics",
+                "http://localhost/q/health/../metrics",
+                "http://localhost/q/health@/../metrics",
+                "q/health/../metrics",
+                "/q/health/../../violations",
+            })
+    void unusualPathsDoNotBypassTheToken(String target) throws IOException {
+        var answer = http.get(target);
+        assertThat(answer.status()).isIn(200, 400, 401, 404, 503);
+        assertThat(answer.text())
+                .as("neither metrics nor violations")
+                .doesNotContain("jvm_memory")
+                .doesNotContainPattern("\r\n\r\n\\[");
+        if (answer.status() == 200 || answer.status() == 503) {
+            assertThat(answer.text()).contains("\"checks\"");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "Authorization: Bearer",
+                "Authorization: Bearer ",
+                "Authorization: Bearer x",
+                "Authorization: Bearer " + TokenProtectedNode.TOKEN + "x",
+                "Authorization: Bearer correct-horse.battery~stapl",
+                "Authorization: Bearer " + TokenProtectedNode.TOKEN + " x",
+                "Authorization: Basic " + TokenProtectedNode.TOKEN,
+                "Authorization: " + TokenProtectedNode.TOKEN,
+                "Authorization: Bearer" + TokenProtectedNode.TOKEN,
+                "Authorization: Bearer x\r\nAuthorization: Bearer " + TokenProtectedNode.TOKEN,
+                "Proxy-Authorization: Bearer " + TokenProtectedNode.TOKEN,
+                "X-HTTP-Method-Override: GET",
+                "X-Forwarded-Prefix: /q/health",
+                "X-Original-URL: /q/health",
+            })
+    void refusesOtherAuthorizationHeaders(String header) throws IOException {
+        assertThat(http.get("/hosts", header).status()).isEqualTo(401);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"Authorization: bearer %s", "authorization: BEARER   %s  "})
+    void acceptsEveryValidNotationOfTheHeader(String header) throws IOException {
+        assertThat(http.get("/hosts", header.formatted(TokenProtectedNode.TOKEN))
+                        .status())
+                .isEqualTo(200);
+    }
+
+    @Test
+    void refusesEveryMethodWithoutTheToken() throws IOException {
+        for (var method : new String[] {"HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"}) {
+            assertThat(http.send(method + " /hosts HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                            .status())
+                    .as(method)
+                    .isIn(400, 401, 501);
+        }
+    }
+
+    /** Who holds back a body without showing the token must not hold the connection. */
+    @Test
+    void answersWithoutWaitingForTheBody() throws IOException {
+        var answer = http.send(
+                "POST /plan HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{");
+        assertThat(answer.status()).isEqualTo(401);
+        assertThat(answer.head()).containsIgnoringCase("Connection: close");
+    }
+
+    @Test
+    void acceptsOnlyTheNewTokenAfterAChange() throws IOException {
+        Files.writeString(TokenProtectedNode.TOKEN_FILE, "another-token");
+        awaitAnswer(200, "Authorization: Bearer another-token");
+        assertThat(http.get("/hosts", AUTHORIZATION).status()).isEqualTo(401);
+    }
+
+    @Test
+    void refusesAllRequestsWhileTheTokenFileIsMissing() throws IOException {
+        Files.delete(TokenProtectedNode.TOKEN_FILE);
+        awaitAnswer(503, AUTHORIZATION);
+        assertThat(http.get("/hosts").text()).contains("the token cannot be read");
+        assertThat(management.get("/q/health/live").status()).isEqualTo(200);
+        restore();
+    }
+
+    @Test
+    void refusesAllRequestsWhileTheTokenFileIsAPipe() throws Exception {
+        Files.delete(TokenProtectedNode.TOKEN_FILE);
+        Fifo.at(TokenProtectedNode.TOKEN_FILE);
+        awaitAnswer(503, AUTHORIZATION);
+        restore();
+    }
+}

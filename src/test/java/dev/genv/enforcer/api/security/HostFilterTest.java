@@ -1,0 +1,102 @@
+package dev.genv.enforcer.api.security;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.testsupport.RawHttp;
+import io.quarkus.test.junit.QuarkusTest;
+import java.io.IOException;
+import org.eclipse.microprofile.config.inject.ConfigProperty;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Both ports refuse what a foreign page sends through a user's browser. */
+@QuarkusTest
+@Tag("quarkus")
+class HostFilterTest {
+    @ConfigProperty(name = "quarkus.http.port")
+    int port;
+
+    @ConfigProperty(name = "quarkus.management.port")
+    int managementPort;
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "GET /hosts HTTP/1.1|Host: localhost|200",
+                "GET /hosts HTTP/1.1|Host: 10.0.0.7:8080|200",
+                "GET /hosts HTTP/1.1|Host: evil.example|421",
+                "GET /nowhere HTTP/1.1|Host: evil.example|421",
+                "POST /plan HTTP/1.1|Host: evil.example|421",
+                "GET /hosts HTTP/1.1|Host: 256.300.1.2|421",
+                "GET http://localhost/hosts HTTP/1.1|Host: evil.example|421",
+                "GET http://localhost/hosts HTTP/1.1|Host: localhost|200",
+                "GET http://10.0.0.7:8080/hosts HTTP/1.1|Host: localhost|200",
+                "GET http://evil.example/hosts HTTP/1.1|Host: localhost|421",
+                "GET http://evil.example HTTP/1.1|Host: localhost|421",
+                "GET http://evil.example/nowhere HTTP/1.1|Host: localhost|421",
+                "GET http://evil.example?x/hosts HTTP/1.1|Host: localhost|421",
+                "GET http://localhost@evil.example/hosts HTTP/1.1|Host: localhost|421",
+                "GET HTTPS://evil.example/hosts HTTP/1.1|Host: localhost|421",
+                "GET x://evil.example/hosts HTTP/1.1|Host: localhost|421",
+                "GET http:///hosts HTTP/1.1|Host: localhost|421",
+                "POST http://evil.example/plan HTTP/1.1|Host: localhost|421",
+                "GET http://evil.example/hosts HTTP/1.0|X: x|421",
+                "GET /hosts?x=http://evil.example/ HTTP/1.1|Host: localhost|200",
+                "GET http://10.0.0.7/hosts HTTP/1.1|Host: localhost%nOrigin: http://10.0.0.7|200",
+                "GET http://10.0.0.7/hosts HTTP/1.1|Host: localhost%nOrigin: http://localhost:3000|403",
+                "GET /hosts HTTP/1.1|Host: localhost%nHost: evil.example|400",
+                "GET /hosts HTTP/1.1|Host: localhost, evil.example|400",
+                "GET /hosts HTTP/1.1|Host: %s|421",
+                "GET /hosts HTTP/1.1|X-Forwarded-Host: localhost|400",
+                "GET /hosts HTTP/1.0|X: x|200",
+                "GET /hosts HTTP/1.0|Host: evil.example|421",
+                "GET /hosts HTTP/1.1|Host: localhost%nOrigin: http://localhost|200",
+                "GET /hosts HTTP/1.1|Host: localhost%nOrigin: http://evil.example|403",
+                "GET /hosts HTTP/1.1|Host: localhost%nOrigin: http://localhost%nOrigin: http://evil.example|403",
+                "GET /hosts HTTP/1.1|Host: localhost%nOrigin: null|403",
+                "GET /hosts HTTP/1.0|Origin: http://evil.example|403",
+                "OPTIONS /plan HTTP/1.1|Host: localhost%nOrigin: http://evil.example|403",
+            })
+    void refusesForeignHostsAndOrigins(String line, String headers, int status) throws IOException {
+        var answer = send(port, line, headers);
+        assertThat(answer.status()).isEqualTo(status);
+        if (status >= 400) {
+            assertThat(answer.head()).containsIgnoringCase("Content-Type: application/problem+json");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"Host: localhost,200", "Host: evil.example,421", "Host: localhost%nOrigin: http://evil.example,403"})
+    void refusesForeignHostsAndOriginsForMetrics(String headers, int status) throws IOException {
+        assertThat(send(managementPort, "GET /q/metrics HTTP/1.1", headers).status())
+                .isEqualTo(status);
+    }
+
+    @Test
+    void refusesForeignHostsInTheTargetForMetrics() throws IOException {
+        assertThat(send(managementPort, "GET http://evil.example/q/metrics HTTP/1.1", "Host: localhost")
+                        .status())
+                .isEqualTo(421);
+    }
+
+    @Test
+    void answersHealthForAnyHostName() throws IOException {
+        assertThat(send(managementPort, "GET http://evil.example/q/health/live HTTP/1.1", "Host: localhost")
+                        .status())
+                .isEqualTo(200);
+        assertThat(send(managementPort, "GET /q/health/live HTTP/1.1", "Host: evil.example")
+                        .status())
+                .isEqualTo(200);
+        assertThat(send(managementPort, "GET /q/health/live HTTP/1.0", "X: x").status())
+                .isEqualTo(200);
+    }
+
+    private static RawHttp.Answer send(int port, String line, String headers) throws IOException {
+        return new RawHttp(port)
+                .send(line + "\r\n" + headers.replace("%n", "\r\n").replace("%s", "x".repeat(5000) + ".example")
+                        + "\r\nConnection: close\r\n\r\n");
+    }
+}

@@ -1,0 +1,209 @@
+package dev.genv.enforcer.chart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+
+import dev.genv.enforcer.testsupport.RenderedChart;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What makes no sense together is refused with a sentence that says what to do. */
+class ChartValidationTest {
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "settings: {interval: 0}|settings.interval is 0: set a time from 1s to 24h, for a single cycle would end the pod",
+                "settings: {interval: 500ms}|settings.interval is 500ms: set a time from 1s to 24h",
+                "settings: {interval: 25h}|settings.interval is 25h: set a time from 1s to 24h",
+                "settings: {killAfter: 0s}|settings.killAfter is 0s: set a time from 1s to 24h",
+                "settings: {compliancePeriod: 0s}|settings.compliancePeriod is 0s: set a time from 1s to 24h",
+                "settings: {gpuTimeout: 0s}|settings.gpuTimeout is 0s: set a time from 1ms to 24h",
+                "settings: {gracePeriod: 1441m}|settings.gracePeriod is 1441m: set a time from 0s to 24h",
+                "settings: {exemptUsers: [4294967295]}|settings.exemptUsers names 4294967295, which is no uid",
+                "settings: {exemptUsers: ['99999999999']}|settings.exemptUsers names 99999999999, which is no uid",
+                "settings: {maxDevicesPerUserMode: audit}|settings.maxDevicesPerUserMode is audit, but there is no limit",
+                "settings: {httpHost: 127.0.0.1}|settings.httpHost is 127.0.0.1, where neither the probes nor Prometheus reach",
+                "remote: {hosts: [gpu-1]}|remote.hosts is set, which means other machines than the nodes: set mode=remote",
+                "remote: {sudo: false}|remote.sudo is set, which means other machines than the nodes: set mode=remote",
+                "serviceMonitor: {enabled: true}, service: {enabled: false}|serviceMonitor.enabled needs a Service",
+                "serviceMonitor: {scrapeTimeout: 1m}|serviceMonitor.scrapeTimeout is 1m, longer than serviceMonitor.interval (30s)",
+                "serviceMonitor: {enabled: true}, networkPolicy: {enabled: true}|the NetworkPolicy keeps it out: name it in networkPolicy.ingressFrom",
+                "prometheusRule: {enabled: true}|prometheusRule.enabled looks for the series that the ServiceMonitor brings, but there is none",
+                "prometheusRule: {enabled: true}, serviceMonitor: {enabled: true, interval: 121s}|serviceMonitor.interval is 121s, too rare",
+                "settings: {gpuTimeout: 2m, lockTimeout: 10s}|probes.startup gives up after 295 s, but with settings.gpuTimeout and settings.lockTimeout the first cycle may take 300 s",
+                "settings: {gpuTimeout: 129s}|the first cycle may take 298 s, and the pod would never come to its end: set probes.startup.failureThreshold to 61",
+                "probes: {startup: {failureThreshold: 1}}|probes.startup gives up after 0 s",
+                "settings: {httpPort: 1023}|settings.httpPort is 1023, where only a process with a right that this one does not have may listen",
+                "settings: {httpHost: LocalHost}|settings.httpHost is LocalHost, where neither the probes",
+                "settings: {httpHost: 0:0:0:0:0:0:0:1}|settings.httpHost is 0:0:0:0:0:0:0:1, where neither the probes",
+                "settings: {httpHost: '::FFFF:127.0.0.1'}|settings.httpHost is ::FFFF:127.0.0.1, where neither the probes",
+                "settings: {stateDir: /proc}|settings.stateDir is /proc, and mounted there it would hide what the container needs",
+                "settings: {stateDir: /dev/shm/genv}|settings.stateDir is /dev/shm/genv, and mounted there",
+                "settings: {stateDir: /etc/genv-enforcer}|settings.stateDir is /etc/genv-enforcer, and mounted there",
+                "settings: {stateDir: /etc}|settings.stateDir is /etc, and mounted there",
+                "resources: {requests: {memory: 1Gi}, limits: {memory: 1000M}}|resources.requests.memory is 1Gi, more than resources.limits.memory (1000M)",
+                "resources: {requests: {memory: 64Mi}, limits: {memory: 159Mi}}|resources.limits.memory is 159Mi, but the service takes about 100Mi",
+                "prometheusRule: {enabled: true}, settings: {interval: 20m}|prometheusRule.staleAfter is 15m, not longer than",
+                "commonLabels: {app.kubernetes.io/name: x}|commonLabels sets app.kubernetes.io/name, by which the pods are found",
+                "podLabels: {app.kubernetes.io/instance: x}|podLabels sets app.kubernetes.io/instance, by which the pods are found",
+                "extraEnv: [{name: GENV_ENFORCER_MODE, value: audit}]|extraEnv sets GENV_ENFORCER_MODE, which has a value of its own: set settings.mode instead",
+                "extraEnv: [{name: GENV_ENFORCER_REMOTE_HOSTS, value: a}]|set remote.hosts instead",
+                "extraEnv: [{name: GENV_ENFORCER_API_TOKEN_FILE, value: /x}]|set apiToken.existingSecret instead",
+                "extraEnv: [{name: GENV_ENFORCER_INTERVALL, value: x}]|extraEnv sets GENV_ENFORCER_INTERVALL, but there is no such setting",
+                "extraEnv: [{name: GENV_ENFORCER_REMOTE_EXIT_ON_ERROR, value: 'true'}]|with which the pod would end and begin all grace periods anew",
+                "podLabels: {genv-enforcer/enforces: x}|podLabels sets genv-enforcer/enforces, by which the pods are found",
+                "extraEnv: [{name: GENV_ENFORCER_NODE_NAME, value: x}]|extraEnv sets GENV_ENFORCER_NODE_NAME, which is the name of the node: remove it",
+                "extraEnv: [{name: GENV_TMPDIR, value: /x}]|set settings.stateDir instead",
+                "extraEnv: [{name: QUARKUS_HTTP_PORT, value: '1'}]|set settings.httpPort instead",
+                "extraEnv: [{name: QUARKUS_MANAGEMENT_PORT, value: '1'}]|set settings.managementPort instead",
+                "extraEnv: [{name: GENV_ENFORCER_HTTP_ALLOWED_HOSTS, value: x}]|set settings.httpAllowedHosts instead",
+                "settings: {managementPort: 80}|settings.managementPort is 80, where only a process with a right",
+                "settings: {httpPort: 9000}|settings.httpPort and settings.managementPort are both 9000",
+                "service: {port: 9000}|service.port and service.managementPort are both 9000",
+                "extraVolumes: [{name: state, emptyDir: {}}]|extraVolumes has a volume state, which is a name of the chart's own",
+                "extraVolumeMounts: [{name: x, mountPath: /etc/genv-enforcer/}]|extraVolumeMounts has something at /etc/genv-enforcer/",
+            })
+    void refusesInvalidValuesOnANode(String values, String sentence) {
+        assertThat(RenderedChart.errorOf("{%s}".formatted(values))).contains(sentence.strip());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "|mode is remote, but no machines are named: set remote.hosts",
+                "|mode is remote, but the keys of the machines are not known: set remote.knownHosts.content",
+                "|mode is remote, but there is no key to log in with: set remote.identity.existingSecret",
+                "remote: {hosts: [gpu-1]}|mode is remote, but nothing says who logs in: set remote.username",
+                "remote: {hosts: [raz@gpu-1, gpu-2]}|mode is remote, but nothing says who logs in: set remote.username",
+                "remote: {hosts: [gpu-1], hostfile: {existingConfigMap: x}}|mode is remote, but nothing says who logs in",
+                "remote: {timeout: 80s}|probes.startup gives up after 295 s, but with remote.timeout the first cycle may take 322 s",
+                "settings: {stateDir: /proc}|settings.stateDir is /proc, which is a directory of nodes",
+                "remote: {knownHosts: {content: a, existingSecret: b}}|remote.knownHosts has 2 sources: set only one of",
+                "remote: {sshConfig: {content: a, existingSecret: b, existingConfigMap: c}}|remote.sshConfig has 3 sources",
+                "remote: {identity: {passphraseKey: x}}|remote.identity.passphraseKey opens a key that is not there",
+                "remote: {timeout: 0s}|remote.timeout is 0s: set a time from 1ms to 24h",
+                "remote: {agent: genv}, settings: {exemptUsers: [a]}|settings.exemptUsers cannot be kept with remote.agent=genv",
+                "remote: {agent: genv}, settings: {protectedExecutables: [/a]}|settings.protectedExecutables cannot be kept with",
+                "remote: {agent: genv}, settings: {envOwner: enforce}|settings.envOwner is enforce, but genv's own protocol does not report users",
+                "remote: {agent: genv}, settings: {killAfter: 9s}|settings.killAfter is 9s, but genv's own protocol has no SIGKILL",
+                "settings: {stateDir: /srv/genv}|settings.stateDir is /srv/genv, which is a directory of nodes",
+                "remote: {hosts: ['a@b:2222']}, networkPolicy: {enabled: true}|remote.hosts names a@b:2222, but the NetworkPolicy lets nobody connect to port 2222",
+                "remote: {hosts: ['b:00023']}, networkPolicy: {enabled: true}|remote.hosts names b:00023, but the NetworkPolicy lets nobody connect to port 23:",
+                "remote: {hosts: ['[::1]:23']}, networkPolicy: {enabled: true}|remote.hosts names [::1]:23, but the NetworkPolicy",
+            })
+    void refusesInvalidValuesOverSsh(String values, String sentence) {
+        var all = "{mode: remote, %s}".formatted(values == null ? "" : values);
+        assertThat(RenderedChart.errorOf(all)).contains(sentence.strip());
+    }
+
+    /** Who has several things to mend need not find them one after the other. */
+    @Test
+    void reportsAllErrorsAtOnce() {
+        assertThat(RenderedChart.errorOf("mode: remote").lines())
+                .filteredOn(line -> line.startsWith("mode is remote"))
+                .hasSizeGreaterThan(2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "settings: {interval: soon}",
+                "settings: {interval: -1}",
+                "settings: {nonEnvProcesses: sometimes}",
+                "settings: {envOwner: maybe}",
+                "settings: {mode: off}",
+                "settings: {maxDevicesPerUser: -1}",
+                "settings: {maxDevicesPerUser: 1.5}",
+                "settings: {maxDevicesForUser: {john: many}}",
+                "settings: {maxDevicesForUser: {'a,b': 1}}",
+                "settings: {protectedExecutables: [bin/x]}",
+                "settings: {protectedExecutables: ['/a b']}",
+                "settings: {exemptUsers: ['a@b']}",
+                "settings: {exemptUsers: [-1]}",
+                "settings: {stateDir: genv}",
+                "settings: {stateDir: /}",
+                "settings: {stateDir: /a/../b}",
+                "settings: {gpuSource: nvml}",
+                "settings: {httpPort: 0}",
+                "settings: {managementPort: 0}",
+                "settings: {httpAllowedHosts: ['http://x']}",
+                "image: {digest: 'sha256:abc'}",
+                "image: {digest: 'md5:0123456789abcdef0123456789abcdef'}",
+                "image: {pullPolicy: Sometimes}",
+                "resources: {limits: {memory: 384}}",
+                "resources: {limits: {memory: 1.5Gi}}",
+                "resources: {limits: {nvidia.com/gpu: 1}}",
+                "updateStrategy: {rollingUpdate: {maxSurge: 1}}",
+                "updateStrategy: {rollingUpdate: {maxUnavailable: 0}}",
+                "terminationGracePeriodSeconds: 5",
+                "mode: both",
+                "extraEnv: [{value: x}]",
+                "prometheusRule: {disabled: [GenvEnforcerNothing]}",
+                "prometheusRule: {selector: '{job=\"x\"}'}",
+                "prometheusRule: {selector: 'job=x'}",
+                "prometheusRule: {selector: 'job=\"x\" or up'}",
+                "nameOverride: '123'",
+                "fullnameOverride: a.b",
+                "fullnameOverride: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                "settings: {stateDir: /a//b}",
+                "settings: {stateDir: /./proc}",
+                "networkPolicy: {sshCidrs: [gpu-1]}",
+                "remote: {hosts: ['gpu 1']}",
+                "remote: {hosts: ['gpu-1:65536']}",
+                "remote: {hosts: ['-gpu']}",
+                "remote: {hosts: ['::1']}",
+                "remote: {username: -oProxyCommand}",
+                "remote: {agent: python}",
+                "remote: {runAsUser: 0}",
+            })
+    void schemaRefusesInvalidValues(String values) {
+        assertThat(RenderedChart.errorOf(values)).contains("don't meet the specifications of the schema");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "settings: {interval: 24h, killAfter: never, gracePeriod: 0, lockTimeout: 1ms, maxDevicesPerUser: 0}",
+                "settings: {exemptUsers: [0, 4294967294, 'a.b-c', 'dom\\ain']}",
+                "settings: {nonEnvProcesses: false, envDevices: true, maxDevicesPerUser: 1, maxDevicesPerUserMode: true}",
+                "{affinity: {}, tolerations: [], runtimeClassName: '', priorityClassName: ''}",
+                "{extraEnv: [{name: JAVA_OPTS, value: -Xmx64m}, {name: GENV_ENVIRONMENT_ID, value: x}]}",
+                "settings: {gpuTimeout: 127s}",
+                "settings: {stateDir: /etc/genv}",
+                "settings: {httpHost: 0.0.0.0, httpPort: 1024}",
+                "settings: {httpHost: '::'}",
+                "resources: {requests: {memory: 160Mi}, limits: {memory: 160Mi}}",
+                "resources: {requests: null, limits: null}",
+                "{prometheusRule: {enabled: true, selector: 'job=\"x\", cluster!~\"a|b\"'}}",
+                "{serviceMonitor: {enabled: true, interval: 5m}, networkPolicy: {enabled: true, ingressFrom: [{podSelector: {}}]}}",
+                "updateStrategy: {type: OnDelete}",
+                "{service: {enabled: false}, serviceAccount: {create: false}, global: {x: y}}",
+            })
+    void acceptsValidValues(String values) {
+        assertThatCode(() -> RenderedChart.of(values)).doesNotThrowAnyException();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "timeout: 1ms",
+                "agent: genv",
+                "runAsUser: null",
+                "sshConfig: {existingSecret: x}",
+                "hostfile: {existingConfigMap: x}, hosts: []",
+                "sshConfig: {existingSecret: x}, hosts: ['raz@gpu-1:2222'], username: null",
+                "hosts: ['r@[fe80::1%eth0]:65535', 'dom\\user@gpu.example.com']",
+            })
+    void acceptsValidValuesOverSsh(String values) {
+        var all = """
+                mode: remote
+                networkPolicy: {enabled: true, sshPorts: [22, 65535]}
+                remote: {hosts: [raz@gpu-1], identity: {existingSecret: login}, knownHosts: {existingSecret: known}, %s}
+                """.formatted(values);
+        assertThatCode(() -> RenderedChart.of(all)).doesNotThrowAnyException();
+    }
+}

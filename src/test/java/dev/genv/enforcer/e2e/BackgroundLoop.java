@@ -1,0 +1,41 @@
+package dev.genv.enforcer.e2e;
+
+import static org.awaitility.Awaitility.await;
+
+import java.io.Closeable;
+import java.io.IOException;
+
+/** Somebody who does the same thing again and again, as fast as he can. */
+public final class BackgroundLoop implements Closeable {
+    private final Thread thread;
+    private volatile boolean closed;
+    private volatile IOException failure;
+
+    /** What he does. */
+    public interface Work {
+        void run() throws IOException;
+    }
+
+    public BackgroundLoop(Work work) {
+        thread = Thread.ofPlatform().daemon().start(() -> {
+            while (!closed) {
+                try {
+                    work.run();
+                } catch (IOException e) {
+                    failure = e;
+                    return;
+                }
+            }
+        });
+    }
+
+    /** Stops, and tells if it went wrong. */
+    @Override
+    public void close() throws IOException {
+        closed = true;
+        await().until(() -> !thread.isAlive());
+        if (failure != null) {
+            throw failure;
+        }
+    }
+}

@@ -1,0 +1,26 @@
+package dev.genv.enforcer.e2e;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Every test has a node of its own, and nothing of it is left when the test ends. */
+public abstract class NodeSuite {
+    @TempDir
+    Path directory;
+
+    public Node node;
+
+    @BeforeEach
+    void makeNode() throws IOException {
+        node = new Node(directory);
+        node.gpus.gpus(3);
+    }
+
+    @AfterEach
+    void closeNode() {
+        node.close();
+    }
+}

@@ -1,0 +1,130 @@
+package dev.genv.enforcer.e2e;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+
+/** What a running service shows over HTTP. */
+public final class ServiceClient {
+    private static final HttpClient CLIENT = HttpClient.newHttpClient();
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final int port;
+    private final int managementPort;
+
+    public ServiceClient(Node.Service service) throws IOException {
+        port = service.port();
+        managementPort = service.managementPort();
+        if (port == 0) {
+            throw new IOException("The service is not there: " + service.outputLines());
+        }
+    }
+
+    /** A host as one look saw it. */
+    public record Observation(String time, String status, Set<String> problems) {
+        public boolean isHealthy() {
+            return status.equals("ok") && problems.isEmpty();
+        }
+    }
+
+    public int status(String path) throws IOException {
+        return get(path).statusCode();
+    }
+
+    public JsonNode json(String path) throws IOException {
+        return JSON.readTree(get(path).body());
+    }
+
+    public Observation observe() throws IOException {
+        return observe(json("/hosts").path(0));
+    }
+
+    /** The host of that name; all is empty if there is none. */
+    public Observation observe(String name) throws IOException {
+        for (var host : json("/hosts")) {
+            if (host.path("host").asText().equals(name)) {
+                return observe(host);
+            }
+        }
+        return new Observation("", "", new TreeSet<>());
+    }
+
+    private static Observation observe(JsonNode host) {
+        return new Observation(
+                host.path("last_observed").asText(),
+                host.path("status").asText(),
+                host.path("problems").findValuesAsText("code").stream()
+                        .filter(code -> !code.equals("missing_privilege")) // an ordinary user lacks some all the time
+                        .collect(Collectors.toCollection(TreeSet::new)));
+    }
+
+    /** Waits for the look that comes after that one. */
+    public Observation awaitNext(Observation observation) {
+        return awaitNext(observation, this::observe);
+    }
+
+    /** The same on the host of that name. */
+    public Observation awaitNext(Observation observation, String name) {
+        return awaitNext(observation, () -> observe(name));
+    }
+
+    private static Observation awaitNext(Observation observation, Callable<Observation> again) {
+        var next = new AtomicReference<>(observation);
+        await().pollInterval(Duration.ofMillis(50)).until(() -> {
+            next.set(again.call());
+            return !next.get().time().isEmpty() && !next.get().time().equals(observation.time());
+        });
+        return next.get();
+    }
+
+    /** Waits for a look that saw everything and had nothing to complain of. */
+    public void awaitHealthy() {
+        awaitHealthy(HANG, this::observe);
+    }
+
+    /** The same on the host of that name. */
+    public void awaitHealthy(Duration timeLimit, String name) {
+        awaitHealthy(timeLimit, () -> observe(name));
+    }
+
+    private static void awaitHealthy(Duration timeLimit, Callable<Observation> observation) {
+        await().atMost(timeLimit)
+                .pollInterval(Duration.ofMillis(50))
+                .untilAsserted(() -> assertThat(observation.call()).matches(Observation::isHealthy));
+    }
+
+    /** Waits for the first observation. */
+    public void awaitObservation() {
+        await().until(() -> !observe().time().isEmpty());
+    }
+
+    private int portOf(String path) {
+        return path.startsWith("/q/health") || path.startsWith("/q/metrics") ? managementPort : port;
+    }
+
+    private HttpResponse<String> get(String path) throws IOException {
+        var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + portOf(path) + path))
+                .timeout(HANG)
+                .build();
+        try {
+            return CLIENT.send(request, HttpResponse.BodyHandlers.ofString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted", e);
+        }
+    }
+}

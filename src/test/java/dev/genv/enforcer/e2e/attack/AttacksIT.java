@@ -1,0 +1,106 @@
+package dev.genv.enforcer.e2e.attack;
+
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
+
+import dev.genv.enforcer.e2e.Node;
+import dev.genv.enforcer.e2e.Table;
+import dev.genv.enforcer.e2e.TwoUserNode;
+import dev.genv.enforcer.e2e.fault.ParallelFaults;
+import dev.genv.enforcer.testsupport.Requirements;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The attacker against bob, two real users, on a node with the packaged service. Every attack has a node of its own. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+class AttacksIT {
+    private static final int MAX_PARALLEL = 6;
+
+    private final Map<Attack, Future<TwoUserNode.Outcome>> outcomes = new LinkedHashMap<>();
+    private final ExecutorService attackers = Executors.newFixedThreadPool(MAX_PARALLEL);
+
+    @BeforeAll
+    void startAttacks(@TempDir Path directory) throws Exception {
+        Files.setAttribute(directory, "unix:mode", 0755); // they must get through it
+        for (var attack : allAttacks()) {
+            var place = directory.resolve("attack-" + outcomes.size());
+            outcomes.put(attack, attackers.submit(() -> runAttack(attack, place)));
+        }
+    }
+
+    private static List<Attack> allAttacks() {
+        return Stream.of(
+                        Attacks.all(),
+                        NodeAttacks.all(),
+                        EscapeAttacks.all(),
+                        MemoryAttacks.all(),
+                        HistoryAttacks.all(),
+                        UnobservedAttacks.all())
+                .flatMap(List::stream)
+                .toList();
+    }
+
+    @TestFactory
+    @Order(1)
+    Stream<DynamicTest> attackHasTheExpectedOutcome() {
+        return outcomes.entrySet().stream()
+                .map(entry -> dynamicTest(entry.getKey().name(), () -> ParallelFaults.result(entry.getValue())));
+    }
+
+    @Test
+    @Order(2)
+    void readmeListsTheOutcomes() throws Exception {
+        var table = new Table(
+                "attacks.md",
+                "attacks",
+                "the attacker",
+                "the victim's job",
+                "root's files",
+                "the attacker's process",
+                "reported");
+        for (var future : outcomes.values()) {
+            var outcome = ParallelFaults.result(future);
+            table.addRow(
+                    outcome.attack().name(),
+                    outcome.victimOutcome().description,
+                    outcome.rootFilesUnchanged() ? "unchanged" : "changed",
+                    outcome.attackerOutcome().description,
+                    outcome.reported().stream().map("`%s`"::formatted).collect(Collectors.joining(", ")));
+        }
+        table.write();
+        table.assertThatThePageHasIt();
+    }
+
+    @AfterAll
+    void closeExecutor() {
+        attackers.close();
+    }
+
+    private static TwoUserNode.Outcome runAttack(Attack attack, Path directory) throws Exception {
+        Requirements.root();
+        try (var node = new Node(Files.createDirectory(directory))) {
+            attack.preparation().run(node);
+            try (var twoUserNode = new TwoUserNode(node)) {
+                return twoUserNode.runAttack(attack);
+            }
+        }
+    }
+}

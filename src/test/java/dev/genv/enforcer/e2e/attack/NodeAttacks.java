@@ -1,0 +1,61 @@
+package dev.genv.enforcer.e2e.attack;
+
+import dev.genv.enforcer.e2e.TestUsers;
+import dev.genv.enforcer.e2e.TwoUserNode;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+
+/** What the attacker tries against the way in which a node is observed. */
+final class NodeAttacks {
+    private static final int PROCESSES = 1500;
+
+    private NodeAttacks() {}
+
+    static List<Attack> all() {
+        return List.of(
+                Attack.withoutEffect(
+                        "starts 1,500 processes that share one megabyte of arguments, and adds an environment with a Jupyter kernel",
+                        twoUserNode -> {
+                            processesWithLongArguments(twoUserNode);
+                            twoUserNode.writeAsAttacker(twoUserNode
+                                    .validState()
+                                    .env(
+                                            "kernel",
+                                            TestUsers.ATTACKER_UID,
+                                            TwoUserNode.ATTACKER_NAME,
+                                            null,
+                                            List.of(),
+                                            List.of("one")));
+                            startStray(twoUserNode);
+                        },
+                        "non-env-processes"),
+                Attack.withoutEffect(
+                        "attaches the attacker's environment to a device that does not exist",
+                        twoUserNode -> {
+                            twoUserNode.writeAsAttacker(
+                                    twoUserNode.validState().device(1).device(99, TwoUserNode.ATTACKER_ENVIRONMENT));
+                            startStray(twoUserNode);
+                        },
+                        "device_unlisted",
+                        "non-env-processes"));
+    }
+
+    private static void startStray(TwoUserNode twoUserNode) throws IOException {
+        twoUserNode.useGpuAsAttacker(Map.of(), 2, 10);
+    }
+
+    /**
+     * 115,000 arguments are nearly as many as Linux takes, and one megabyte. The children share them with their parent,
+     * and wait for the end of a pipe that it holds, so they end with it.
+     */
+    private static void processesWithLongArguments(TwoUserNode twoUserNode) throws IOException {
+        var fork = "for (1..%d) { if (!fork) { close(W); sysread(R, $x, 1); exit } }".formatted(PROCESSES);
+        twoUserNode.startAsAttacker(
+                "exec perl -e 'pipe(R, W); %s open(F, \">forked\"); close(F); sleep 600' $(seq 1000001 1115000)"
+                        .formatted(fork),
+                Map.of(),
+                "perl");
+        twoUserNode.awaitFile("forked");
+    }
+}

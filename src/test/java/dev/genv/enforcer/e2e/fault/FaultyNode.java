@@ -1,0 +1,238 @@
+package dev.genv.enforcer.e2e.fault;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.e2e.LockUser;
+import dev.genv.enforcer.e2e.Node;
+import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.testsupport.Child;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * A node with a service that enforces, somebody who uses genv's lock, and one well-behaved job: its environment is alive,
+ * its device is attached, and it uses no more than its capacity. It must come through every fault.
+ */
+final class FaultyNode implements Closeable {
+    static final String ENVIRONMENT = "own";
+    private static final Closeable NO_HELPER = () -> {};
+    static final int GPUS = 3;
+    private static final Duration TIMEOUT = HANG;
+    private static final Duration OBSERVATION_TIME = Duration.ofMillis(2500);
+    /** The one under way when the fault is over, and the two whole ones in which it must be well again. */
+    private static final int OBSERVATIONS_TO_RECOVER = 3;
+
+    final Node node;
+    final Path state;
+    private final Child shell;
+    private final Child member;
+    private final Node.Service service;
+    private final ServiceClient serviceClient;
+    private final LockUser lockUser;
+    private ServiceClient otherClient;
+    private Closeable helper = NO_HELPER;
+
+    /** What came of a fault, as it was seen from outside. */
+    record Outcome(Fault fault, Fault.StrayOutcome strayOutcome, Set<String> reported, String health) {}
+
+    /** What is different on this node. */
+    interface Preparation {
+        void prepare(Node node) throws Exception;
+    }
+
+    /** On this node, which whoever made it closes. */
+    FaultyNode(Node node, Preparation preparation) throws Exception {
+        this.node = node;
+        state = node.stateDirectory;
+        node.gpus.gpus(GPUS);
+        node.set("NON_ENV_PROCESSES", "enforce").set("LOCK_TIMEOUT", "2s");
+        preparation.prepare(node);
+        shell = Child.withEnvironment(Map.of());
+        member = Child.inEnvironment(ENVIRONMENT);
+        node.state
+                .ownEnv(ENVIRONMENT, "8g", shell.pid())
+                .device(0, ENVIRONMENT)
+                .device(1)
+                .device(2)
+                .write();
+        node.gpus.process(0, member.pid(), "100");
+        service = node.startService();
+        serviceClient = new ServiceClient(service);
+        otherClient = serviceClient;
+        lockUser = new LockUser(lock());
+    }
+
+    Path lock() {
+        return state.resolve("genv.lock");
+    }
+
+    Path file(String name) {
+        return state.resolve(name);
+    }
+
+    Node.Service service() {
+        return service;
+    }
+
+    Child member() {
+        return member;
+    }
+
+    /** Something that goes on until {@link #stopHelper}. */
+    void setHelper(Closeable running) {
+        helper = running;
+    }
+
+    void stopHelper() throws IOException {
+        helper.close();
+        helper = NO_HELPER;
+    }
+
+    /** From now on, until the fault is over, the problems are those that this other service tells. */
+    void setOtherService(Node.Service other) throws IOException {
+        otherClient = new ServiceClient(other);
+    }
+
+    /** Makes it happen, looks what becomes of everybody, undoes it, and waits until all is well. */
+    Outcome runFault(Fault fault) throws Exception {
+        if (fault.affectsLock()) {
+            lockUser.pause();
+        } else {
+            lockUser.resume();
+        }
+        serviceClient.awaitHealthy();
+        var logged = service.outputLines().size();
+        var taken = lockUser.timesTaken();
+        fault.inject().run(this);
+        var reported = new TreeSet<String>();
+        if (!ServiceFaults.isStopped(service)) {
+            // The look that was under way may have seen something of before.
+            reported.addAll(otherClient.awaitNext(otherClient.observe()).problems());
+        }
+        try (var stray = fault.starter().start()) {
+            var outcome = runAndUndo(fault, stray, reported);
+            otherClient = serviceClient;
+            awaitRecovery();
+            stray.awaitExit();
+            assertUnaffected();
+            if (!fault.affectsLock()) {
+                await("another gets the lock").until(() -> lockUser.timesTaken() > taken);
+            }
+            assertThat(service.outputLines().stream().skip(logged))
+                    .as("the log")
+                    .anyMatch(line -> line.contains("pid=%d ".formatted(stray.pid())))
+                    .noneMatch(line -> line.contains("action=") && line.contains("pid=%d ".formatted(member.pid())));
+            return outcome;
+        }
+    }
+
+    private Outcome runAndUndo(Fault fault, Child stray, Set<String> reported) throws Exception {
+        try {
+            var before = stateFiles();
+            node.gpus.process(1, stray.pid(), "10");
+            var outcome = awaitOutcome(fault, stray, reported);
+            if (helper.equals(NO_HELPER)) {
+                assertThat(stateFiles()).as("the service has written nothing").isEqualTo(before);
+            }
+            return outcome;
+        } finally {
+            fault.undo().run(this);
+        }
+    }
+
+    private Outcome awaitOutcome(Fault fault, Child stray, Set<String> reported) throws Exception {
+        if (ServiceFaults.isStopped(service)) {
+            await().during(OBSERVATION_TIME).until(stray::isAlive);
+            return new Outcome(fault, Fault.StrayOutcome.TERMINATED_AFTERWARDS, Set.of(), "no answer");
+        }
+        var observations = 0;
+        var observation = otherClient.observe();
+        var deadline = System.nanoTime() + TIMEOUT.toNanos();
+        // The look that was under way at first may not have seen it: there are two at least.
+        while (observations < 2 || !isAsExpected(fault, stray, reported)) {
+            assertThat(System.nanoTime())
+                    .as("%s: the stray process is %s, told was %s", fault, stray.isAlive() ? "alive" : "gone", reported)
+                    .isLessThan(deadline);
+            observation = otherClient.awaitNext(observation);
+            observations++;
+            reported.addAll(observation.problems());
+        }
+        assertThat(reported).isSubsetOf(union(fault.reported(), fault.possiblyReported()));
+        var live = serviceClient.status("/q/health/live") == 200;
+        assertThat(live).as("liveness").isEqualTo(!fault.failsLiveness());
+        return new Outcome(
+                fault,
+                stray.isAlive() ? Fault.StrayOutcome.TERMINATED_AFTERWARDS : Fault.StrayOutcome.TERMINATED,
+                reported,
+                !live ? "not alive" : serviceClient.status("/q/health/ready") == 200 ? "ready" : "not ready");
+    }
+
+    private boolean isAsExpected(Fault fault, Child stray, Set<String> reported) throws IOException {
+        return reported.containsAll(fault.reported())
+                && (!fault.failsLiveness() || serviceClient.status("/q/health/live") == 503)
+                && stray.isAlive() == (fault.strayOutcome() == Fault.StrayOutcome.TERMINATED_AFTERWARDS)
+                && service.outputLines().stream().anyMatch(line -> line.contains(fault.logText()));
+    }
+
+    private void awaitRecovery() throws IOException {
+        var observation = serviceClient.observe();
+        // What was good before is no sign of anything, and the next look may have begun before too.
+        var least = observation.isHealthy() ? 2 : 1;
+        for (var observations = 0; observations < least || !observation.isHealthy(); observations++) {
+            assertThat(observations)
+                    .as("looks until it is well again: %s", observation)
+                    .isLessThan(OBSERVATIONS_TO_RECOVER);
+            observation = serviceClient.awaitNext(observation);
+        }
+    }
+
+    private void assertUnaffected() throws IOException {
+        assertThat(service.process().isAlive()).as("the service lives").isTrue();
+        assertThat(serviceClient.status("/q/health/live")).as("liveness").isEqualTo(200);
+        assertThat(member.isAlive()).as("the well-behaved job lives").isTrue();
+    }
+
+    private static Set<String> union(Set<String> one, Set<String> other) {
+        var union = new TreeSet<>(one);
+        union.addAll(other);
+        return union;
+    }
+
+    /** What stands in the place of each state file: a link is itself. */
+    private Map<String, Object> stateFiles() throws IOException {
+        var files = new TreeMap<String, Object>();
+        for (var name : Set.of("envs.json", "devices.json")) {
+            var file = file(name);
+            if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+                files.put(
+                        name,
+                        Files.readString(file, StandardCharsets.ISO_8859_1).hashCode());
+            } else if (Files.isSymbolicLink(file)) {
+                files.put(name, Files.readSymbolicLink(file));
+            }
+        }
+        return files;
+    }
+
+    @Override
+    public void close() throws IOException {
+        try {
+            stopHelper();
+        } finally {
+            lockUser.close();
+            member.close();
+            shell.close();
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package dev.genv.enforcer.e2e.fault;
+
+import dev.genv.enforcer.e2e.Table;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Everything that can go wrong with one of two machines, with real OpenSSH servers: in each case the other one is
+ * enforced on as ever, and the one recovers by itself. Several fleets suffer side by side.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+class RemoteFaultsIT {
+    private final ParallelFaults<RemoteFault, FaultyFleet.Outcome> faults = new ParallelFaults<>();
+
+    @BeforeAll
+    void startFaults(@TempDir Path directory) {
+        split(directory.resolve("connections"), RemoteFaults.ofConnections(), 3);
+        split(directory.resolve("endless"), RemoteFaults.ofEndlessCommands(), 3);
+        split(directory.resolve("commands"), RemoteFaults.ofCommands(), 3);
+        split(directory.resolve("machines"), RemoteFaults.ofMachines(), 2);
+    }
+
+    @TestFactory
+    @Order(1)
+    Stream<DynamicTest> faultHasTheExpectedOutcome() {
+        return faults.tests();
+    }
+
+    @Test
+    @Order(2)
+    void readmeListsTheOutcomes() throws Exception {
+        var table = new Table(
+                "faults.md",
+                "remote-faults",
+                "a machine that",
+                "status",
+                "a process that breaks a rule there",
+                "reported");
+        table.writeAndCheck(faults.outcomes(), RemoteFaultsIT::tableCells, 25);
+    }
+
+    @AfterAll
+    void awaitFaults() throws InterruptedException {
+        faults.join();
+    }
+
+    /** Each part on a fleet of its own, for what takes long is to wait. */
+    private void split(Path directory, List<RemoteFault> list, int count) {
+        var number = 0;
+        for (var part : ParallelFaults.split(list, count)) {
+            runFaults(directory.resolveSibling("%s-%d".formatted(directory.getFileName(), number++)), part);
+        }
+    }
+
+    /** On a fleet of its own. */
+    private void runFaults(Path directory, List<RemoteFault> list) {
+        faults.start(list, all -> {
+            try (var fleet = new FaultyFleet(Files.createDirectory(directory))) {
+                all.inject(fleet::runFault);
+            }
+        });
+    }
+
+    private static String[] tableCells(FaultyFleet.Outcome outcome) {
+        var fault = outcome.fault();
+        var reported = outcome.reported().stream().map("`%s`"::formatted).collect(Collectors.joining(", "));
+        return new String[] {
+            fault.name(), outcome.status(), outcome.strayOutcome().description, reported.isEmpty() ? "–" : reported
+        };
+    }
+}

@@ -1,0 +1,120 @@
+package dev.genv.enforcer.enforcement.host;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Snapshot;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class DuplicateHostsTest {
+    private final DuplicateHosts duplicateHosts = new DuplicateHosts();
+
+    @Test
+    void machineCountsOnceUnderItsFirstName() {
+        var collapsed = duplicateHosts.collapse(
+                List.of(reachable("gpu-1", "m1"), reachable("gpu-2", "m2"), reachable("alias", "m1")));
+        assertThat(counted(collapsed)).containsExactly("gpu-1", "gpu-2");
+        var alias = collapsed.getLast();
+        assertThat(alias.host()).isEqualTo("alias");
+        assertThat(alias.isComplete()).as("nothing of it is lacking").isTrue();
+        assertThat(alias.problems()).singleElement().satisfies(problem -> {
+            assertThat(problem.code()).isEqualTo(ProblemCode.DUPLICATE_HOST);
+            assertThat(problem.detail()).contains("gpu-1");
+        });
+    }
+
+    /** Else its processes would be asked twice, once under each name. */
+    @Test
+    void countedNameStaysTheSame() {
+        assertThat(counted(duplicateHosts.collapse(List.of(unreachable("gpu-1"), reachable("alias", "m1")))))
+                .containsExactly("alias");
+        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m1")))))
+                .containsExactly("alias");
+        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), unreachable("alias")))))
+                .as("while the one that counts is out of sight, the other one does not take its place")
+                .isEmpty();
+        assertThat(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), unreachable("alias"))))
+                .as("and nobody believes that all of it was seen")
+                .noneMatch(HostReport::isComplete);
+    }
+
+    @Test
+    void unreachableDuplicateIsComplete() {
+        duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m1")));
+        var collapsed = duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), unreachable("alias")));
+        assertThat(collapsed.getLast().snapshot().isComplete()).isTrue();
+    }
+
+    @Test
+    void otherNameCountsWhenTheFirstIsRemoved() {
+        duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m1")));
+        assertThat(counted(duplicateHosts.collapse(List.of(reachable("alias", "m1")))))
+                .containsExactly("alias");
+        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m1")))))
+                .containsExactly("alias");
+    }
+
+    @Test
+    void nameThatMovesToAnotherMachineCountsSeparately() {
+        duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m1")));
+        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m3")))))
+                .containsExactly("gpu-1", "alias");
+        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", "m4"), reachable("alias", "m1")))))
+                .containsExactly("gpu-1", "alias");
+    }
+
+    @Test
+    void machinesWithoutMachineIdAllCount() {
+        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", null), reachable("gpu-2", null)))))
+                .containsExactly("gpu-1", "gpu-2");
+    }
+
+    /** It counts for nothing twice because some file could not be read once. */
+    @Test
+    void knownMachineIdIsRemembered() {
+        duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", "m1")));
+        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), reachable("alias", null)))))
+                .containsExactly("gpu-1");
+        assertThat(counted(duplicateHosts.collapse(List.of(reachable("gpu-1", null), reachable("alias", "m1")))))
+                .containsExactly("gpu-1");
+    }
+
+    private static List<String> counted(List<HostReport> collapsed) {
+        return collapsed.stream()
+                .filter(report -> !report.snapshot().environments().isEmpty())
+                .map(HostReport::host)
+                .toList();
+    }
+
+    private static HostReport reachable(String name, @Nullable String machine) {
+        var snapshot = host(name).with(env("a")).snapshot();
+        return new HostReport(
+                snapshot,
+                true,
+                Instant.EPOCH,
+                Duration.ZERO,
+                "fake",
+                null,
+                snapshot.problems(),
+                1,
+                Set.of(),
+                List.of(),
+                null,
+                machine,
+                null,
+                null);
+    }
+
+    private static HostReport unreachable(String name) {
+        return HostReport.unreachable(
+                Snapshot.unseen(name, new Problem(ProblemCode.UNREACHABLE, "down")), null, Duration.ZERO);
+    }
+}

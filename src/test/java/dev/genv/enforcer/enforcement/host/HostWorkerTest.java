@@ -1,0 +1,69 @@
+package dev.genv.enforcer.enforcement.host;
+
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.HostWorker.Kind;
+import dev.genv.enforcer.testsupport.FakeHost;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+
+class HostWorkerTest {
+    private static final Duration LONG = HANG;
+    private final HostWorker worker = new HostWorker(
+            new FakeHost(host("gpu-1")), Thread.ofPlatform().daemon().factory(), Ticker.ofSystem());
+
+    /** A cycle acts as soon as it has looked. */
+    @RepeatedTest(20)
+    void acceptsWorkAsSoonAsTheResultIsReturned() throws Exception {
+        for (var i = 0; i < 500; i++) {
+            assertThat(worker.start(Kind.OBSERVE, () -> 1).await(LONG)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void refusesWorkWhileBusy() throws Exception {
+        var release = new CountDownLatch(1);
+        var first = worker.start(Kind.OBSERVE, () -> {
+            release.await();
+            return 1;
+        });
+        assertThatThrownBy(() -> worker.start(Kind.OBSERVE, () -> 2))
+                .hasMessageStartingWith("still busy with an earlier cycle");
+        release.countDown();
+        assertThat(first.await(LONG)).isEqualTo(1);
+        assertThat(worker.start(Kind.OBSERVE, () -> 2).await(LONG)).isEqualTo(2);
+    }
+
+    /** On a machine with one CPU there is one carrier, and whoever computes on it would stop all the others. */
+    @Test
+    void runsOnADaemonPlatformThread() throws Exception {
+        assertThat(worker.start(Kind.OBSERVE, () -> Thread.currentThread().isVirtual())
+                        .await(LONG))
+                .isFalse();
+        assertThat(worker.start(Kind.OBSERVE, () -> Thread.currentThread().isDaemon())
+                        .await(LONG))
+                .as("nor does it keep the service from ending")
+                .isTrue();
+    }
+
+    @Test
+    void acceptsWorkAfterTimeoutOrFailure() {
+        await().untilAsserted(() -> assertThatThrownBy(
+                        () -> worker.start(Kind.OBSERVE, () -> 1).await(Duration.ZERO.minusSeconds(1)))
+                .isInstanceOfAny(HostException.class));
+        assertThatThrownBy(() -> worker.start(Kind.OBSERVE, () -> {
+                            throw new IllegalStateException("no");
+                        })
+                        .await(LONG))
+                .hasMessageContaining("no");
+        await().untilAsserted(() ->
+                assertThat(worker.start(Kind.OBSERVE, () -> 3).await(LONG)).isEqualTo(3));
+    }
+}

@@ -1,0 +1,191 @@
+package dev.genv.enforcer.enforcement.host;
+
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.testsupport.FakeHost;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(600)
+class ObservationCollectorTest {
+    /** Nobody ever waits so long here. */
+    private static final Duration TIMEOUT = Duration.ofMinutes(10);
+
+    private final List<Host> hosts = new ArrayList<>();
+    private final HostWorkers workers = new HostWorkers(() -> List.copyOf(hosts), true, Ticker.ofSystem());
+    private final CountDownLatch release = new CountDownLatch(1);
+    private final FakeHost fine = new FakeHost(host("fine").with(env("a")));
+    private final FakeHost other = new FakeHost(host("other").with(env("b")));
+    private ObservationCollector collector = new ObservationCollector(TIMEOUT, Ticker.ofSystem());
+
+    @Test
+    void reportsHostsInListOrder() throws InterruptedException {
+        hosts.addAll(List.of(other, fine));
+        assertThat(collect()).extracting(HostReport::host).containsExactly("other", "fine");
+        assertThat(collect()).allMatch(HostReport::isComplete);
+    }
+
+    @Test
+    void reportsWhyAHostWasNotReached() throws InterruptedException {
+        hosts.addAll(List.of(fine, other.observeWith(() -> {
+            throw new UnreachableException(ProblemCode.HOST_KEY_CHANGED, "it shows another key");
+        })));
+        var reports = collect();
+        assertThat(reports.getFirst().isComplete()).isTrue();
+        assertThat(reports.getLast().reached()).isFalse();
+        assertThat(reports.getLast().problems())
+                .containsExactly(new Problem(ProblemCode.HOST_KEY_CHANGED, "it shows another key"));
+        assertThat(reports.getLast().lastObserved()).isNull();
+        other.setSnapshot(host("other"));
+        assertThat(collect().getLast().lastObserved()).isNotNull();
+    }
+
+    @Test
+    void waitsOnlyBrieflyForHostThatFailedLastTime() throws InterruptedException {
+        collector = new ObservationCollector(Duration.ofSeconds(10), Ticker.ofSystem());
+        hosts.addAll(List.of(other, fine));
+        other.observeWith(() -> {
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
+        });
+        collect();
+        other.observeWith(() -> {
+            release.await();
+            return host("other").snapshot();
+        });
+
+        assertThat(collect().getFirst().problems())
+                .as("it goes on by itself")
+                .containsExactly(new Problem(ProblemCode.HOST_UNREACHABLE, "no answer yet; before that: refused"));
+        assertThat(collect().getFirst().problems())
+                .extracting(Problem::code)
+                .as("and is left out while it does")
+                .containsExactly(ProblemCode.BUSY);
+        release.countDown();
+        await().untilAsserted(() -> assertThat(collect()).allMatch(HostReport::reached));
+    }
+
+    @Test
+    void waitsAgainForHostThatHasRecovered() throws InterruptedException {
+        hosts.addAll(List.of(other, fine));
+        other.observeWith(() -> {
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
+        });
+        collect();
+        other.setSnapshot(host("other"));
+        await().untilAsserted(() -> assertThat(collect()).allMatch(HostReport::reached));
+        var begun = new CountDownLatch(1);
+        other.observeWith(() -> {
+            begun.countDown();
+            release.await();
+            return host("other").snapshot();
+        });
+        Thread.ofVirtual().start(() -> {
+            awaitQuietly(begun);
+            release.countDown();
+        });
+        assertThat(collect()).allMatch(HostReport::reached);
+    }
+
+    /** There is nobody whom it would keep waiting. */
+    @Test
+    void waitsForAllHostsWhenNoneAnsweredLastTime() throws InterruptedException {
+        hosts.add(other);
+        other.observeWith(() -> {
+            throw new IllegalStateException("broken");
+        });
+        collect();
+        var begun = new CountDownLatch(1);
+        other.observeWith(() -> {
+            begun.countDown();
+            release.await();
+            return host("other").snapshot();
+        });
+        collector = new ObservationCollector(TIMEOUT, Ticker.ofSystem());
+        Thread.ofVirtual().start(() -> {
+            awaitQuietly(begun);
+            release.countDown();
+        });
+        assertThat(collect()).allMatch(HostReport::reached);
+    }
+
+    @Test
+    void hostsCanBeAddedAndRemoved() throws InterruptedException {
+        hosts.add(fine);
+        collect();
+        hosts.add(other);
+        assertThat(collect()).extracting(HostReport::host).containsExactly("fine", "other");
+        hosts.remove(fine);
+        assertThat(collect()).extracting(HostReport::host).containsExactly("other");
+        assertThat(workers.worker("fine")).isNull();
+    }
+
+    @Test
+    void removingAHostInterruptsItsWork() throws InterruptedException {
+        collector = new ObservationCollector(Duration.ofMillis(50), Ticker.ofSystem());
+        var interrupted = new CountDownLatch(1);
+        var begun = new CountDownLatch(1);
+        hosts.add(fine);
+        workers.update();
+        var worker = workers.worker("fine");
+        assertThat(worker).isNotNull();
+        try {
+            worker.start(HostWorker.Kind.OBSERVE, () -> {
+                begun.countDown();
+                try {
+                    return release.await(1, java.util.concurrent.TimeUnit.HOURS);
+                } catch (InterruptedException e) {
+                    interrupted.countDown();
+                    throw e;
+                }
+            });
+        } catch (HostException e) {
+            throw new AssertionError(e);
+        }
+        begun.await();
+        hosts.clear();
+        workers.update();
+        interrupted.await();
+    }
+
+    @Test
+    void passesEachHostOnlyItsOwnProcesses() throws InterruptedException {
+        var process = new ProcessId(7, 70);
+        hosts.addAll(List.of(fine.setExited(process), other.setExited(process)));
+        var reports = collector.collect(workers.update(), Set.of(new HostProcess("other", process)));
+        assertThat(reports.getFirst().ended()).isEmpty();
+        assertThat(reports.getLast().ended()).containsExactly(process);
+    }
+
+    @Test
+    void aMachineWithTwoNamesCountsOnce() throws InterruptedException {
+        hosts.addAll(List.of(fine.setMachine("m1"), other.setMachine("m1")));
+        var reports = collect();
+        assertThat(reports.getFirst().snapshot().environments()).hasSize(1);
+        assertThat(reports.getLast().snapshot().environments()).isEmpty();
+    }
+
+    private List<HostReport> collect() throws InterruptedException {
+        return collector.collect(workers.update(), Set.of());
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,273 @@
+package dev.genv.enforcer.node;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.format.DevicesFile;
+import dev.genv.enforcer.format.Environ;
+import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.format.GenvJson;
+import dev.genv.enforcer.format.UnreadableException;
+import dev.genv.enforcer.model.DeviceUsage;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.node.FuzzNode.Evidence;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.proc.ProcLivenessSource;
+import dev.genv.enforcer.node.protection.ImmunityCheck;
+import dev.genv.enforcer.observation.LiveState;
+import dev.genv.enforcer.observation.State;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * On a machine where everybody keeps to the rules, something of what the service goes by is spoilt: the state files, what
+ * nvidia-smi says, the environments of processes. Under every rule, enforced, two things must hold:
+ *
+ * <ul>
+ *   <li>No look and no decision ends with an exception.
+ *   <li>Nothing is done to a person of whom everything is as it was ({@link FuzzNode#unaffected}): none of his processes
+ *       is ended, and no attachment with a job of his on it is taken away. What was forged beside it may well be taken
+ *       away: another attachment in his name. A person is the unit, for a quota adds up all that stands in his name.
+ * </ul>
+ *
+ * {@code -Dfuzz.runs} and {@code -Dfuzz.seed}, as elsewhere.
+ */
+class NodeObservationFuzzTest {
+    private static final long SEED = Long.getLong("fuzz.seed", 20_261_120);
+    private static final int RUNS = Integer.getInteger("fuzz.runs", 1_000);
+    /** A run with a child that prints costs as much as so many without. */
+    private static final int RUNS_DIVISOR = 20;
+
+    /** To set one up costs more than to look at it. */
+    private static final int RUNS_PER_NODE = 25;
+
+    private static final Policy ALL = new Policy(
+            EnumSet.allOf(RuleName.class).stream()
+                    .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
+            new DeviceLimits(FuzzNode.MAX_DEVICES, Map.of()));
+
+    @TempDir
+    Path folder;
+
+    private int actions;
+    private int unaffectedUsers;
+    private int complete;
+
+    @Test
+    void corruptedFilesAffectNoOtherUser() throws Exception {
+        for (var seed = SEED; seed < SEED + RUNS; seed++) {
+            var random = new Mutations(seed);
+            var world = nodeFor(seed / RUNS_PER_NODE);
+            var now = withCorruptedState(world.original, random);
+            check(seed, world, now, observe(world, now));
+        }
+        assertThat(actions).as("what is spoilt has consequences").isGreaterThan(RUNS / 20);
+        assertThat(unaffectedUsers).as("people who are not concerned").isGreaterThan(RUNS);
+        assertThat(complete).as("looks that saw everything all the same").isGreaterThan(RUNS / 10);
+    }
+
+    @Test
+    void corruptedInputAffectsNoOtherUser() throws Exception {
+        var runs = Math.max(1, RUNS / RUNS_DIVISOR);
+        var smi = new FakeNvidiaSmi(folder.resolve("bin"));
+        smi.fault("case $1 in *gpu=*) exec cat %1$s/gpus ;; esac; exec cat %1$s/processes".formatted(folder));
+        var state = Files.createDirectory(folder.resolve("genv"));
+        for (var seed = SEED; seed < SEED + runs; seed++) {
+            var random = new Mutations(seed);
+            var world = nodeFor(seed / RUNS_PER_NODE);
+            var now = corrupted(world.original, random);
+            write(state.resolve("envs.json"), Evidence.bytes(now.envs()));
+            write(state.resolve("devices.json"), Evidence.bytes(now.devices()));
+            Files.writeString(folder.resolve("gpus"), now.gpus());
+            Files.writeString(folder.resolve("processes"), now.processes());
+            world.write(now.environs());
+            var host = new NodeHost(
+                    "gpu-1",
+                    new NodeHost.NodePaths(
+                            world.proc.root(),
+                            state,
+                            Duration.ofSeconds(5),
+                            smi.path().toString(),
+                            HANG,
+                            false),
+                    new NodeHost.NodeSafety(List.of(), List.of(), false, false));
+            try {
+                check(seed, world, now, host.observe(Set.of()).snapshot());
+            } finally {
+                world.write(world.original.environs());
+            }
+        }
+        assertThat(actions).as("what is spoilt has consequences").isGreaterThan(runs / 20);
+        assertThat(unaffectedUsers).as("people who are not concerned").isGreaterThan(runs);
+        assertThat(complete).as("looks that saw everything all the same").isGreaterThan(runs / 20);
+    }
+
+    /** Otherwise none of this would say anything. */
+    @Test
+    void validInputCausesNoAction() throws Exception {
+        for (var number = 0; number < 20; number++) {
+            var world = nodeFor(number);
+            var snapshot = observe(world, world.original);
+            assertThat(snapshot.problems()).isEmpty();
+            assertThat(ALL.check(fleet(snapshot), Set.of()).violations()).isEmpty();
+            assertThat(world.unaffected(world.original)).isEqualTo(world.people);
+        }
+    }
+
+    private void check(long seed, FuzzNode world, Evidence now, Snapshot snapshot) {
+        var plan = ALL.check(fleet(snapshot), Set.of());
+        actions += plan.actions().size();
+        complete += snapshot.isComplete() ? 1 : 0;
+        for (var person : world.unaffected(now)) {
+            unaffectedUsers++;
+            assertThat(plan.actions())
+                    .as("%s, who is not concerned; see it alone with -Dfuzz.seed=%d -Dfuzz.runs=1", person, seed)
+                    .noneMatch(planned -> planned.enforced() && person.isHarmedBy(planned.action()));
+        }
+    }
+
+    private Evidence corrupted(Evidence original, Mutations random) {
+        var now = random.oneIn(2) ? withCorruptedState(original, random) : original;
+        var gpus = random.oneIn(3) ? corrupted(now.gpus(), random) : now.gpus();
+        var processes = random.oneIn(2) ? corrupted(now.processes(), random) : now.processes();
+        var environs = new TreeMap<>(now.environs());
+        if (random.oneIn(2)) {
+            var pid = random.pick(List.copyOf(environs.keySet()));
+            var own = environs.getOrDefault(pid, new byte[0]);
+            environs.put(
+                    pid,
+                    random.oneIn(3)
+                            ? environs.getOrDefault(random.pick(List.copyOf(environs.keySet())), own)
+                            : random.bytes(own));
+        }
+        return new Evidence(now.envs(), now.devices(), gpus, processes, environs);
+    }
+
+    private static String corrupted(String text, Mutations random) {
+        return random.oneIn(3)
+                ? new String(random.bytes(text.getBytes(StandardCharsets.UTF_8)), StandardCharsets.UTF_8)
+                : random.lines(text);
+    }
+
+    private static Evidence withCorruptedState(Evidence original, Mutations random) {
+        var which = random.number(3);
+        return new Evidence(
+                which == 0 ? original.envs() : corruptedFile(original.envs(), random),
+                which == 1 ? original.devices() : corruptedFile(original.devices(), random),
+                original.gpus(),
+                original.processes(),
+                original.environs());
+    }
+
+    private static @Nullable String corruptedFile(@Nullable String file, Mutations random) {
+        var bytes = Evidence.bytes(file);
+        return bytes == null || random.oneIn(20)
+                ? null
+                : new String(random.oneIn(4) ? random.bytes(bytes) : random.json(bytes), StandardCharsets.ISO_8859_1);
+    }
+
+    /** As the node looks at it, but without children and without files. */
+    private static Snapshot observe(FuzzNode world, Evidence now) {
+        var problems = new ArrayList<Problem>();
+        var missing = EnumSet.noneOf(SnapshotPart.class);
+        var proc = new ProcFs(world.proc.root());
+        var immunityCheck = new ImmunityCheck(proc, world.accounts(), Set.of(), List.of());
+        var processes = world.people.stream()
+                .flatMap(person -> person.envs().stream()
+                        .flatMap(env -> env.jobs().entrySet().stream()
+                                .map(job -> new GpuProcess(
+                                        new ProcessId(job.getValue(), 1000),
+                                        person.uid(),
+                                        "python",
+                                        Environ.membership(now.environs().getOrDefault(job.getValue(), new byte[0])),
+                                        List.of(new DeviceUsage(job.getKey(), Memory.ofMebibytes(900)))))))
+                .toList();
+        var state = new State(
+                file(Evidence.bytes(now.envs()), bytes -> EnvsFile.of(GenvJson.read(bytes))),
+                file(Evidence.bytes(now.devices()), bytes -> DevicesFile.of(GenvJson.read(bytes))));
+        var live = new LiveState(
+                state,
+                new ProcLivenessSource(proc),
+                immunityCheck.accounts(),
+                immunityCheck.exempt(),
+                problems,
+                missing);
+        var listed = IntStream.range(0, FuzzNode.DEVICES).boxed().collect(Collectors.toSet());
+        return new Snapshot(
+                "gpu-1",
+                processes.stream().map(live::resolveMembership).toList(),
+                live.environments(),
+                live.devices(listed),
+                listed,
+                missing,
+                problems);
+    }
+
+    private interface Parser<T> {
+        T parse(byte[] bytes) throws UnreadableException;
+    }
+
+    private static <T> State.File<T> file(byte @Nullable [] bytes, Parser<T> parser) {
+        if (bytes == null) {
+            return new State.File.Absent<>();
+        }
+        try {
+            return new State.File.Present<>(parser.parse(bytes));
+        } catch (UnreadableException e) {
+            return new State.File.Unreadable<>(
+                    new Problem(ProblemCode.STATE_UNREADABLE, String.valueOf(e.getMessage())));
+        }
+    }
+
+    private static Fleet fleet(Snapshot snapshot) {
+        return new Fleet(List.of(snapshot), false);
+    }
+
+    private @Nullable FuzzNode latest;
+    private long latestNumber;
+
+    private FuzzNode nodeFor(long number) throws IOException {
+        var world = latest;
+        if (world == null || latestNumber != number) {
+            world = new FuzzNode(folder.resolve("proc-" + number), new Mutations(number));
+            latest = world;
+            latestNumber = number;
+        }
+        return world;
+    }
+
+    private static void write(Path file, byte @Nullable [] content) throws IOException {
+        if (content == null) {
+            Files.deleteIfExists(file);
+        } else {
+            Files.write(file, content);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+package dev.genv.enforcer.node.proc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.Fifo;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class KernelSearchTest {
+    private static final int ARGUMENTS = 100;
+    private static final Duration TIME = Duration.ofSeconds(3);
+    private static final long OWNER = 61001;
+    private static final long OTHER_USER = 61002;
+    private static final String FILE = "kernel-one.json";
+    private static final String FILLED = "x".repeat(ARGUMENTS);
+
+    private final FakeProc proc;
+    private final ProcFs files;
+    private final AtomicLong nanos = new AtomicLong();
+
+    KernelSearchTest(@TempDir Path folder) {
+        proc = new FakeProc(folder);
+        files = new ProcFs(folder);
+    }
+
+    @Test
+    void findsAllWantedFilesInOnePass() throws IOException {
+        proc.process(7)
+                .arguments("python", "-f", "/run/kernel-one.json", "--other=kernel-two.json", "kernel-four.json");
+        var result = search(1000, Set.of(FILE, "kernel-two.json", "kernel-three.json"));
+        assertThat(result.files()).containsExactlyInAnyOrder(FILE, "kernel-two.json");
+        assertThat(result.unsearched()).isNull();
+    }
+
+    @Test
+    void searchesOnlyTheBeginningOfLongArguments() throws IOException {
+        proc.process(7).arguments(FILLED, FILE);
+        var result = search(1000, Set.of(FILE));
+        assertThat(result.files()).isEmpty();
+        assertThat(result.unsearched())
+                .as("a kernel names its file near the beginning")
+                .isNull();
+    }
+
+    /** The rest of an argument that is cut off is not known. */
+    @Test
+    void doesNotMatchTheBeginningOfALongerArgument() throws IOException {
+        proc.process(7).arguments("x".repeat(ARGUMENTS - FILE.length() - 1), FILE + ".bak");
+        assertThat(search(1000, Set.of(FILE)).files()).isEmpty();
+    }
+
+    @Test
+    void manyProcessesOfAnotherUserDoNotUseUpTheBudget() throws IOException {
+        for (var pid = 100; pid < 150; pid++) {
+            proc.process(pid).uid(OTHER_USER).startTime(pid).arguments(FILLED);
+        }
+        proc.process(200).uid(OWNER).startTime(200).arguments(FILLED);
+        proc.process(201).uid(OWNER).startTime(201).arguments("python", "-f", FILE);
+        var result = search(4 * ARGUMENTS, Set.of(FILE));
+        assertThat(result.files()).containsExactly(FILE);
+    }
+
+    @Test
+    void namesTheProcessThatTheBudgetExcluded() throws IOException {
+        for (var pid = 100; pid < 110; pid++) {
+            proc.process(pid).uid(OTHER_USER).startTime(pid).arguments(FILLED);
+        }
+        proc.process(200).uid(OWNER).arguments("python");
+        var result = search(4 * ARGUMENTS, Set.of(FILE));
+        assertThat(result.files()).isEmpty();
+        assertThat(result.unsearched())
+                .isEqualTo("process 104 of uid 61002: the search reached its limit (and 5 more)");
+    }
+
+    @Test
+    void searchesTheOwnersProcessesFirst() throws IOException {
+        proc.process(100).uid(OTHER_USER).arguments(FILLED);
+        proc.process(200).uid(OWNER).startTime(2000).arguments("python", "-f", FILE);
+        assertThat(search(1, Set.of(FILE)).files()).containsExactly(FILE);
+    }
+
+    @Test
+    void stopsAtItsTimeLimit() throws IOException {
+        proc.process(100).arguments("python", "-f", FILE);
+        var late = new KernelSearch(files, budget(1000), () -> nanos.getAndAdd(TIME.toNanos()));
+        var result = late.search(Set.of(FILE), Set.of());
+        assertThat(result.files()).isEmpty();
+        assertThat(result.unsearched()).isEqualTo("process 100: the search reached its limit");
+    }
+
+    @Test
+    void stopsWhenItsThreadIsInterrupted() throws Exception {
+        var cmdline = proc.process(100).file("cmdline");
+        Files.delete(cmdline);
+        Fifo.at(cmdline);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> search(1000, Set.of(FILE))).isInstanceOf(InterruptedIOException.class);
+        assertThat(Thread.interrupted()).isTrue();
+    }
+
+    private KernelSearch.Result search(long bytes, Set<String> wanted) throws IOException {
+        return new KernelSearch(files, budget(bytes), nanos::get).search(wanted, Set.of(OWNER));
+    }
+
+    private static KernelSearch.Budget budget(long bytes) {
+        return new KernelSearch.Budget(ARGUMENTS, bytes, TIME);
+    }
+}

@@ -1,0 +1,104 @@
+package dev.genv.enforcer.node.protection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.Fifo;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(600)
+class AccountFilesTest {
+    private final List<Problem> problems = new ArrayList<>();
+    private final FakeProc proc;
+    private final AccountFiles accountFiles;
+    private Path file;
+
+    AccountFilesTest(@TempDir Path folder) {
+        proc = new FakeProc(folder);
+        accountFiles = new AccountFiles(new ProcFs(folder));
+    }
+
+    @BeforeEach
+    void makeHost() throws IOException {
+        file = Files.createDirectories(proc.hostRoot().resolve("etc")).resolve("passwd");
+    }
+
+    @Test
+    void readsTheAccountsOfTheHost() throws IOException {
+        Files.writeString(
+                file, "root:x:0:0:root:/root:/bin/bash\nalice:x:1003:1003::/home/alice:/bin/sh\ntoor:x:0:0:::\n");
+        var accounts = accountFiles.read(problems);
+        assertThat(accounts.uidOf("alice")).hasValue(1003L);
+        assertThat(accounts.uidOf("bob")).isEmpty();
+        assertThat(accounts.namesOf(0)).containsExactlyInAnyOrder("root", "toor");
+        assertThat(accounts.namesOf(5)).isEmpty();
+        assertThat(problems).isEmpty();
+    }
+
+    @Test
+    void rereadsTheFileOnlyWhenItHasChanged() throws IOException {
+        Files.writeString(file, "alice:x:1:1:::\n");
+        var time = FileTime.fromMillis(1_000_000_000);
+        Files.setLastModifiedTime(file, time);
+        var first = accountFiles.read(problems);
+        assertThat(accountFiles.read(problems)).isSameAs(first);
+
+        Files.writeString(file, "alice:x:22:1:::\n");
+        Files.setLastModifiedTime(file, time);
+        assertThat(accountFiles.read(problems).uidOf("alice"))
+                .as("another size")
+                .hasValue(22L);
+
+        Files.writeString(file, "alice:x:33:1:::\n");
+        Files.setLastModifiedTime(file, FileTime.fromMillis(1_000_000_001));
+        assertThat(accountFiles.read(problems).uidOf("alice"))
+                .as("another time")
+                .hasValue(33L);
+
+        var other = Files.writeString(file.resolveSibling("new"), "alice:x:44:1:::\n");
+        Files.setLastModifiedTime(other, FileTime.fromMillis(1_000_000_001));
+        Files.move(other, file, StandardCopyOption.REPLACE_EXISTING);
+        assertThat(accountFiles.read(problems).uidOf("alice"))
+                .as("another file")
+                .hasValue(44L);
+    }
+
+    /** An absolute link leads to where it leads on the host. */
+    @Test
+    void followsALinkWithinTheHost() throws IOException {
+        var real = Files.createDirectories(proc.hostRoot().resolve("store/etc")).resolve("users");
+        Files.writeString(real, "alice:x:1003:1003:::\n");
+        Files.createSymbolicLink(file, Path.of("/store/etc/users"));
+        assertThat(accountFiles.read(problems).uidOf("alice")).hasValue(1003L);
+    }
+
+    @Test
+    void usesTheContainersAccountsWhenTheHostsAreUnreadable() throws Exception {
+        assertThat(accountFiles.read(problems).uidOf("root")).hasValue(0L);
+        Fifo.at(file);
+        assertThat(accountFiles.read(problems).uidOf("root")).hasValue(0L);
+        Files.delete(file);
+        Files.write(file, new byte[(4 << 20) + 1]);
+        assertThat(accountFiles.read(problems).uidOf("root")).hasValue(0L);
+        assertThat(problems).isEmpty();
+    }
+
+    @Test
+    void emptyAccountsKnowNoUser() {
+        assertThat(Accounts.NONE.uidOf("root")).isEmpty();
+        assertThat(Accounts.NONE.namesOf(0)).isEmpty();
+    }
+}

@@ -1,0 +1,274 @@
+package dev.genv.enforcer.node.state;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.state.Detacher.BeforeReplace;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.testsupport.StateFiles;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(600)
+class DetacherTest {
+    private static final LockHolders HOLDERS = new LockHolders(new ProcFs(Path.of("/proc")));
+    private static final Attachment MINE = new Attachment("mine", "4g", "20/11/2026 10:00:00");
+    private static final Attachment LATER = new Attachment("mine", "4g", "20/11/2026 10:00:01");
+    private static final Attachment OTHERS = new Attachment("\u00fcbung", null, "20/11/2026 10:00:00");
+    private final Path path;
+    private final Path file;
+    private final Detacher detacher;
+
+    DetacherTest(@TempDir Path folder) throws IOException {
+        path = Files.createDirectory(folder.resolve("genv"));
+        file = path.resolve("devices.json");
+        detacher = new Detacher(path, Duration.ofMillis(200), HOLDERS);
+    }
+
+    @Test
+    void removesOnlyTheGivenAttachment() throws Exception {
+        files().device(0, MINE, OTHERS, LATER).device(1, MINE).write();
+        assertThat(detach(0, MINE)).containsExactly(Result.of(Outcome.DETACHED));
+        assertThat(file).hasBinaryContent(bytes(files().device(0, OTHERS, LATER).device(1, MINE)));
+        assertThat(path.toFile().list()).containsExactlyInAnyOrder("envs.json", "devices.json", "genv.lock");
+    }
+
+    @Test
+    void removesSeveralAttachmentsAtOnce() throws Exception {
+        files().device(0, MINE, OTHERS).device(1, MINE).write();
+        assertThat(detacher.detach(List.of(action(0, MINE), action(0, LATER), action(1, MINE), action(1, MINE))))
+                .extracting(Result::outcome)
+                .containsExactly(
+                        Outcome.DETACHED, Outcome.ALREADY_DETACHED, Outcome.DETACHED, Outcome.ALREADY_DETACHED);
+        assertThat(file).hasBinaryContent(bytes(files().device(0, OTHERS).device(1)));
+    }
+
+    @Test
+    void leavesFileUnchangedWhenAttachmentIsGone() throws Exception {
+        files().device(0, OTHERS).device(1, MINE).write();
+        assertUntouched(Outcome.ALREADY_DETACHED, 0, MINE);
+    }
+
+    @Test
+    void leavesFileUnchangedWhenAttachmentWasRenewed() throws Exception {
+        files().device(0, LATER).write();
+        assertUntouched(Outcome.ALREADY_DETACHED, 0, MINE);
+    }
+
+    @Test
+    void missingStateCountsAsAlreadyDetached() throws Exception {
+        assertThat(detach(0, MINE)).containsExactly(Result.of(Outcome.ALREADY_DETACHED));
+        assertThat(path).isEmptyDirectory();
+        Files.delete(path);
+        assertThat(detach(0, MINE)).containsExactly(Result.of(Outcome.ALREADY_DETACHED));
+        assertThat(path).doesNotExist();
+    }
+
+    @Test
+    void writesNothingWhileAnotherProcessHoldsTheLock() throws Exception {
+        files().device(0, MINE).write();
+        try (var directory = requireNonNull(StateDirectory.open(path));
+                var lock = directory.lock(Duration.ofSeconds(1), true)) {
+            assertThat(lock).isNotNull();
+            assertThat(assertUntouched(Outcome.FAILED, 0, MINE))
+                    .contains("genv.lock is held by another program")
+                    .contains("process %d ".formatted(ProcessHandle.current().pid()));
+        }
+        assertThat(detach(0, MINE)).containsExactly(Result.of(Outcome.DETACHED));
+    }
+
+    /** Somebody who does not know of the lock, or who has taken its file away. */
+    @Test
+    void concurrentWriteIsPreserved() throws Exception {
+        List<BeforeReplace> others = List.of(
+                () -> files().device(0, MINE, OTHERS, LATER).write(),
+                () -> Files.writeString(
+                        file, files().device(0, MINE, OTHERS, LATER).devicesJson()));
+        for (var other : others) {
+            files().device(0, MINE, OTHERS).write();
+            assertThat(detachWhile(once(other))).containsExactly(Result.of(Outcome.DETACHED));
+            assertThat(file).hasBinaryContent(bytes(files().device(0, OTHERS, LATER)));
+        }
+        assertThat(path.toFile().list()).containsExactlyInAnyOrder("envs.json", "devices.json", "genv.lock");
+    }
+
+    @Test
+    void concurrentDetachmentCountsAsAlreadyDetached() throws Exception {
+        files().device(0, MINE, OTHERS).write();
+        assertThat(detachWhile(once(() -> files().device(0, OTHERS).write())))
+                .containsExactly(Result.of(Outcome.ALREADY_DETACHED));
+        files().device(0, MINE).write();
+        assertThat(detachWhile(once(() -> Files.delete(file)))).containsExactly(Result.of(Outcome.ALREADY_DETACHED));
+        assertThat(file).doesNotExist();
+    }
+
+    @Test
+    void lockFileRemovedMeanwhileIsLockedAgain() throws Exception {
+        files().device(0, MINE).write();
+        assertThat(detachWhile(once(() -> Files.delete(path.resolve("genv.lock")))))
+                .containsExactly(Result.of(Outcome.DETACHED));
+        assertThat(path.resolve("genv.lock")).exists();
+        assertThat(file).hasBinaryContent(bytes(files().device(0)));
+    }
+
+    @Test
+    void failsWhenTheFileChangesAtEveryAttempt() throws Exception {
+        files().device(0, MINE).write();
+        var results = detachWhile(() -> files().device(0, MINE).write());
+        assertThat(results).singleElement().satisfies(result -> {
+            assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
+            assertThat(result.detail()).contains("devices.json").contains("changed repeatedly");
+        });
+        assertThat(file).hasBinaryContent(bytes(files().device(0, MINE)));
+    }
+
+    @Test
+    void symbolicLinkIsNeitherFollowedNorReplaced() throws Exception {
+        files().device(0, MINE).write();
+        var elsewhere = Files.move(file, path.resolveSibling("elsewhere"));
+        Files.createSymbolicLink(file, elsewhere);
+        assertThat(assertUntouched(Outcome.FAILED, 0, MINE)).contains("devices.json", "is a symbolic link");
+        assertThat(file).isSymbolicLink();
+    }
+
+    @Test
+    void refusesTheFormatBeforeGenv090() throws Exception {
+        Files.writeString(file, """
+                {"devices": {"0": {"total_memory": "1mi", "eids": {"mine":
+                 {"eid": "mine", "attached": "20/11/2026 10:00:00", "gpu_memory": "4g"}}}}}""");
+        assertThat(assertUntouched(Outcome.FAILED, 0, MINE)).contains("devices.json", "before genv 0.9.0");
+    }
+
+    @Test
+    void leavesTruncatedFileUnchanged() throws Exception {
+        Files.writeString(file, "{\"devices\": [");
+        assertThat(assertUntouched(Outcome.FAILED, 0, MINE)).contains("devices.json is not JSON");
+    }
+
+    /** DEL is one byte in the file and six as genv writes it; the service reads no file that large. */
+    @Test
+    void doesNotWriteAFileThatWouldBeTooLargeToRead() throws Exception {
+        var deletes = "\u007f".repeat(StateDirectory.LARGEST_FILE / 2);
+        files().device(0, MINE).write();
+        Files.writeString(
+                file, Files.readString(file).replace("{\n  \"dev", "{\n  \"x\": \"" + deletes + "\",\n  \"dev"));
+        assertThat(assertUntouched(Outcome.FAILED, 0, MINE))
+                .isEqualTo("devices.json would become larger than 6291456 bytes");
+    }
+
+    @Test
+    void failsWhenTheDirectoryCannotBeOpened() throws Exception {
+        files().device(0, MINE).write();
+        Files.createSymbolicLink(path.resolveSibling("link"), path);
+        var result = new Detacher(path.resolveSibling("link"), Duration.ofSeconds(1), HOLDERS)
+                .detach(List.of(action(0, MINE)));
+        assertThat(result).extracting(Result::outcome).containsExactly(Outcome.FAILED);
+        assertThat(file).hasBinaryContent(bytes(files().device(0, MINE)));
+    }
+
+    @Test
+    void removesTempFilesOfAKilledRunFirst() throws Exception {
+        files().device(0, MINE).write();
+        var left =
+                List.of(".devices.json.genv-enforcer-0123456789abcdef", ".devices.json.genv-enforcer-ffffffffffffffff");
+        for (var name : left) {
+            Files.writeString(path.resolve(name), "{");
+        }
+        assertThat(detach(0, MINE)).containsExactly(Result.of(Outcome.DETACHED));
+        assertThat(path.toFile().list()).containsExactlyInAnyOrder("devices.json", "envs.json", "genv.lock");
+        assertThat(detacher.removeLeftovers()).isEmpty();
+    }
+
+    @Test
+    void removesOnlyTempFilesUnderTheLock() throws Exception {
+        var others = List.of(
+                ".devices.json.genv-enforcer-0123456789ABCDEF",
+                ".devices.json.genv-enforcer-0123456789abcde",
+                ".devices.json.genv-enforcer-0123456789abcdef0",
+                ".envs.json.genv-enforcer-0123456789abcdef",
+                "x.devices.json.genv-enforcer-0123456789abcdef",
+                ".devices.json.swp");
+        for (var name : others) {
+            Files.createFile(path.resolve(name));
+        }
+        assertThat(detacher.removeLeftovers()).isEmpty();
+        assertThat(path.resolve("genv.lock")).doesNotExist();
+        var precious = Files.writeString(path.resolveSibling("precious"), "precious");
+        Files.createSymbolicLink(path.resolve(".devices.json.genv-enforcer-0000000000000000"), precious);
+        var directory = Files.createDirectory(path.resolve(".devices.json.genv-enforcer-1111111111111111"));
+        try (var held = requireNonNull(StateDirectory.open(path));
+                var lock = held.lock(Duration.ofSeconds(1), true)) {
+            assertThat(lock).isNotNull();
+            assertThatThrownBy(detacher::removeLeftovers)
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("genv.lock is held");
+        }
+        assertThat(detacher.removeLeftovers()).containsExactly(".devices.json.genv-enforcer-0000000000000000");
+        assertThat(precious).hasContent("precious");
+        assertThat(directory).isDirectory();
+        assertThat(others).allSatisfy(name -> assertThat(path.resolve(name)).exists());
+    }
+
+    @Test
+    void findsNoTempFilesWithoutDirectory() throws Exception {
+        Files.delete(path);
+        assertThat(detacher.removeLeftovers()).isEmpty();
+        assertThat(path).doesNotExist();
+    }
+
+    /** Tries it and gives the detail of what came of it. */
+    private String assertUntouched(Outcome outcome, int device, Attachment attachment) throws Exception {
+        var before = Files.readAllBytes(file);
+        var key = Files.readAttributes(file, "unix:ino,lastModifiedTime");
+        var results = detach(device, attachment);
+        assertThat(results).extracting(Result::outcome).containsExactly(outcome);
+        assertThat(file).hasBinaryContent(before);
+        assertThat(Files.readAttributes(file, "unix:ino,lastModifiedTime")).isEqualTo(key);
+        return String.valueOf(results.getFirst().detail());
+    }
+
+    private List<Result> detach(int device, Attachment attachment) throws InterruptedException {
+        return detacher.detach(List.of(action(device, attachment)));
+    }
+
+    private List<Result> detachWhile(BeforeReplace meanwhile) throws InterruptedException {
+        return new Detacher(path, Duration.ofSeconds(5), HOLDERS, meanwhile).detach(List.of(action(0, MINE)));
+    }
+
+    private static BeforeReplace once(BeforeReplace meanwhile) {
+        var done = new AtomicBoolean();
+        return () -> {
+            if (done.compareAndSet(false, true)) {
+                meanwhile.happens();
+            }
+        };
+    }
+
+    private static Action.Detach action(int device, Attachment attachment) {
+        var config = new Environment.Config(null, null, null);
+        var environment = new Environment(attachment.eid(), 1000L, "alice", "", config, List.of(), List.of());
+        return new Action.Detach("node", environment, device, attachment);
+    }
+
+    private StateFiles files() {
+        return new StateFiles(path);
+    }
+
+    private static byte[] bytes(StateFiles files) {
+        return files.devicesJson().getBytes(StandardCharsets.US_ASCII);
+    }
+}

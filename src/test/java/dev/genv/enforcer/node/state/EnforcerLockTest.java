@@ -1,0 +1,191 @@
+package dev.genv.enforcer.node.state;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.Requirements;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(600)
+class EnforcerLockTest {
+    private static final LockHolders HOLDERS = new LockHolders(new ProcFs(Path.of("/proc")));
+    private final Path path;
+    private final Path file;
+    private final EnforcerLock first;
+    private final EnforcerLock second;
+
+    EnforcerLockTest(@TempDir Path folder) throws IOException {
+        path = Files.createDirectory(folder.resolve("genv"));
+        file = path.resolve(".genv-enforcer.lock");
+        first = new EnforcerLock(path, HOLDERS);
+        second = new EnforcerLock(path, HOLDERS);
+    }
+
+    @AfterEach
+    void closeLocks() throws IOException {
+        first.close();
+        second.close();
+    }
+
+    @Test
+    void singleEnforcerKeepsTheLock() throws IOException {
+        assertActing(first);
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
+                .isEqualTo("rw-------");
+        var inode = Files.getAttribute(file, "unix:ino");
+        assertActing(first);
+        assertThat(Files.getAttribute(file, "unix:ino")).isEqualTo(inode);
+    }
+
+    @Test
+    void secondEnforcerIsReadOnlyUntilTheFirstStops() throws IOException {
+        assertActing(first);
+        for (var observation = 0; observation < 2; observation++) {
+            var lockStatus = second.take();
+            var other = "another enforcer (process %d) acts on this state directory"
+                    .formatted(ProcessHandle.current().pid());
+            assertThat(lockStatus.other()).isEqualTo(other);
+            assertThat(requireNonNull(lockStatus.problem()).code()).isEqualTo(ProblemCode.SECOND_ENFORCER);
+            assertThat(lockStatus.problem().detail()).startsWith(other);
+            assertActing(first);
+        }
+        first.close();
+        assertActing(second);
+        assertThat(first.take().other()).isNotNull();
+    }
+
+    @Test
+    void actsWithoutStateDirectory() throws IOException {
+        assertActing(first);
+        Files.delete(file);
+        Files.delete(path);
+        assertActing(first);
+        assertThat(path).doesNotExist();
+        Files.createDirectory(path);
+        assertActing(first);
+        assertThat(file).exists();
+        assertThat(second.take().other()).isNotNull();
+    }
+
+    @Test
+    void actsWithoutLockWhenTheDirectoryCannotBeOpened() throws IOException {
+        Files.move(path, path.resolveSibling("moved"));
+        Files.createSymbolicLink(path, path.resolveSibling("moved"));
+        assertActing(first);
+        assertThat(path.resolveSibling("moved")).isEmptyDirectory();
+    }
+
+    @Test
+    void removedLockFileIsRecreatedAndLocked() throws IOException {
+        assertActing(first);
+        Files.delete(file);
+        assertActing(first);
+        assertThat(second.take().other()).isNotNull();
+    }
+
+    /** Between the removal of the file and the next look, the second one may come first: one alone acts even then. */
+    @Test
+    void isReadOnlyWhenAnotherEnforcerHoldsTheNewLockFile() throws IOException {
+        assertActing(first);
+        Files.delete(file);
+        assertActing(second);
+        assertThat(first.take().other()).isNotNull();
+        assertActing(second);
+    }
+
+    @Test
+    void replacedDirectoryIsLockedAgain() throws IOException {
+        assertActing(first);
+        Files.move(path, path.resolveSibling("moved"));
+        Files.createDirectory(path);
+        assertActing(first);
+        assertThat(second.take().other()).isNotNull();
+    }
+
+    @Test
+    void foreignLockFileIsReplaced() throws Exception {
+        var elsewhere = Files.writeString(path.resolveSibling("elsewhere"), "precious");
+        Files.createSymbolicLink(file, elsewhere);
+        assertReplacedAndLocked();
+        Files.createSymbolicLink(file, path.resolveSibling("absent"));
+        assertReplacedAndLocked();
+        assertThat(path.resolveSibling("absent")).doesNotExist();
+        Fifo.at(file);
+        assertReplacedAndLocked();
+        Files.writeString(file, "something");
+        assertReplacedAndLocked();
+        Files.createLink(file, elsewhere);
+        assertReplacedAndLocked();
+        assertThat(elsewhere).hasContent("precious");
+    }
+
+    /** Whoever can open it can lock it: then we would watch for as long as he likes. */
+    @Test
+    void lockFileAccessibleToOthersIsReplaced() throws IOException {
+        assertActing(second);
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
+        assertActing(first);
+    }
+
+    @Test
+    void lockFileOfAnotherUserIsReplaced() throws IOException {
+        Requirements.root();
+        assertActing(second);
+        Files.setAttribute(file, "unix:uid", 65534);
+        assertActing(first);
+    }
+
+    /** One of the enforcer of another directory is locked, root's and closed: moved here it would make us watch. */
+    @Test
+    void lockFileOfAnotherDirectoryIsReplaced() throws IOException {
+        var other = Files.createDirectory(path.resolveSibling("other"));
+        try (var third = new EnforcerLock(other, HOLDERS)) {
+            assertActing(third);
+            Files.move(other.resolve(file.getFileName()), file, StandardCopyOption.ATOMIC_MOVE);
+            assertActing(first);
+            assertActing(third);
+        }
+    }
+
+    @Test
+    void directoryInPlaceOfTheLockFileIsReportedAndDoesNotPreventActing() throws IOException {
+        Files.createDirectory(file);
+        var lockStatus = first.take();
+        assertThat(lockStatus.other()).isNull();
+        assertThat(requireNonNull(lockStatus.problem()).code()).isEqualTo(ProblemCode.ENFORCER_LOCK_UNUSABLE);
+        assertThat(lockStatus.problem().detail()).contains(".genv-enforcer.lock", "Remove the file");
+        Files.delete(file);
+        assertActing(first);
+    }
+
+    @Test
+    void doesNotConflictWithGenvsLock() throws Exception {
+        assertActing(first);
+        try (var directory = requireNonNull(StateDirectory.open(path));
+                var lock = directory.lock(Duration.ZERO, true)) {
+            assertThat(lock).isNotNull();
+        }
+    }
+
+    private void assertReplacedAndLocked() throws IOException {
+        assertActing(first);
+        assertThat(second.take().other()).isNotNull();
+        Files.delete(file);
+    }
+
+    private static void assertActing(EnforcerLock lock) {
+        assertThat(lock.take()).isEqualTo(EnforcerLock.LockStatus.ACTING);
+    }
+}

@@ -1,0 +1,203 @@
+package dev.genv.enforcer.node.state;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.Requirements;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(600)
+class GenvLockTest {
+    private static final Duration SHORT = Duration.ofMillis(200);
+    private static final Duration LONG = HANG;
+    private final Path file;
+    private final StateDirectory directory;
+
+    GenvLockTest(@TempDir Path folder) throws IOException {
+        file = folder.resolve("genv.lock");
+        directory = requireNonNull(StateDirectory.open(folder));
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        directory.close();
+    }
+
+    @Test
+    void doesNotWaitWithoutLockFile() throws Exception {
+        assertThat(directory.hasLock()).isFalse();
+        assertThat(directory.lock(SHORT, false)).isNull();
+        assertThat(file).doesNotExist();
+    }
+
+    @Test
+    void createsWorldWritableLockFile() throws Exception {
+        try (var lock = directory.lock(SHORT, true)) {
+            assertThat(lock).isNotNull();
+            assertThat((int) Files.getAttribute(file, "unix:mode") & 07777).isEqualTo(0666);
+        }
+        assertThat(directory.hasLock()).isTrue();
+    }
+
+    @Test
+    void keepsTheContentOfTheLockFile() throws Exception {
+        Files.writeString(file, "4711");
+        requireNonNull(directory.lock(SHORT, true)).close();
+        assertThat(file).hasContent("4711");
+    }
+
+    @Test
+    void waitsNoLongerThanTheTimeout() throws Exception {
+        try (var lock = directory.lock(SHORT, true)) {
+            assertThat(lock).isNotNull();
+            var start = System.nanoTime();
+            for (var create : new boolean[] {true, false}) {
+                assertThatThrownBy(() -> directory.lock(SHORT, create))
+                        .isInstanceOfSatisfying(LockException.class, GenvLockTest::assertTimeout)
+                        .hasMessageContaining("for longer than 200 ms");
+            }
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThanOrEqualTo(SHORT.multipliedBy(2));
+        }
+        requireNonNull(directory.lock(SHORT, false)).close();
+    }
+
+    /** What genv and flock(1) use, which Java's own locks do not exclude. */
+    @Test
+    void isCompatibleWithFlock() throws Exception {
+        Requirements.program("/usr/bin/flock", "util-linux");
+        try (var lock = directory.lock(SHORT, true)) {
+            assertThat(lock).isNotNull();
+            assertThat(flock()).isNotZero();
+        }
+        assertThat(flock()).isZero();
+    }
+
+    @Test
+    void acquiresTheLockWhenItIsReleased() throws Exception {
+        var held = requireNonNull(directory.lock(SHORT, true));
+        try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
+            var waiting = executor.submit(() -> directory.lock(LONG, true));
+            await().until(() -> timesOpen() == 2);
+            assertThat(waiting.isDone()).isFalse();
+            held.close();
+            closeResult(waiting);
+        }
+    }
+
+    /** A lock on a file that is no longer there excludes nobody. */
+    @Test
+    void waitsForTheNewFileWhenTheLockFileIsReplaced() throws Exception {
+        var held = requireNonNull(directory.lock(SHORT, true));
+        try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
+            var waiting = executor.submit(() -> directory.lock(LONG, true));
+            await().until(() -> timesOpen() == 2);
+            Files.move(Files.createFile(file.resolveSibling("new")), file, ATOMIC_MOVE);
+            held.close();
+            try (var lock = waiting.get()) {
+                assertThat(lock).isNotNull();
+                assertThatThrownBy(() -> directory.lock(SHORT, true))
+                        .isInstanceOfSatisfying(LockException.class, GenvLockTest::assertTimeout);
+            }
+        }
+    }
+
+    /** Otherwise whoever holds a file that is gone keeps us waiting for it. */
+    @Test
+    void doesNotWaitForAFileThatIsNoLongerTheLockFile() throws Exception {
+        try (var held = requireNonNull(directory.lock(SHORT, true));
+                var executor = Executors.newVirtualThreadPerTaskExecutor()) {
+            assertThat(held).isNotNull();
+            var waiting = executor.submit(() -> directory.lock(LONG, true));
+            await().until(() -> timesOpen() == 2);
+            Files.move(Files.createFile(file.resolveSibling("new")), file, ATOMIC_MOVE);
+            closeResult(waiting);
+        }
+    }
+
+    @Test
+    void recreatesLockFileThatIsRemovedMeanwhile() throws Exception {
+        var held = requireNonNull(directory.lock(SHORT, true));
+        try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
+            var waiting = executor.submit(() -> directory.lock(LONG, true));
+            await().until(() -> timesOpen() == 2);
+            Files.delete(file);
+            held.close();
+            closeResult(waiting);
+            assertThat(file).isRegularFile();
+        }
+    }
+
+    @Test
+    void refusesLockFileThatIsNotARegularFile() throws Exception {
+        Fifo.at(file);
+        assertRefused("is not a regular file");
+        Files.delete(file);
+        Files.createDirectory(file);
+        assertRefused("is not a regular file");
+        Files.delete(file);
+        Files.createSymbolicLink(file, Files.createFile(file.resolveSibling("elsewhere")));
+        assertRefused("is a symbolic link");
+        Files.delete(file);
+        Files.createSymbolicLink(file, file.resolveSibling("absent"));
+        assertRefused("is a symbolic link");
+        assertThat(file.resolveSibling("absent")).doesNotExist();
+    }
+
+    private void assertRefused(String why) {
+        for (var create : new boolean[] {true, false}) {
+            assertThatThrownBy(() -> directory.lock(LONG, create))
+                    .isInstanceOfSatisfying(LockException.class, e -> {
+                        assertThat(e.code()).isEqualTo(ProblemCode.LOCK_UNUSABLE);
+                        assertThat(e.file()).isNull();
+                    })
+                    .hasMessageContainingAll("genv.lock", why);
+        }
+    }
+
+    private static void assertTimeout(LockException e) {
+        assertThat(e.code()).isEqualTo(ProblemCode.LOCK_TIMEOUT);
+        assertThat(e.file()).isNotNull();
+    }
+
+    private static void closeResult(Future<@Nullable GenvLock> waiting) throws Exception {
+        requireNonNull(waiting.get()).close();
+    }
+
+    private int flock() throws IOException, InterruptedException {
+        return new ProcessBuilder("/usr/bin/flock", "--nonblock", file.toString(), "true")
+                .start()
+                .waitFor();
+    }
+
+    /** How many descriptors of ours are the lock file. */
+    private long timesOpen() {
+        return Arrays.stream(requireNonNull(Path.of("/proc/self/fd").toFile().listFiles()))
+                .filter(descriptor -> isLockFile(descriptor.toPath()))
+                .count();
+    }
+
+    private boolean isLockFile(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).equals(file.toRealPath());
+        } catch (IOException closedMeanwhile) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package dev.genv.enforcer.node.state;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.node.NodeHost;
+import dev.genv.enforcer.node.linux.Libc;
+import dev.genv.enforcer.testsupport.Requirements;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The state directory that Docker and Kubernetes make if there is none. */
+class OpenStateDirectoryTest {
+    private final Path state;
+    private final NodeHost host;
+
+    OpenStateDirectoryTest(@TempDir Path folder) {
+        state = folder.resolve("genv");
+        host = new NodeHost(
+                "gpu-1",
+                new NodeHost.NodePaths(
+                        Path.of("/proc"), state, Duration.ofSeconds(1), "nvidia-smi", Duration.ofSeconds(1), false),
+                new NodeHost.NodeSafety(List.of(), List.of(), true, true));
+    }
+
+    @BeforeEach
+    void createStateDirectory() throws Exception {
+        Files.createDirectory(state);
+        Files.setAttribute(state, "unix:mode", 0755);
+    }
+
+    @Test
+    void emptyDirectoryOfRootIsMadeWorldWritable() throws Exception {
+        Requirements.root();
+        assertThat(host.openStateDirectory())
+                .hasValueSatisfying(said -> assertThat(said).contains(state.toString(), "0777"));
+        assertThat(mode()).isEqualTo(0777);
+        assertThat(host.openStateDirectory()).isEmpty();
+    }
+
+    @Test
+    void enforcerLockFileDoesNotCountAsContent() throws Exception {
+        Requirements.root();
+        Files.createFile(state.resolve(".genv-enforcer.lock"));
+        assertThat(host.openStateDirectory()).isPresent();
+        assertThat(mode()).isEqualTo(0777);
+    }
+
+    @Test
+    void nonEmptyDirectoryIsUnchanged() throws Exception {
+        Files.createFile(state.resolve("envs.json"));
+        assertThat(host.openStateDirectory()).isEmpty();
+        assertThat(mode()).isEqualTo(0755);
+    }
+
+    @Test
+    void directoryOfAnotherUserIsUnchanged() throws Exception {
+        if (Libc.effectiveUid() == 0) {
+            Files.setAttribute(state, "unix:uid", 65534);
+        }
+        assertThat(host.openStateDirectory()).isEmpty();
+        assertThat(mode()).isEqualTo(0755);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0777, 01777})
+    void worldWritableDirectoryIsUnchanged(int mode) throws Exception {
+        Files.setAttribute(state, "unix:mode", mode);
+        assertThat(host.openStateDirectory()).isEmpty();
+        assertThat(mode()).isEqualTo(mode);
+    }
+
+    @Test
+    void missingDirectoryIsNotCreated() throws Exception {
+        Files.delete(state);
+        assertThat(host.openStateDirectory()).isEmpty();
+        assertThat(state).doesNotExist();
+    }
+
+    @Test
+    void linkedDirectoryIsUnchangedAndReported() throws Exception {
+        var real = Files.move(state, state.resolveSibling("real"));
+        Files.createSymbolicLink(state, real);
+        assertThat(host.openStateDirectory())
+                .hasValueSatisfying(said -> assertThat(said).contains("cannot be prepared"));
+        assertThat(mode()).isEqualTo(0755);
+    }
+
+    private int mode() throws Exception {
+        return (int) Files.getAttribute(state, "unix:mode") & 07777;
+    }
+}

@@ -1,0 +1,28 @@
+package dev.genv.enforcer.remote.ssh;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.Connection;
+import java.time.Duration;
+import org.assertj.core.api.AbstractStringAssert;
+
+/** Looks at why a host cannot be reached. */
+public final class LoginFailure {
+    private LoginFailure() {}
+
+    public static AbstractStringAssert<?> assertRefused(Connection connection, ProblemCode code) {
+        return assertRefused(connection, code, HANG);
+    }
+
+    public static AbstractStringAssert<?> assertRefused(Connection connection, ProblemCode code, Duration timeout) {
+        var thrown = catchThrowableOfType(
+                UnreachableException.class, () -> connection.run(TestFleet.request("true", timeout)));
+        assertThat(thrown).as("somebody who cannot be reached").isNotNull();
+        assertThat(thrown.code()).as(thrown.getMessage()).isEqualTo(code);
+        return assertThat(thrown.getMessage());
+    }
+}

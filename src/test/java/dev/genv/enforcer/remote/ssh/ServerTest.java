@@ -1,0 +1,31 @@
+package dev.genv.enforcer.remote.ssh;
+
+import dev.genv.enforcer.remote.Connection;
+import dev.genv.enforcer.testsupport.FakeSshd;
+import java.io.IOException;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Every test has a server of its own and the way to it, which nobody has gone yet. */
+public abstract class ServerTest {
+    @TempDir
+    Path directory;
+
+    public TestFleet fleet;
+    public FakeSshd server;
+    public Connection connection;
+
+    @BeforeEach
+    void start() throws IOException {
+        fleet = new TestFleet(directory);
+        server = fleet.server("127.0.0.2");
+        connection = fleet.connect(fleet.access(server.knownHostsLine()), server.target());
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        fleet.close();
+    }
+}

@@ -1,0 +1,141 @@
+package dev.genv.enforcer.remote.ssh;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection;
+import dev.genv.enforcer.remote.HostAddress;
+import dev.genv.enforcer.remote.ssh.config.SshSettings;
+import dev.genv.enforcer.remote.ssh.keys.ClientKey;
+import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
+import dev.genv.enforcer.testsupport.FakeSshd;
+import java.io.Closeable;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/** Servers, a key for them, and what the service needs to log in on them. Time passes for its pauses when a test says so. */
+public final class TestFleet implements Closeable {
+    /** What a command is given at most in these tests, unless they want to see it break off. */
+    public static final Duration LONG_TIMEOUT = HANG;
+
+    private static final Duration SHORT_TIMEOUT = Duration.ofMillis(300);
+
+    final AtomicLong nanos = new AtomicLong();
+    final Path directory;
+    public final ClientKey key;
+    private final List<Closeable> resources = new ArrayList<>();
+
+    public TestFleet(Path directory) throws IOException {
+        this.directory = directory;
+        this.key = ClientKey.create(directory);
+    }
+
+    /** A server with {@code cat} and {@code true}. */
+    public FakeSshd server(String address) throws IOException {
+        var server = new FakeSshd(address, key.publicKey());
+        resources.add(server);
+        server.addProgram("true", (_, _, _) -> 0);
+        return server.addProgram("cat", (in, out, _) -> {
+            in.transferTo(out);
+            return 0;
+        });
+    }
+
+    public Path writeKnownHosts(String... lines) throws IOException {
+        return writeFile("known_hosts", String.join("", lines));
+    }
+
+    public Path writeFile(String name, String text) throws IOException {
+        return Files.writeString(directory.resolve(name), text);
+    }
+
+    /** As root, with the key, to the servers whose lines these are. */
+    public SshAccess access(String... known) throws IOException {
+        return access(HANG, known);
+    }
+
+    public SshAccess access(Duration timeout, String... known) throws IOException {
+        return access(new SshSettings("root", key.file(), null, null, writeKnownHosts(known), timeout));
+    }
+
+    SshAccess access(SshSettings settings) {
+        return access(settings, new AddressResolver());
+    }
+
+    public SshAccess access(SshSettings settings, AddressResolver resolver) {
+        RandomGenerator half = () -> 0;
+        return new SshAccess(settings, resolver, nanos::get, half);
+    }
+
+    SshAccess accessWithConfig(String config, @Nullable String user, String known) throws IOException {
+        return access(
+                new SshSettings(user, null, null, writeFile("config", config), writeFile("known_hosts", known), HANG));
+    }
+
+    public Connection connect(SshAccess access, String address) {
+        var connection = access.connection(HostAddress.parse(address));
+        resources.add(connection::close);
+        return connection;
+    }
+
+    /** Connections fail from now on as if that much later. */
+    public void advanceTime(Duration time) {
+        nanos.addAndGet(time.toNanos());
+    }
+
+    public static CommandRequest request(String command) {
+        return new CommandRequest(command, "", LONG_TIMEOUT, 1 << 20);
+    }
+
+    public static CommandRequest request(String command, Duration timeout) {
+        return new CommandRequest(command, "", timeout, 1 << 20);
+    }
+
+    /**
+     * Runs a command that never ends, with a timeout that grows until it came as far as it should before it was broken off:
+     * on a busy machine everything takes longer.
+     */
+    public CommandResult runUntilAborted(
+            Connection connection, Function<Duration, CommandRequest> command, Predicate<CommandResult> farEnough)
+            throws UnreachableException, InterruptedException {
+        for (var timeout = SHORT_TIMEOUT; ; timeout = timeout.multipliedBy(2)) {
+            assertThat(connection.run(request("true")).exitCode()).isZero();
+            try {
+                var answer = connection.run(command.apply(timeout));
+                if (farEnough.test(answer) || timeout.compareTo(HANG) > 0) {
+                    return answer;
+                }
+            } catch (UnreachableException e) { // the command was not even begun
+                if (timeout.compareTo(HANG) > 0) {
+                    throw e;
+                }
+            }
+            advanceTime(Duration.ofMinutes(1));
+        }
+    }
+
+    /** An address of names that are made up here. */
+    static AddressResolver resolverOf(String address) {
+        return new AddressResolver(_ -> new InetAddress[] {InetAddress.ofLiteral(address)});
+    }
+
+    @Override
+    public void close() throws IOException {
+        for (var each : resources.reversed()) {
+            each.close();
+        }
+    }
+}
