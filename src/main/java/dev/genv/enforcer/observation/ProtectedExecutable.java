@@ -13,7 +13,7 @@ import java.util.stream.Stream;
  * A program of the host whose processes are never terminated if they belong to root or to one other user.
  *
  * @param path its path on the host
- * @param user a name, a uid, or {@code *} for everybody
+ * @param user a name, a uid, or {@code *} for every user
  */
 public record ProtectedExecutable(Path path, String user) {
     public static final String EVERYBODY = "*";

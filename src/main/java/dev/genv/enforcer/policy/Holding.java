@@ -55,7 +55,7 @@ record Holding(
         PROVEN
     }
 
-    /** Whether only the state, which every user can write, tells how old it is and that the user is at work there. */
+    /** Whether only the state, which every user can write, shows its age and its use. */
     boolean isUnproven() {
         return use == Use.BUSY && appearance == null;
     }

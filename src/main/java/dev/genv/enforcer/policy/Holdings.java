@@ -102,12 +102,12 @@ final class Holdings {
                 .map(attachment -> environments.get(attachment.eid()))
                 .filter(environment -> environment != null && environment.user().isEmpty())
                 .distinct()
-                .map(nobody -> new HostProblem(
+                .map(environment -> new HostProblem(
                         snapshot.host(),
                         new Problem(
                                 ProblemCode.ENVIRONMENT_USER_UNKNOWN,
                                 "Environment %s has neither a user name nor a uid other than 0: it counts in no quota"
-                                        .formatted(SafeText.escape(nobody.eid())))))
+                                        .formatted(SafeText.escape(environment.eid())))))
                 .toList();
     }
 

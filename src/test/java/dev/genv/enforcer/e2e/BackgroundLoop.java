@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 import java.io.Closeable;
 import java.io.IOException;
 
-/** Somebody who does the same thing again and again, as fast as he can. */
+/** A thread that repeats the same work as fast as possible. */
 public final class BackgroundLoop implements Closeable {
     private final Thread thread;
     private volatile boolean closed;

@@ -67,7 +67,7 @@ class HistoryIT extends NodeSuite {
         }
     }
 
-    /** The shell is gone, the job goes on; somebody writes the environment anew with the job's own pid. */
+    /** The shell has exited, and the job runs. Another user adds the environment again with the job's own pid. */
     @Test
     void processIsProtectedWhenItsEndedEnvironmentReappears() throws IOException {
         Requirements.root();

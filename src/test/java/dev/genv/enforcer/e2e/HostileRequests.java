@@ -46,7 +46,7 @@ public final class HostileRequests {
         }
     }
 
-    /** A connection on which that was said, as far as anybody listens. */
+    /** A connection to which the text was sent, as far as the service read it. */
     private static Socket connect(int port, String request) throws IOException {
         var socket = new Socket(InetAddress.getLoopbackAddress(), port);
         try {

@@ -21,7 +21,7 @@ class KillIT extends NodeSuite {
     private static final long CYCLE_NANOS = Duration.ofMillis(1200).toNanos();
     private static final long WRITING_NANOS = Duration.ofMillis(4).toNanos();
     private static final long PAUSE_NANOS = 50_000;
-    /** Attachments of the dead, which nobody touches: so that the file takes a while to be written. */
+    /** Attachments of inactive environments, which make the file large, so that writing it takes a while. */
     private static final int DEAD_ENVIRONMENTS = 3_000;
 
     private final long seed = Long.getLong("kill.seed", System.nanoTime());

@@ -46,13 +46,13 @@ class SoakIT {
     private static final int PROCESSES = 16;
     private static final int STARTS_PER_CYCLE = 4;
     private static final int ENVIRONMENTS = 4;
-    /** Above all that a kernel gives out, so that no signal can hit anybody. */
+    /** Above the largest pid of a kernel, so that no signal can reach a process. */
     private static final int FIRST_PID = 5_000_000;
 
     private static final long MAX_HEAP_GROWTH = 2 << 20;
     private static final int MAX_THREAD_GROWTH = 2;
 
-    /** Kept, for a logger that nobody holds forgets its level. */
+    /** A reference is kept, because a logger without one loses its level. */
     private static final Logger LOG = Logger.getLogger("dev.genv.enforcer.enforcement");
 
     private final FakeTime time = new FakeTime();

@@ -54,10 +54,10 @@ public final class TwoUserNode implements Closeable {
             Attack.AttackerOutcome attackerOutcome,
             Set<String> reported) {}
 
-    /** On this node, which whoever made it closes. */
+    /** Uses this node; its creator closes it. */
     public TwoUserNode(Node node) throws IOException {
         this.node = node;
-        // Others get through it, but nobody else may write in it: the service would not trust the tool there.
+        // Others may pass through it, but not write in it: otherwise the service would not trust the tool.
         Files.setPosixFilePermissions(node.directory, PosixFilePermissions.fromString("rwxr-xr-x"));
         node.gpus.gpus(3);
         rootFiles = Files.createDirectory(node.directory.resolve("root"));
@@ -79,7 +79,7 @@ public final class TwoUserNode implements Closeable {
         serviceClient = new ServiceClient(service);
     }
 
-    /** The state as it is before anybody attacks; what it gives may be changed. */
+    /** The state before an attack; the result may be changed. */
     public StateFiles validState() {
         return new StateFiles(node.stateDirectory)
                 .env(VICTIM_ENVIRONMENT, TestUsers.HONEST_UID, VICTIM_NAME, "1000mi", victimShell())

@@ -33,7 +33,7 @@ class ActionLogTest {
                         + " environment=\"a\" devices=2 signal=- outcome=failed detail=\"disk\\u000afull\"");
     }
 
-    /** Whoever reads the form must find the quote that ends it, and no escape that a user wrote. */
+    /** A parser must find the closing quote, and no escape that a user wrote. */
     @Test
     void untrustedTextCannotCloseItsQuotes() {
         var job =

@@ -381,7 +381,7 @@ class EnforcerTest {
         assertThat(all().getFirst().active()).isFalse();
     }
 
-    /** Nobody asked it to end: only the violation makes the host report what became of it. */
+    /** The process was not signalled: the host verifies it only because of the violation. */
     @Test
     void resolvesViolationsOfEndedProcessesOnAHostThatIsNeverObservedCompletely() {
         var node = new FakeHost(

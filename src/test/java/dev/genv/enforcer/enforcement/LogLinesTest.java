@@ -34,7 +34,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Nobody's doings flood the log, and nothing that was done is left out of it. */
+/** The number of logged violations is limited, and every action is logged. */
 class LogLinesTest {
     private static final String EVIL = "\u001b[2J\r\n2026-11-20 ERROR forged\u2028\u202e\"%n%s\u009b\u007f";
 

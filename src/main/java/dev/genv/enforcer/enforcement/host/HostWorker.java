@@ -146,7 +146,7 @@ public final class HostWorker {
             try {
                 return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
             } catch (CancellationException e) {
-                throw new HostException("given up", e);
+                throw new HostException("abandoned", e);
             } catch (ExecutionException e) {
                 throw failed(Objects.requireNonNullElse(e.getCause(), e));
             }

@@ -19,7 +19,7 @@ final class EscapeAttacks {
     private static final Map<String, String> ENFORCED = Map.of("ENV_OWNER", "enforce");
     private static final int FIRST_SUBORDINATE_UID = 200_000;
 
-    /** The privilege that lets it change its real uid is root's here; newuidmap gives it to everybody with subordinate uids. */
+    /** The privilege that lets it change its real uid belongs to root here; newuidmap gives it to every user with subordinate uids. */
     private static final String CHANGING_UID_SCRIPT =
             "$uid = %d; while (1) { $< = $uid++; select(undef, undef, undef, 0.001) }".formatted(FIRST_SUBORDINATE_UID);
 

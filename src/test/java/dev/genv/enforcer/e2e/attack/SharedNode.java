@@ -156,7 +156,7 @@ final class SharedNode implements Closeable {
         }
     }
 
-    /** The state as genv would have written it for all of them, before anybody adds to it. */
+    /** The state as genv writes it for all of them, before an attack. */
     StateFiles validState() {
         var files = new StateFiles(node.stateDirectory);
         for (var user = 0; user < HONEST_USERS + HOSTILE_USERS; user++) {

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Attacks on what the service never observed: what bob wrote for his next job is changed before an observation of it. */
 final class UnobservedAttacks {
-    /** Nobody's device until then. */
+    /** A device that no environment holds until then. */
     private static final int DEVICE = 2;
 
     private static final String NEW_ENVIRONMENT = "new";

@@ -74,7 +74,7 @@ final class FaultyFleet implements AutoCloseable {
         return fleet.hosts;
     }
 
-    /** Makes it happen, looks what becomes of everybody, undoes it, and waits until all is well. */
+    /** Injects the fault, records its effects, removes it, and waits until the service has recovered. */
     Outcome runFault(RemoteFault fault) throws Exception {
         serviceClient.awaitHealthy(TIMEOUT, faulty.target());
         serviceClient.awaitHealthy(TIMEOUT, healthy.target());
@@ -104,7 +104,7 @@ final class FaultyFleet implements AutoCloseable {
     }
 
     private Outcome awaitOutcome(RemoteFault fault, Child stray, Child elsewhere) throws IOException {
-        // The trouble lasts: nobody waits for its end.
+        // A fault that lasts is not waited for.
         elsewhere.awaitExit();
         var reported = new TreeSet<String>();
         var observation = serviceClient.observe(healthy.target());

@@ -51,7 +51,7 @@ final class FaultyNode implements Closeable {
         void prepare(Node node) throws Exception;
     }
 
-    /** On this node, which whoever made it closes. */
+    /** Uses this node; its creator closes it. */
     FaultyNode(Node node, Preparation preparation) throws Exception {
         this.node = node;
         state = node.stateDirectory;
@@ -104,7 +104,7 @@ final class FaultyNode implements Closeable {
         otherClient = new ServiceClient(other);
     }
 
-    /** Makes it happen, looks what becomes of everybody, undoes it, and waits until all is well. */
+    /** Injects the fault, records its effects, removes it, and waits until the service has recovered. */
     Outcome runFault(Fault fault) throws Exception {
         if (fault.affectsLock()) {
             lockUser.pause();

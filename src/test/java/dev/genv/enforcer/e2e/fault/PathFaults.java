@@ -102,7 +102,7 @@ final class PathFaults {
         return node.state.resolveSibling("elsewhere");
     }
 
-    /** Moved first: as long as it is where it was, somebody may put more into it. */
+    /** Moved first: in its place, another program may add files to it. */
     private static void remove(Path file) throws IOException {
         if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
             var away = file.resolveSibling("away");

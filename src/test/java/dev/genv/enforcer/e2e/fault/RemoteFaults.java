@@ -15,7 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What one machine of a fleet can do to whoever enforces it over SSH. */
+/** The faults that one machine of a fleet can cause. */
 final class RemoteFaults {
     private static final String[] TIMEOUT_CODES = {"busy", "connection_lost", "unreachable", "timeout"};
     private static final RemoteFault.Step NO_STEP = _ -> {};

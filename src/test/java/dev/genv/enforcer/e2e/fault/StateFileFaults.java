@@ -25,7 +25,7 @@ final class StateFileFaults {
 
     private final String name;
     private final String list;
-    /** Without envs.json nobody knows whether a process without an id stands in some environment's list of pids. */
+    /** Without envs.json it is unknown whether an environment lists a process without an id. */
     private final Fault.StrayOutcome strayOutcome;
 
     private StateFileFaults(String name, String list, Fault.StrayOutcome stray) {
@@ -138,7 +138,7 @@ final class StateFileFaults {
                 reported);
     }
 
-    /** Somebody goes on writing into it while it is read. */
+    /** Another program writes the file while the service reads it. */
     private Fault replacedRepeatedly() {
         return Fault.harmless(
                 "`%s` is replaced by an equal file all the time".formatted(name),

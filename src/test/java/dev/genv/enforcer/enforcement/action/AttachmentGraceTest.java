@@ -58,7 +58,7 @@ class AttachmentGraceTest extends GraceFixture {
         assertThat(journal.find(JournalEntry::active, 10)).isEmpty();
     }
 
-    /** Whoever takes away and puts back in turn would use many devices and hold few. */
+    /** Otherwise a user could detach and attach in turn, and use more devices than the quota. */
     @Test
     void graceTimeOfRepeatedLossesAddsUp() {
         observe(at(0), at(a().attached(0), inA().uses(0)));

@@ -48,7 +48,7 @@ class EnvironmentAgeTest extends GraceFixture {
         assertThat(outcomes()).containsExactly("skipped_protected");
     }
 
-    /** Otherwise everybody could shield himself: he starts a process, and its environment afterwards. */
+    /** Otherwise a user could avoid the rules: first start a process, then add its environment. */
     @Test
     void aProcessOlderThanItsEnvironmentIsTerminatedAsInactiveAfterTheGrace() {
         observe(at(0), at(a().attached(0), inA().uses(0)));
@@ -61,7 +61,7 @@ class EnvironmentAgeTest extends GraceFixture {
         assertThat(node.executed).hasSize(1);
     }
 
-    /** The shell is gone, the job goes on; somebody writes the environment anew with the job's own pid. */
+    /** The shell has exited, and the job runs. Another user adds the environment again with the job's own pid. */
     @Test
     void processIsProtectedWhenItsEndedEnvironmentReappears() {
         off.add(RuleName.INACTIVE_ENV_PROCESSES);
@@ -97,7 +97,7 @@ class EnvironmentAgeTest extends GraceFixture {
         assertThat(node.executed).hasSize(1);
     }
 
-    /** The kernel knows the shell after which the environment is named: it is older than the process, whoever wrote what. */
+    /** The kernel knows the shell after which the environment is named: it is older than the process, regardless of the state files. */
     @Test
     void continuousEnvironmentIsAsOldAsItsShell() {
         off.add(RuleName.INACTIVE_ENV_PROCESSES);

@@ -40,7 +40,7 @@ class EnvironmentGraceTest extends GraceFixture {
         assertThat(node.executed).as("it was shown all the time").hasSize(1);
     }
 
-    /** A small step that harms nobody does not start the clock of the one that does. */
+    /** A reduction without a violation does not start the grace of a later one. */
     @Test
     void harmlessCapacityChangeDoesNotShortenTheGrace() {
         observe(at(0), at(a().capacity("4g").attached(0), inA().uses(0, "2000mi")));
@@ -65,7 +65,7 @@ class EnvironmentGraceTest extends GraceFixture {
         assertThat(node.executed).hasSize(1);
     }
 
-    /** Bob's job outlives its shell; somebody writes an environment of his own by that id. */
+    /** A job outlives its shell. Another user adds an environment with the same id. */
     @Test
     void processIsProtectedFromLaterEnvironmentOfAnotherUser() {
         off.add(RuleName.INACTIVE_ENV_PROCESSES);
@@ -82,7 +82,7 @@ class EnvironmentGraceTest extends GraceFixture {
         assertThat(outcomes()).contains("skipped_protected");
     }
 
-    /** A pid is used again: the next shell is somebody else's, and the job of the first one has no part in its environment. */
+    /** A pid is used again: the next shell belongs to another user, and the job of the first shell is not in its environment. */
     @Test
     void processIsProtectedFromReusedEnvironmentIdOfAnotherUser() {
         off.add(RuleName.INACTIVE_ENV_PROCESSES);

@@ -78,7 +78,7 @@ class GracePeriodsTest extends GraceFixture {
         assertThat(node.executed).hasSize(1);
     }
 
-    /** Whoever breaks now one rule and now another one has still broken rules all the time. */
+    /** A process that breaks different rules in turn has broken rules all the time. */
     @Test
     void gracePeriodCountsPerProcessAcrossRules() {
         safetyLimits = new SafetyLimits(Duration.ofSeconds(30), Duration.ZERO, null, 0);

@@ -373,7 +373,7 @@ class KillEscalationTest {
         assertThat(signals()).hasSize(5).last().isEqualTo("5 TERM");
     }
 
-    /** Nobody hides behind others of his that come and go. */
+    /** A process cannot avoid its termination by other processes of the user that start and exit. */
     @Test
     void signalsLongestWaitingProcessFirst() {
         enforcer = enforcer(new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 1));

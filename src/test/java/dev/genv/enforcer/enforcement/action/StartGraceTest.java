@@ -137,7 +137,7 @@ class StartGraceTest {
         assertThat(node.executed).hasSize(1);
     }
 
-    /** Who held it before, nobody can know: it may have been struck out of devices.json and written again without them. */
+    /** The earlier attachments are unknown: another user may have removed them from devices.json. */
     @Test
     void graceOfADeviceStartsAtItsFirstEntryInTheState() {
         observe(0, hostWith(a(), process(1).inEnvironment("a").uses(0)).undescribed(0));
@@ -150,7 +150,7 @@ class StartGraceTest {
         assertThat(node.executed).hasSize(1);
     }
 
-    /** Nobody could see or mend anything while the host was not observed. */
+    /** No violation was reported while the host was not observed. */
     @Test
     void timeInWhichTheStateCannotBeReadDoesNotCount() {
         observe(0, hostWith(a(), process(1).inEnvironment("a").uses(0)));
@@ -253,7 +253,7 @@ class StartGraceTest {
         assertThat(node.executed.size() + other.executed.size()).isEqualTo(1);
     }
 
-    /** Bob's job runs under the uid of a container; somebody writes an environment in his name, dated long ago. */
+    /** A job runs under the uid of a container. Another user adds an environment in its user's name with an old time. */
     @Test
     void backdatedAttachmentIsDetachedFirstAfterTheGrace() {
         limits = new DeviceLimits(1, Map.of());
@@ -282,7 +282,7 @@ class StartGraceTest {
                 .allSatisfy(action -> assertThat(action.environmentId()).isEqualTo("forged"));
     }
 
-    /** The service was restarted after somebody wrote an environment in bob's name, dated long ago, and used the device. */
+    /** The service restarts after another user added an environment in bob's name with an old time, and used the device. */
     @Test
     void recordedTimesChooseNoJobAfterAStart() {
         limits = new DeviceLimits(1, Map.of());
@@ -320,7 +320,7 @@ class StartGraceTest {
                 .satisfies(action -> assertThat(action.environmentId()).isEqualTo("forged"));
     }
 
-    /** Otherwise the quota would be enforced without a grace for an entry that somebody forges an hour before it can be read. */
+    /** Otherwise the quota would act without a grace on an entry that was forged an hour before the service can read it. */
     @Test
     void anAttachmentStaysNewWhileTheStateCannotBeRead() {
         limits = new DeviceLimits(1, Map.of());

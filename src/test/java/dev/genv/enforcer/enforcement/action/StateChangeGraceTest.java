@@ -43,7 +43,7 @@ class StateChangeGraceTest extends GraceFixture {
         assertThat(node.executed).hasSize(1);
     }
 
-    /** Whoever lowers it step by step does not cut the time short. */
+    /** Several reductions of the capacity do not shorten the grace. */
     @Test
     void graceOfSeveralCapacityStepsStartsAtTheFirst() {
         observe(at(0), at(a().attached(0), inA().uses(0, "2000mi")));
@@ -69,7 +69,7 @@ class StateChangeGraceTest extends GraceFixture {
         assertThat(node.executed).hasSize(1);
     }
 
-    /** Somebody writes raz's name over carol's: nothing of hers is taken for raz' quota before people can see it. */
+    /** Another user replaces carol's name by raz's: no device of carol is detached for raz's quota before the change is reported. */
     @Test
     void ownerChangeGetsStateChangeGraceForTheQuota() {
         limits = new DeviceLimits(1, Map.of());
@@ -93,7 +93,7 @@ class StateChangeGraceTest extends GraceFixture {
         assertThat(onlyChange().before()).isEqualTo("user carol of uid 1003");
     }
 
-    /** genv's SDK sets the id where nobody can see it; that an environment lists the pid is all that protects it. */
+    /** genv's SDK sets the id inside the process, so only the pid in the environment's list shows its membership. */
     @Test
     void delistedPidGetsStateChangeGrace() {
         observe(

@@ -96,7 +96,7 @@ class StrangerGracePeriodsTest {
         assertThat(terminated()).isEmpty();
     }
 
-    /** Somebody writes the environment anew with his own uid and his own pid: its user's job looks like a stranger's. */
+    /** Another user replaces the environment with the user's own uid and pid, so the job of its user appears as a stranger. */
     @Test
     void neverTerminatesAProcessOfTheFormerOwner() {
         var enforcer = enforcer();

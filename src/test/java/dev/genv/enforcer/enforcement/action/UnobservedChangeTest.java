@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Somebody changes the state after a process was started, and before the service observes what it was. */
+/** Another user changes the state after a process was started, and before the service observes it. */
 class UnobservedChangeTest {
     private static final long OBSERVED = 1_000_000;
     private static final long LATER = 20_000;
@@ -170,7 +170,7 @@ class UnobservedChangeTest {
         assertThat(node.executed).hasSize(1);
     }
 
-    /** Otherwise whoever writes the file in every interval could use a device in every second one, for ever. */
+    /** Otherwise a user who writes the file in every interval could use a device in every second one without an end. */
     @Test
     void aProcessThatComesAndGoesGetsItOnce() {
         var changed = STARTED;

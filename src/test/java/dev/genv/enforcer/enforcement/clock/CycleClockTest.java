@@ -128,7 +128,7 @@ class CycleClockTest {
         assertThat(node.executed).hasSize(2);
     }
 
-    /** A process breaks the rule in the observations before and after, but nobody knows what it did meanwhile. */
+    /** A process breaks the rule in the observations before and after, but its behaviour in between is unknown. */
     @Test
     void theGracePeriodDoesNotRunOutWhileTheHostDoesNotAnswer() {
         var node = new FakeHost(STRAY);

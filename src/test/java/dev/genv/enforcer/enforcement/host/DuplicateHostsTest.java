@@ -42,7 +42,7 @@ class DuplicateHostsTest {
                 .as("while the one that counts is out of sight, the other one does not take its place")
                 .isEmpty();
         assertThat(duplicateHosts.collapse(List.of(reachable("gpu-1", "m1"), unreachable("alias"))))
-                .as("and nobody believes that all of it was seen")
+                .as("and it does not count as completely observed")
                 .noneMatch(HostReport::isComplete);
     }
 

@@ -41,7 +41,7 @@ class HostWorkerTest {
         assertThat(worker.start(Kind.OBSERVE, () -> 2).await(LONG)).isEqualTo(2);
     }
 
-    /** On a machine with one CPU there is one carrier, and whoever computes on it would stop all the others. */
+    /** On a machine with one CPU there is one carrier thread, and a computation on it would block all others. */
     @Test
     void runsOnADaemonPlatformThread() throws Exception {
         assertThat(worker.start(Kind.OBSERVE, () -> Thread.currentThread().isVirtual())

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(600)
 class ObservationCollectorTest {
-    /** Nobody ever waits so long here. */
+    /** No test waits so long. */
     private static final Duration TIMEOUT = Duration.ofMinutes(10);
 
     private final List<Host> hosts = new ArrayList<>();
@@ -99,7 +99,7 @@ class ObservationCollectorTest {
         assertThat(collect()).allMatch(HostReport::reached);
     }
 
-    /** There is nobody whom it would keep waiting. */
+    /** No other host waits for it. */
     @Test
     void waitsForAllHostsWhenNoneAnsweredLastTime() throws InterruptedException {
         hosts.add(other);

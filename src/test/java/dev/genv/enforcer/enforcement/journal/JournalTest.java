@@ -158,7 +158,7 @@ class JournalTest {
         assertThat(journal.active()).isEmpty();
     }
 
-    /** Whoever spoils one file for ever must not fill the memory with what stands in another. */
+    /** A file that stays invalid must not keep the violations of another file in memory. */
     @ParameterizedTest
     @EnumSource(RuleName.class)
     void violationIsResolvedOnlyWithAllPartsItsRuleRequires(RuleName rule) {
@@ -381,7 +381,7 @@ class JournalTest {
                 .containsExactly(Outcome.DENIED, Outcome.FAILED, Outcome.DENIED);
     }
 
-    /** Whoever attaches the same device again and again is detached from it again and again. */
+    /** An environment that attaches the same device repeatedly is detached each time. */
     @Test
     void recordsEachRepeatedSignal() {
         var stray = strayOn("gpu-1", 1);
@@ -418,7 +418,7 @@ class JournalTest {
                 .hasSize(1);
     }
 
-    /** Whoever can write the pid into the state could make it begin anew. */
+    /** Otherwise a user who can write the pid into the state could restart the violation. */
     @Test
     void violationIsNotResolvedWhileListedProcessIsUnreadable() {
         observeViolations(strayOn("gpu-1", 1));
@@ -430,7 +430,7 @@ class JournalTest {
         assertThat(update.resolved()).isEmpty();
     }
 
-    /** What is attached is known, whoever runs there. */
+    /** The attachments are known independently of the processes. */
     @Test
     void quotaIsResolvedDespiteUnknownMembership() {
         observeViolations(

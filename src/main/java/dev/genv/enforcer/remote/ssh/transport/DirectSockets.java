@@ -88,7 +88,7 @@ final class DirectSockets implements SocketFactory {
         try {
             return resolver.addresses(host, deadline);
         } catch (InterruptedException e) {
-            throw (IOException) new InterruptedIOException("given up").initCause(e);
+            throw (IOException) new InterruptedIOException("aborted").initCause(e);
         }
     }
 

@@ -78,7 +78,7 @@ final class Pipe extends OutputStream {
         try {
             wait();
         } catch (InterruptedException e) {
-            throw (IOException) new InterruptedIOException("given up").initCause(e);
+            throw (IOException) new InterruptedIOException("aborted").initCause(e);
         }
     }
 
