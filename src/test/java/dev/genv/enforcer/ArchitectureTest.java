@@ -51,7 +51,7 @@ class ArchitectureTest {
             .importPackages(ROOT);
 
     @Test
-    void thereIsSomethingToLookAt() {
+    void importsTheClassesOfTheService() {
         assertThat(CLASSES.contain(ROOT + ".model.Fleet")).isTrue();
         assertThat(CLASSES.contain(ROOT + ".policy.Policy")).isTrue();
         assertThat(CLASSES.contain(ArchitectureTest.class)).isFalse();

@@ -67,7 +67,7 @@ class AttacksIT {
 
     @Test
     @Order(2)
-    void readmeListsTheOutcomes() throws Exception {
+    void pageListsTheOutcomes() throws Exception {
         var table = new Table(
                 "attacks.md",
                 "attacks",

@@ -53,7 +53,7 @@ class FaultsIT {
 
     @Test
     @Order(2)
-    void readmeListsTheOutcomes() throws Exception {
+    void pageListsTheOutcomes() throws Exception {
         Requirements.root();
         var table = new Table("faults.md", "faults", "fault", "a process that breaks a rule", "reported", "health");
         table.writeAndCheck(faults.outcomes(), FaultsIT::tableCells, 40);
@@ -64,7 +64,7 @@ class FaultsIT {
         faults.join();
     }
 
-    /** Each part on a node of its own, for what takes long is to wait. */
+    /** Runs each part on a separate node, because faults mostly wait. */
     private void split(Path directory, List<Fault> list, int count) {
         var number = 0;
         for (var part : ParallelFaults.split(list, count)) {

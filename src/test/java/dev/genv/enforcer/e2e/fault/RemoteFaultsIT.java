@@ -42,7 +42,7 @@ class RemoteFaultsIT {
 
     @Test
     @Order(2)
-    void readmeListsTheOutcomes() throws Exception {
+    void pageListsTheOutcomes() throws Exception {
         var table = new Table(
                 "faults.md",
                 "remote-faults",
@@ -58,7 +58,7 @@ class RemoteFaultsIT {
         faults.join();
     }
 
-    /** Each part on a fleet of its own, for what takes long is to wait. */
+    /** Runs each part on a separate fleet, because faults mostly wait. */
     private void split(Path directory, List<RemoteFault> list, int count) {
         var number = 0;
         for (var part : ParallelFaults.split(list, count)) {

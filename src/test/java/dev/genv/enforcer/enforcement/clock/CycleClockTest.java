@@ -54,14 +54,7 @@ class CycleClockTest {
         var node = new FakeHost(STRAY);
         var enforcer = enforcer(node, new SafetyLimits(Duration.ofSeconds(60), Duration.ZERO, null, 0));
         enforcer.runCycle();
-        time.pass(Duration.ofHours(5));
-        enforcer.runCycle();
-        assertThat(node.executed).as("20 s are counted").isEmpty();
-
-        runCycles(enforcer, 3);
-        assertThat(node.executed).as("50 s are counted").isEmpty();
-        runCycles(enforcer, 1);
-        assertThat(node.executed).hasSize(1);
+        assertSuspensionCountsTwoIntervalsOf60Seconds(enforcer, node);
     }
 
     @Test
@@ -73,14 +66,7 @@ class CycleClockTest {
         time.pass(Duration.ofSeconds(10));
         node.setSnapshot(host().devices(1).with(env("a")).with(job));
         enforcer.runCycle();
-        time.pass(Duration.ofHours(5));
-        enforcer.runCycle();
-        assertThat(node.executed).as("20 s are counted").isEmpty();
-
-        runCycles(enforcer, 3);
-        assertThat(node.executed).as("50 s are counted").isEmpty();
-        runCycles(enforcer, 1);
-        assertThat(node.executed).hasSize(1);
+        assertSuspensionCountsTwoIntervalsOf60Seconds(enforcer, node);
     }
 
     @Test
@@ -170,6 +156,17 @@ class CycleClockTest {
             assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.FAILED);
         }
         breaksOff = false;
+    }
+
+    private void assertSuspensionCountsTwoIntervalsOf60Seconds(Enforcer enforcer, FakeHost node) {
+        time.pass(Duration.ofHours(5));
+        enforcer.runCycle();
+        assertThat(node.executed).as("20 s are counted").isEmpty();
+
+        runCycles(enforcer, 3);
+        assertThat(node.executed).as("50 s are counted").isEmpty();
+        runCycles(enforcer, 1);
+        assertThat(node.executed).hasSize(1);
     }
 
     private void runCycles(Enforcer enforcer, int count) {
