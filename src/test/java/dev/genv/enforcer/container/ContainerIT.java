@@ -131,7 +131,7 @@ class ContainerIT extends EngineTest {
         try (var service = ServiceContainer.start(flags())) {
             service.awaitReady(true);
             assertThat(permissions(roots)).isEqualTo("rwxr-xr-x");
-            assertThat(service.log()).contains("which need not be genv's");
+            assertThat(service.log()).contains("which may not be genv's");
         }
     }
 
