@@ -23,7 +23,7 @@ import org.awaitility.Awaitility;
 
 /**
  * The CPU time of one observation of one machine over SSH: that of the service, and that of the machine with its sshd, sudo and
- * agent, from the {@code stat} of all processes of 20 sshds. The arguments are packaged services, such as
+ * agent, from the {@code stat} of all processes of 20 sshds. {@code -Dservices} names packaged services, such as
  * {@code target/quarkus-app/quarkus-run.jar} of two versions: they observe the same machines in turn, twice each.
  */
 public final class RemoteCostBenchmark {
@@ -47,7 +47,9 @@ public final class RemoteCostBenchmark {
     private record Cost(double client, double server) {}
 
     /** Runs the benchmark and prints a table. */
-    public static void main(String... jars) throws Exception {
+    public static void main(String... arguments) throws Exception {
+        var jars = System.getProperty("services", "target/quarkus-app/quarkus-run.jar")
+                .split(",", -1);
         Awaitility.setDefaultTimeout(Duration.ofMinutes(10));
         var folder = Files.createTempDirectory("genv-remote-cost");
         var jobs = new ArrayList<Process>();
