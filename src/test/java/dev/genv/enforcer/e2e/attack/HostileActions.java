@@ -107,8 +107,9 @@ final class HostileActions {
         return random.nextBoolean() ? "envs.json" : "devices.json";
     }
 
+    /** It tries again while another process creates the file between the two commands. */
     private static String replaceCommand(String file, String by) {
-        return "rm -rf %s && %s".formatted(file, by.formatted(file));
+        return "until rm -rf %s && %s; do :; done".formatted(file, by.formatted(file));
     }
 
     private static Map<String, String> inEnvironment(String eid) {
