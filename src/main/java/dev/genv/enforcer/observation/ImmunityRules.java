@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * @param programs the protected programs that exist
  */
 public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram> programs) {
+    /** The rules of a machine that was not observed yet. */
+    static final ImmunityRules NONE = new ImmunityRules(0, Set.of(), List.of());
+
     private static final int FIRST_PROCESS = 1;
     private static final String UNKNOWN_PROGRAM = "it is unknown whether it runs a protected program";
 

@@ -40,6 +40,7 @@ public final class Observer {
     private final DeviceOrder order = new DeviceOrder();
     private final AccountReader accountReader = new AccountReader();
     private final StateParser stateParser;
+    private ImmunityRules immunity = ImmunityRules.NONE;
 
     public Observer(ObserverSettings settings) {
         this.settings = settings;
@@ -59,7 +60,7 @@ public final class Observer {
         var other = findings.add(SecondEnforcer.of(facts.enforcers()));
         missingPrivileges.forEach(privilege -> findings.add(privilege.problem()));
         var accounts = findings.add(accountReader.read(facts.accounts()));
-        var immunity =
+        immunity =
                 findings.add(ImmunityRules.of(settings, facts.access().pid(), accounts.accounts(), facts.programs()));
         var listing = findings.add(listing(facts, privileges));
         var processes = processes(listing, facts, immunity, findings);
@@ -91,6 +92,11 @@ public final class Observer {
                 machine(facts.machine()),
                 state.lockWait(),
                 state.changedAt());
+    }
+
+    /** Returns which processes are never terminated, as of the last observation. */
+    public ImmunityRules immunity() {
+        return immunity;
     }
 
     private Found<GpuListing> listing(HostFacts facts, Privileges privileges) {

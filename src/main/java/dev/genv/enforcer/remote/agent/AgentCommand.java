@@ -75,7 +75,8 @@ final class AgentCommand {
                 config.stateDirectory(),
                 config.lockTimeout(),
                 new Request.Lease(service, config.lease()));
-        var program = AgentProgram.with(AgentJson.write(request.apply(common)));
+        var content = request.apply(common);
+        var program = content.program().with(AgentJson.write(content));
         var command = config.sudo() ? "sudo -n " + COMMAND : COMMAND;
         var result = machine.run(new CommandRequest(command, program, config.timeout(), MAX_OUTPUT));
         return new Reply(nonce, result, config.sudo());

@@ -24,6 +24,11 @@ final class AgentFailure {
 
     private AgentFailure() {}
 
+    /** Returns the failure that the agent itself reports. */
+    static UnreachableException of(String reported) {
+        return new UnreachableException(ProblemCode.AGENT_FAILED, SafeText.escape(reported, LONGEST));
+    }
+
     static UnreachableException of(CommandResult result, boolean sudo) {
         var interruption = result.interruption();
         if (interruption != null) {

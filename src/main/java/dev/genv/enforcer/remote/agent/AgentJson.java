@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.MapperFeature;
@@ -86,6 +87,7 @@ final class AgentJson {
                                 .maxStringLength(AgentCommand.MAX_OUTPUT)
                                 .build())
                         .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+                        .enable(JsonWriteFeature.COMBINE_UNICODE_SURROGATES_IN_UTF8)
                         .build())
                 .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
                 .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)

@@ -104,7 +104,9 @@ sealed interface Answer {
             /** It was changed while the new one was written. */
             RESTLESS,
             /** genv's lock could not be taken. */
-            LOCKED
+            LOCKED,
+            /** The state directory did not answer. */
+            TIMEOUT
         }
     }
 }

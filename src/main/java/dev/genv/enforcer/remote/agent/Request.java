@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote.agent;
 
-import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.FileId;
@@ -10,6 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 /** What the agent is asked to do. Durations are in seconds. */
 sealed interface Request {
+    /** The program that answers it. */
+    AgentProgram program();
+
     /**
      * The part of all requests.
      *
@@ -47,7 +49,6 @@ sealed interface Request {
      * @param programs the paths of the protected programs
      */
     record Observe(
-            @JsonProperty("do") String action,
             @JsonUnwrapped Common common,
             boolean acts,
             Gpu gpu,
@@ -57,7 +58,12 @@ sealed interface Request {
             String passwd,
             String subuid,
             List<String> programs)
-            implements Request {}
+            implements Request {
+        @Override
+        public AgentProgram program() {
+            return AgentProgram.OBSERVE;
+        }
+    }
 
     /**
      * How nvidia-smi is run.
@@ -79,13 +85,17 @@ sealed interface Request {
      * @param detach null if nothing is detached
      */
     record Act(
-            @JsonProperty("do") String action,
             @JsonUnwrapped Common common,
             long deadline,
             String boot,
             List<Terminate> terminations,
             @Nullable Detach detach)
-            implements Request {}
+            implements Request {
+        @Override
+        public AgentProgram program() {
+            return AgentProgram.ACT;
+        }
+    }
 
     /**
      * Terminate a process if it is still the one that was observed.
