@@ -83,7 +83,7 @@ def liveness_facts(machine, envs):
     except OSError as error:
         return {"processes": failure(error), "kernels": kernels}
     listed = {match.group() for match in re.finditer(rb"[0-9]+", content) if match.group() in pids}
-    processes = [live_process(machine, pids[pid]) for pid in sorted(listed)]
+    processes = [live_process(machine, pids[pid]) for pid in sorted(listed, key=int)]
     # With escapes, the search may be unnecessary.
     if re.search(rb'"kernel_ids"\s*:\s*\[\s*[^\]\s]', content) or b"\\u" in content:
         if machine.request["skipKernels"]:
