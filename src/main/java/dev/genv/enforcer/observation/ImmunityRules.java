@@ -52,7 +52,7 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
      * @param files the files of the protected programs, in the order of {@link ObserverSettings#programs}
      * @throws IllegalArgumentException if not all programs are in it
      */
-    static Found<ImmunityRules> of(
+    public static Found<ImmunityRules> of(
             ObserverSettings settings, int ownPid, Accounts accounts, List<Reading<ProgramFile>> files) {
         var executables = settings.programs();
         if (files.size() != executables.size()) {

@@ -1,11 +1,12 @@
 package dev.genv.enforcer.remote.shell;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Sha256;
+import dev.genv.enforcer.observation.state.DirectoryProblem;
 import dev.genv.enforcer.observation.state.State;
-import dev.genv.enforcer.observation.state.UserMount;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Optional;
@@ -63,7 +64,9 @@ final class StateAnswer {
     }
 
     private Problem mounted(Frame directory) throws UnreachableException {
-        return UserMount.problem(path, directory.number(1), directory.at(2), directory.from(3));
+        return DirectoryProblem.of(
+                        path, new Directory.UserMount(directory.number(1), directory.at(2), directory.from(3)))
+                .orElseThrow();
     }
 
     private State present(Frames frames, String nonce) throws UnreachableException {
