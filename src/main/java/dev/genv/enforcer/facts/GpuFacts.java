@@ -8,6 +8,6 @@ package dev.genv.enforcer.facts;
  * @param devices the answer to the query for the devices; any failure if the other query failed. It may be older than the other one, by a minute at most
  */
 public record GpuFacts(Reading<ToolOutput> processes, Reading<ToolOutput> devices) {
-    /** The output of the program, at most 1 MiB each. */
+    /** The output of the program, at most 16 MiB each. */
     public record ToolOutput(int exitCode, Bytes stdout, Bytes stderr) {}
 }

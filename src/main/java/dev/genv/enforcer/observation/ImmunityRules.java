@@ -24,9 +24,6 @@ import org.jspecify.annotations.Nullable;
  * @param programs the protected programs that exist
  */
 public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram> programs) {
-    /** The rules of a machine that was not observed yet. */
-    static final ImmunityRules NONE = new ImmunityRules(0, Set.of(), List.of());
-
     private static final int FIRST_PROCESS = 1;
     private static final String UNKNOWN_PROGRAM = "it is unknown whether it runs a protected program";
 
@@ -55,7 +52,7 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
      * @param files the files of the protected programs, in the order of {@link ObserverSettings#programs}
      * @throws IllegalArgumentException if not all programs are in it
      */
-    static Found<ImmunityRules> of(
+    public static Found<ImmunityRules> of(
             ObserverSettings settings, int ownPid, Accounts accounts, List<Reading<ProgramFile>> files) {
         var executables = settings.programs();
         if (files.size() != executables.size()) {

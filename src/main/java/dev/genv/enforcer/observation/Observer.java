@@ -4,6 +4,9 @@ import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess;
@@ -40,7 +43,8 @@ public final class Observer {
     private final DeviceOrder order = new DeviceOrder();
     private final AccountReader accountReader = new AccountReader();
     private final StateParser stateParser;
-    private ImmunityRules immunity = ImmunityRules.NONE;
+    private Accounts accounts = Accounts.NONE;
+    private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
 
     public Observer(ObserverSettings settings) {
         this.settings = settings;
@@ -59,14 +63,13 @@ public final class Observer {
         var missingPrivileges = privileges.missing();
         var other = findings.add(SecondEnforcer.of(facts.enforcers()));
         missingPrivileges.forEach(privilege -> findings.add(privilege.problem()));
-        var accounts = findings.add(accountReader.read(facts.accounts()));
-        immunity =
-                findings.add(ImmunityRules.of(settings, facts.access().pid(), accounts.accounts(), facts.programs()));
+        var hostAccounts = findings.add(accountReader.read(facts.accounts()));
+        accounts = hostAccounts.accounts();
+        immunity = findings.add(ImmunityRules.of(settings, facts.access().pid(), accounts, facts.programs()));
         var listing = findings.add(listing(facts, privileges));
         var processes = processes(listing, facts, immunity, findings);
         var state = stateParser.parse(facts.state(), facts.machine());
-        var live = findings.add(
-                LiveState.of(state, new FactsLiveness(facts.liveness()), accounts.accounts(), immunity.exempt()));
+        var live = findings.add(LiveState.of(state, new FactsLiveness(facts.liveness()), accounts, immunity.exempt()));
         var members = processes.stream()
                 .map(process -> findings.add(live.resolveMembership(process)))
                 .toList();
@@ -78,7 +81,7 @@ public final class Observer {
                 devices,
                 listing.devices(),
                 live.uidsOfPids(),
-                accounts.subordinateUids(),
+                hostAccounts.subordinateUids(),
                 findings.missing(),
                 findings.problems());
         return new Observation(
@@ -94,9 +97,14 @@ public final class Observer {
                 state.changedAt());
     }
 
-    /** Returns which processes are never terminated, as of the last observation. */
+    /** Returns which processes were immune at the last observation. */
     public ImmunityRules immunity() {
         return immunity;
+    }
+
+    /** Returns the same with the present files of the protected programs. */
+    public ImmunityRules immunity(List<Reading<ProgramFile>> programs) {
+        return ImmunityRules.of(settings, immunity.ownPid(), accounts, programs).value();
     }
 
     private Found<GpuListing> listing(HostFacts facts, Privileges privileges) {
@@ -117,7 +125,7 @@ public final class Observer {
     }
 
     private static List<GpuProcess> processes(
-            GpuListing listing, HostFacts facts, ImmunityRules immunity, Findings findings) {
+            GpuListing listing, HostFacts facts, ImmunityRules rules, Findings findings) {
         var byPid = facts.processes().stream()
                 .collect(Collectors.toMap(ProcessFacts::pid, Function.identity(), (first, _) -> first));
         var processes = new ArrayList<GpuProcess>();
@@ -133,7 +141,7 @@ public final class Observer {
                 case ProcessIdentity.Present(var present) -> {
                     // A process that was started later only reuses the pid of the listed one.
                     if (present.id().startTime() <= facts.machine().beforeListing()) {
-                        processes.add(gpuProcess(present, entry.getValue(), immunity));
+                        processes.add(gpuProcess(present, entry.getValue(), rules));
                     }
                 }
             }
@@ -141,14 +149,9 @@ public final class Observer {
         return processes;
     }
 
-    private static GpuProcess gpuProcess(ObservedProcess process, List<DeviceUsage> usage, ImmunityRules immunity) {
+    private static GpuProcess gpuProcess(ObservedProcess process, List<DeviceUsage> usage, ImmunityRules rules) {
         return new GpuProcess(
-                process.id(),
-                process.uid(),
-                process.command(),
-                process.membership(),
-                usage,
-                immunity.immunity(process));
+                process.id(), process.uid(), process.command(), process.membership(), usage, rules.immunity(process));
     }
 
     private static Set<ProcessId> ended(List<VerifiedProcess> facts, Set<ProcessId> verified) {

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.observation.state;
 
 import dev.genv.enforcer.facts.MachineFacts;
-import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
@@ -34,14 +33,11 @@ public final class StateParser {
 
     /** Returns both files. A file that cannot be read is a problem in the result. */
     public State parse(StateFacts facts, MachineFacts machine) {
-        var state = switch (facts.directory()) {
-            case Directory.Absent _ -> State.ABSENT;
-            case Directory.Present _ -> files(facts).changed(facts.changedAt());
-            case Directory.UserMount(var uid, var type, var point) ->
-                State.unreadable(UserMount.problem(path, uid, type, point));
-            case Directory.Stale(var onHost) -> State.unreadable(stale(onHost));
-            case Directory.Unreadable(var failure, var reason) -> State.unreadable(unreadable(failure, reason));
-        };
+        var state = DirectoryProblem.of(path, facts.directory())
+                .map(State::unreadable)
+                .orElseGet(() -> facts.directory() instanceof Directory.Absent
+                        ? State.ABSENT
+                        : files(facts).changed(facts.changedAt()));
         var replaced = history.record(facts.directory());
         if (replaced.isPresent() && facts.directory() instanceof Directory.Absent) {
             // It was removed at an unknown time before this reading, perhaps after a process started.
@@ -72,21 +68,6 @@ public final class StateParser {
 
     private static long size(StateFile file) {
         return file instanceof StateFile.Present(var content) ? content.length() : 0;
-    }
-
-    private Problem stale(String onHost) {
-        return new Problem(
-                ProblemCode.STATE_DIRECTORY_MOVED,
-                onHost.isEmpty()
-                        ? path + " was removed, and only the mount still leads there: recreate the container"
-                        : "%s is a mount of a directory that the host no longer has at %s: recreate the container"
-                                .formatted(path, onHost));
-    }
-
-    private Problem unreadable(Failure failure, String reason) {
-        return failure == Failure.TIMEOUT
-                ? new Problem(ProblemCode.STATE_TIMEOUT, "%s does not answer: %s".formatted(path, reason))
-                : new Problem(ProblemCode.STATE_UNREADABLE, path + ": " + reason);
     }
 
     private static State.File<byte[]> file(StateFile file, String name) {

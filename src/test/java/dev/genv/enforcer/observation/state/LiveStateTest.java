@@ -2,6 +2,8 @@ package dev.genv.enforcer.observation.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.facts.LivenessFacts;
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Accounts;
@@ -17,18 +19,11 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.proc.ProcLivenessSource;
-import dev.genv.enforcer.node.protection.ImmunityCheck;
 import dev.genv.enforcer.observation.Findings;
-import dev.genv.enforcer.testsupport.FakeProc;
-import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 class LiveStateTest {
     private static final Ownership OF_ITS_UID = new Ownership(null, false, Set.of(1000L)).withAccount(true);
@@ -38,17 +33,7 @@ class LiveStateTest {
             new Device(0, "1mi", List.of(new Attachment("alive", null, null), new Attachment("dead", null, null)));
     private static final Problem WHY = new Problem(ProblemCode.LOCK_TIMEOUT, "somebody holds it");
     private final Findings findings = new Findings();
-    private final ProcFs proc;
-    private final FakeProc fake;
-    private final ImmunityCheck immunityCheck;
-
-    LiveStateTest(@TempDir Path folder) throws IOException {
-        proc = new ProcFs(folder);
-        fake = new FakeProc(folder);
-        fake.process(40);
-        immunityCheck =
-                new ImmunityCheck(proc, new Accounts(Map.of("alice", 1000L, "bob", 1001L)), Set.of(77L), List.of());
-    }
+    private long uid = 1000;
 
     @Test
     void deadEnvironmentsAreOmittedAndTheirDevicesAreFree() {
@@ -185,11 +170,11 @@ class LiveStateTest {
     }
 
     @Test
-    void recordedOwnerIsComparedWithTheUidsOfThePids() throws IOException {
+    void recordedOwnerIsComparedWithTheUidsOfThePids() {
         assertThat(ownership()).isEqualTo(OF_ITS_UID);
-        fake.process(40).uid(1001);
+        uid = 1001;
         assertThat(ownership().dispute()).contains("uid 1000").contains("1001");
-        fake.process(40).uid(77);
+        uid = 77;
         assertThat(ownership().exempt()).isTrue();
     }
 
@@ -216,9 +201,10 @@ class LiveStateTest {
     private LiveState live(State.File<EnvsFile> envs, State.File<DevicesFile> devices) {
         return findings.add(LiveState.of(
                 new State(envs, devices),
-                new ProcLivenessSource(proc),
-                immunityCheck.accounts(),
-                immunityCheck.exempt()));
+                new FactsLiveness(new LivenessFacts(
+                        Reading.of(List.of(new LivenessFacts.LiveProcess(40, uid, null))), LivenessFacts.Kernels.NONE)),
+                new Accounts(Map.of("alice", 1000L, "bob", 1001L)),
+                Set.of(77L)));
     }
 
     private List<Device> devices(LiveState live, Integer... listed) {

@@ -1,9 +1,11 @@
 package dev.genv.enforcer.node;
 
 import static dev.genv.enforcer.testsupport.ExpectedObservation.assertOneEnvironmentObserved;
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.GpuProcess;
@@ -30,7 +32,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -42,26 +43,19 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The real /proc and real processes; only the GPUs are fake. */
 @Timeout(600)
-class NodeHostTest {
+class NodeMachineTest {
     private static final String ALL_CAPABILITIES = "000001ffffffffff";
-    private static final NodeHost.NodeSafety SAFETY = new NodeHost.NodeSafety(List.of(), List.of(), true, true);
     private final Path state;
     private final FakeNvidiaSmi smi;
-    private final NodeHost host;
+    private final NodeMachine machine;
+    private final ObservedHost host;
 
-    NodeHostTest(@TempDir Path folder) throws IOException {
+    NodeMachineTest(@TempDir Path folder) throws IOException {
         state = folder.resolve("genv");
         smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
-        host = new NodeHost(
-                "gpu-1",
-                new NodeHost.NodePaths(
-                        Path.of("/proc"),
-                        state,
-                        Duration.ofSeconds(5),
-                        smi.path().toString(),
-                        HANG,
-                        false),
-                SAFETY);
+        var builder = new NodeBuilder(state, smi.path());
+        machine = builder.machine();
+        host = builder.host(machine);
     }
 
     @Test
@@ -86,10 +80,8 @@ class NodeHostTest {
     void ticksAreTakenBeforeTheStateIsRead() throws Exception {
         files().device(0).device(1).write();
         var timeLimit = Duration.ofSeconds(1);
-        var places = new NodeHost.NodePaths(
-                Path.of("/proc"), state, timeLimit, smi.path().toString(), HANG, false);
-        try (var waiting = new NodeHost("gpu-1", places, SAFETY);
-                var _ = RealFlock.take(state.resolve("genv.lock"))) {
+        var waiting = new NodeBuilder(state, smi.path()).lockTimeout(timeLimit).host();
+        try (var _ = RealFlock.take(state.resolve("genv.lock"))) {
             var observation = waiting.observe(Set.of());
             assertThat(KernelClock.ticks() - observation.ticks()).isGreaterThanOrEqualTo(99);
         }
@@ -202,7 +194,7 @@ class NodeHostTest {
     @Test
     void isReadOnlyWhileAnotherEnforcerHoldsTheLock() throws Exception {
         files().device(0).device(1).write();
-        assertThat(host.claim()).isEmpty();
+        assertThat(machine.claim()).isEmpty();
         assertThat(host.observe(Set.of()).readOnlyReason()).isNull();
         try (var other = new EnforcerLock(state, new LockHolders(new ProcFs(Path.of("/proc"))))) {
             assertThat(other.take().other()).isNotNull();
@@ -222,7 +214,7 @@ class NodeHostTest {
     void claimRemovesTempFiles() throws Exception {
         files().device(0).device(1).write();
         Files.createFile(state.resolve(".devices.json.genv-enforcer-0123456789abcdef"));
-        assertThat(host.claim()).hasValueSatisfying(said -> assertThat(said).contains("removed 1 temporary file"));
+        assertThat(machine.claim()).hasValueSatisfying(said -> assertThat(said).contains("removed 1 temporary file"));
         assertThat(state.resolve(".devices.json.genv-enforcer-0123456789abcdef"))
                 .doesNotExist();
     }
@@ -250,9 +242,10 @@ class NodeHostTest {
             var proc = new FakeProc(folder);
             proc.writeSelf(ALL_CAPABILITIES, "unconfined");
             proc.pidNamespace(4026532281L);
-            var places = new NodeHost.NodePaths(
-                    folder, state, Duration.ofSeconds(5), smi.path().toString(), HANG, true);
-            var elsewhere = new NodeHost("gpu-1", places, SAFETY);
+            var elsewhere = new NodeBuilder(state, smi.path())
+                    .proc(folder)
+                    .requireHostPid()
+                    .host();
             smi.process(0, child.pid(), "1");
             files().device(0, "15971").write();
             var observation = elsewhere.observe(Set.of());
@@ -267,11 +260,12 @@ class NodeHostTest {
                     .asString()
                     .startsWith("HOST_PID: ")
                     .contains("--pid=host");
-            assertThat(elsewhere.missingPrivileges()).hasSize(1);
 
             var action = new Action.Terminate(
                     "gpu-1", host.observe(Set.of()).snapshot().processes().getFirst());
-            assertThat(execute(elsewhere, action).outcome()).isEqualTo(Outcome.FAILED);
+            var results = new ArrayList<Result>();
+            elsewhere.execute(List.of(action), (_, result) -> results.add(result));
+            assertThat(results).extracting(Result::outcome).containsExactly(Outcome.FAILED);
             assertThat(child.isAlive()).isTrue();
 
             proc.pidNamespace(4026531836L);
@@ -279,119 +273,5 @@ class NodeHostTest {
             assertThat(observation.readOnlyReason()).isNull();
             assertThat(observation.missingPrivileges()).isEmpty();
         }
-    }
-
-    @Test
-    void exemptProcessIsReportedWithTheReasonAndNotTerminated() throws Exception {
-        try (var child = Child.withEnvironment(Map.of())) {
-            smi.process(0, child.pid(), "1");
-            var uid = Long.toString(Libc.effectiveUid());
-            assertImmune(Immunity.Kind.EXEMPT, Outcome.SKIPPED_EXEMPT, child, hostWithSafety(List.of(), List.of(uid)));
-        }
-    }
-
-    /** The kernel tells which file is run: neither its name nor a copy under the protected path's name matters. */
-    @Test
-    void onlyTheProtectedProgramOfRootIsImmune(@TempDir Path folder) throws Exception {
-        requireOtherUsers();
-        makeTraversable(folder);
-        var program = copyOfSleep(folder, "server");
-        var caring = hostWithSafety(List.of(new ProtectedExecutable(program, "0")), List.of());
-        try (var immunityCheck = Child.running(List.of(program.toString(), "600"), Map.of());
-                var copy = Child.running(
-                        List.of(copyOfSleep(folder, "other/server").toString(), "600"), Map.of());
-                var renamed = Child.running(
-                        List.of("bash", "-c", "exec -a %s sleep 600".formatted(program)),
-                        Map.of("PATH", "/usr/bin:/bin"));
-                var users = Child.ofUser(65534, program, Map.of())) {
-            for (var child : List.of(immunityCheck, copy, renamed, users)) {
-                smi.process(0, child.pid(), "1");
-            }
-            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, immunityCheck, caring);
-            for (var child : List.of(copy, renamed, users)) {
-                assertThat(terminate(child, caring)).isEqualTo(Result.of(Outcome.SIGNALLED));
-                assertThat(child.awaitExit()).isEqualTo(143);
-            }
-        }
-    }
-
-    @Test
-    void protectedProgramOfConfiguredUserIsImmune(@TempDir Path folder) throws Exception {
-        requireOtherUsers();
-        makeTraversable(folder);
-        var program = copyOfSleep(folder, "server");
-        try (var nobody = Child.ofUser(65534, program, Map.of());
-                var other = Child.ofUser(65533, program, Map.of())) {
-            smi.process(0, nobody.pid(), "1").process(0, other.pid(), "1");
-            var one = hostWithSafety(List.of(new ProtectedExecutable(program, "65534")), List.of());
-            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, nobody, one);
-            var all = hostWithSafety(List.of(new ProtectedExecutable(program, "*")), List.of());
-            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, other, all);
-            assertThat(terminate(other, one)).isEqualTo(Result.of(Outcome.SIGNALLED));
-            assertThat(other.awaitExit()).isEqualTo(143);
-        }
-    }
-
-    /** Between the look and the signal the process may have become one that is spared. */
-    @Test
-    void immunityIsCheckedAgainBeforeTheSignal() throws Exception {
-        try (var child = Child.withEnvironment(Map.of())) {
-            smi.process(0, child.pid(), "1");
-            var checked = observed(child, host);
-            assertThat(checked.immunity()).isNull();
-            var action = new Action.Terminate("gpu-1", checked);
-            var exempting = hostWithSafety(List.of(), List.of(Long.toString(Libc.effectiveUid())));
-            assertThat(execute(exempting, action).outcome()).isEqualTo(Outcome.SKIPPED_EXEMPT);
-            assertThat(child.isAlive()).isTrue();
-        }
-    }
-
-    private NodeHost hostWithSafety(List<ProtectedExecutable> programs, List<String> exempt) {
-        var places = new NodeHost.NodePaths(
-                Path.of("/proc"), state, Duration.ofSeconds(5), smi.path().toString(), HANG, false);
-        return new NodeHost("gpu-1", places, new NodeHost.NodeSafety(programs, exempt, true, true));
-    }
-
-    private static void assertImmune(Immunity.Kind kind, Outcome outcome, Child child, NodeHost host) throws Exception {
-        assertThat(observed(child, host).immunity())
-                .isNotNull()
-                .extracting(Immunity::kind)
-                .isEqualTo(kind);
-        assertThat(terminate(child, host).outcome()).isEqualTo(outcome);
-        assertThat(child.isAlive()).isTrue();
-    }
-
-    private static GpuProcess observed(Child child, NodeHost host) throws InterruptedException {
-        return host.observe(Set.of()).snapshot().processes().stream()
-                .filter(process -> process.pid() == child.pid())
-                .findFirst()
-                .orElseThrow();
-    }
-
-    private static Result terminate(Child child, NodeHost host) throws InterruptedException {
-        return execute(host, new Action.Terminate("gpu-1", observed(child, host)));
-    }
-
-    private static Result execute(NodeHost host, Action action) throws InterruptedException {
-        var results = new ArrayList<Result>();
-        host.execute(List.of(action), (_, result) -> results.add(result));
-        assertThat(results).hasSize(1);
-        return results.getFirst();
-    }
-
-    private static void requireOtherUsers() throws IOException {
-        Requirements.root();
-        Requirements.program("/usr/bin/setpriv", "util-linux");
-    }
-
-    /** A temporary folder is its owner's alone. */
-    private static void makeTraversable(Path folder) throws IOException {
-        Files.setAttribute(folder, "unix:mode", 0755);
-    }
-
-    private static Path copyOfSleep(Path folder, String name) throws IOException {
-        var program = folder.resolve(name);
-        Files.createDirectories(program.getParent());
-        return Files.copy(Path.of("/usr/bin/sleep"), program, StandardCopyOption.COPY_ATTRIBUTES);
     }
 }

@@ -1,18 +1,17 @@
-package dev.genv.enforcer.node.gpu;
+package dev.genv.enforcer.node;
 
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.node.linux.KernelClock;
-import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.proc.ProcessProbe;
-import dev.genv.enforcer.node.protection.ImmunityCheck;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
@@ -29,21 +28,32 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(600)
-class GpuProcessesTest {
+class NodeGpuTest {
     private static final long EXEMPT = 77;
     private final List<Problem> problems = new ArrayList<>();
     private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
     private final FakeNvidiaSmi smi;
     private final FakeProc proc;
-    private final GpuProcesses processes;
+    private final ObservedHost host;
 
-    GpuProcessesTest(@TempDir Path folder) throws IOException {
+    NodeGpuTest(@TempDir Path folder) throws IOException {
         smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(1);
         proc = new FakeProc(folder.resolve("proc"));
-        processes = new GpuProcesses(
-                new NvidiaSmi(smi.path().toString(), HANG),
-                new ProcessProbe(new ProcFs(proc.root())),
-                new ImmunityCheck(new ProcFs(proc.root()), Accounts.NONE, Set.of(EXEMPT), List.of()));
+        proc.writeSelf("000001ffffffffff", "");
+        Files.createDirectories(proc.hostRoot());
+        host = new NodeBuilder(folder.resolve("genv"), smi.path())
+                .proc(proc.root())
+                .exempt(Long.toString(EXEMPT))
+                .host();
+    }
+
+    private Snapshot list() throws UnreachableException, InterruptedException {
+        var snapshot = host.observe(Set.of()).snapshot();
+        problems.clear();
+        missing.clear();
+        problems.addAll(snapshot.problems());
+        missing.addAll(snapshot.missing());
+        return snapshot;
     }
 
     /** Real processes, so that nvidia-smi lists them, with a fake past. */
@@ -58,8 +68,8 @@ class GpuProcessesTest {
             var now = KernelClock.ticks();
             proc.process(earlier.pid()).startTime(now);
             proc.process(later.pid()).startTime(now + 1_000_000);
-            var found = processes.list(problems, missing);
-            assertThat(found.devices()).containsExactly(0);
+            var found = list();
+            assertThat(found.listedDevices()).containsExactly(0);
             assertThat(found.processes()).extracting(GpuProcess::pid).containsExactly(earlier.pid());
             assertThat(problems).isEmpty();
             assertThat(missing).isEmpty();
@@ -73,7 +83,7 @@ class GpuProcessesTest {
             smi.process(0, exempt.pid(), "5").process(0, other.pid(), "5");
             proc.process(exempt.pid()).uid(EXEMPT);
             proc.process(other.pid());
-            assertThat(processes.list(problems, missing).processes())
+            assertThat(list().processes())
                     .filteredOn(process -> process.immunity() != null)
                     .singleElement()
                     .satisfies(process -> {
@@ -90,13 +100,13 @@ class GpuProcessesTest {
     @Test
     void changedGpuOrderMakesAttachmentsMissing() throws Exception {
         smi.gpus(2);
-        processes.list(problems, missing);
+        list();
         assertThat(missing).isEmpty();
         smi.gpuLines("0, %s, 16384\n".formatted(FakeNvidiaSmi.uuid(1))).fault("exit 15");
-        processes.list(new ArrayList<>(), EnumSet.noneOf(SnapshotPart.class));
+        list();
         smi.noFault();
 
-        processes.list(problems, missing);
+        list();
         assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST, ProblemCode.DEVICES_MOVED);
         assertThat(missing).containsExactly(SnapshotPart.EVERY_PROCESS, SnapshotPart.ATTACHMENTS);
     }
@@ -105,9 +115,9 @@ class GpuProcessesTest {
     void addedGpuIsNoProblem() throws Exception {
         for (var count : List.of(1, 3)) {
             smi.gpus(count).fault("exit 15");
-            processes.list(new ArrayList<>(), EnumSet.noneOf(SnapshotPart.class));
+            list();
             smi.noFault();
-            assertThat(processes.list(problems, missing).devices()).hasSize(count);
+            assertThat(list().listedDevices()).hasSize(count);
         }
         assertThat(problems).isEmpty();
         assertThat(missing).isEmpty();
@@ -116,11 +126,11 @@ class GpuProcessesTest {
     @Test
     void unlistedGpuIsLostUntilItReturns() throws Exception {
         smi.gpus(3);
-        processes.list(problems, missing);
+        list();
         smi.gpus(2).fault("exit 15");
-        processes.list(new ArrayList<>(), EnumSet.noneOf(SnapshotPart.class));
+        list();
         smi.noFault();
-        processes.list(problems, missing);
+        list();
         assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
         assertThat(problems.getFirst().detail()).contains("2: " + FakeNvidiaSmi.uuid(2), "restart genv-enforcer");
         assertThat(missing).containsExactly(SnapshotPart.EVERY_PROCESS);
@@ -128,7 +138,7 @@ class GpuProcessesTest {
         problems.clear();
         missing.clear();
         smi.gpus(3);
-        processes.list(problems, missing);
+        list();
         assertThat(problems).isEmpty();
         assertThat(missing).isEmpty();
     }
@@ -140,7 +150,7 @@ class GpuProcessesTest {
             smi.process(0, strange.pid(), "5").process(0, other.pid(), "5");
             Files.writeString(proc.process(strange.pid()).file("stat"), "what is this");
             proc.process(other.pid());
-            assertThat(processes.list(problems, missing).processes())
+            assertThat(list().processes())
                     .extracting(GpuProcess::pid)
                     .containsExactly(other.pid());
             assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.PROCESS_UNREADABLE);
@@ -151,7 +161,7 @@ class GpuProcessesTest {
     @Test
     void failingToolIsReportedAndListsNothing() throws Exception {
         smi.fault("echo 'Failed to initialize NVML: Unknown Error'; exit 255");
-        assertThat(processes.list(problems, missing)).isEqualTo(new GpuProcesses.Listing(Set.of(), List.of()));
+        assertThat(list().processes()).isEmpty();
         assertThat(missing).containsExactly(SnapshotPart.PROCESSES);
         assertThat(problems).singleElement().satisfies(problem -> {
             assertThat(problem.code()).isEqualTo(ProblemCode.GPU_NEEDS_NEW_CONTAINER);
@@ -163,7 +173,7 @@ class GpuProcessesTest {
     @Test
     void unreadableLineIsReportedAndTheRestIsListed() throws Exception {
         smi.process(FakeNvidiaSmi.uuid(0), "[Insufficient Permissions]", "[Insufficient Permissions]");
-        assertThat(processes.list(problems, missing).devices()).containsExactly(0);
+        assertThat(list().listedDevices()).containsExactly(0);
         assertThat(missing).containsExactly(SnapshotPart.EVERY_PROCESS);
         assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.GPU_PROCESS_HIDDEN);
     }

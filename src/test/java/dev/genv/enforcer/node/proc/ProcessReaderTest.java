@@ -1,9 +1,11 @@
 package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.observation.ObservedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity;
+import java.util.Optional;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.linux.Libc;
@@ -25,34 +27,38 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(600)
-class ProcessProbeTest {
+class ProcessReaderTest {
     private static final Path PROC = Path.of("/proc");
     private final FakeProc proc;
-    private final ProcessProbe probe;
+    private final ProcessReader reader;
 
-    ProcessProbeTest(@TempDir Path folder) {
+    ProcessReaderTest(@TempDir Path folder) {
         proc = new FakeProc(folder);
-        probe = new ProcessProbe(new ProcFs(folder));
+        reader = new ProcessReader(new ProcFs(folder));
     }
 
     @Test
     void observesIdentityAndMembershipOfAPid() throws IOException {
         proc.process(812).command("a) S (b").startTime(991232).uid(1003).environ("A=1", "GENV_ENVIRONMENT_ID=15971");
-        assertThat(probe.observe(812))
-                .contains(new ProcessProbe.ObservedProcess(
-                        new ProcessId(812, 991232), 1003L, "a) S (b", new Membership.InEnvironment("15971"), false));
+        assertThat(observe(812)).hasValueSatisfying(seen -> {
+            assertThat(seen.id()).isEqualTo(new ProcessId(812, 991232));
+            assertThat(seen.uid()).isEqualTo(1003);
+            assertThat(seen.command()).isEqualTo("a) S (b");
+            assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("15971"));
+            assertThat(seen.kernelThread()).isFalse();
+        });
     }
 
     @Test
     void missingProcessIsGone() throws IOException {
-        assertThat(probe.observe(812)).isEmpty();
+        assertThat(observe(812)).isEmpty();
     }
 
     @ParameterizedTest
     @ValueSource(chars = {'Z', 'X'})
     void aZombieIsGone(char state) throws IOException {
         proc.process(812).state(state);
-        assertThat(probe.observe(812)).isEmpty();
+        assertThat(observe(812)).isEmpty();
     }
 
     /** Its first thread may end by itself: it must not hide behind that. */
@@ -64,7 +70,7 @@ class ProcessProbeTest {
         process.thread(813).withoutEnvironment();
         process.thread(814).environ("GENV_ENVIRONMENT_ID=a");
 
-        assertThat(probe.observe(812))
+        assertThat(observe(812))
                 .hasValueSatisfying(seen -> assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("a")));
     }
 
@@ -74,7 +80,7 @@ class ProcessProbeTest {
         process.thread(812).state('Z');
         process.thread(813).withoutEnvironment();
 
-        assertThat(probe.observe(812))
+        assertThat(observe(812))
                 .hasValueSatisfying(seen -> assertThat(seen.membership()).isInstanceOf(Membership.Unknown.class));
     }
 
@@ -95,7 +101,7 @@ class ProcessProbeTest {
         try (var child = Child.running(List.of(program.toString()), Map.of("GENV_ENVIRONMENT_ID", "a"))) {
             var stat = PROC.resolve(child.pid() + "/stat");
             await().until(() -> Files.readString(stat).contains(") Z "));
-            assertThat(new ProcessProbe(new ProcFs(PROC)).observe(child.pid()))
+            assertThat(observe(new ProcessReader(new ProcFs(PROC)), child.pid()))
                     .hasValueSatisfying(
                             seen -> assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("a")));
         }
@@ -104,7 +110,7 @@ class ProcessProbeTest {
     @Test
     void recognizesKernelThread() throws IOException {
         proc.process(2).kernelThread();
-        assertThat(probe.observe(2))
+        assertThat(observe(2))
                 .hasValueSatisfying(seen -> assertThat(seen.kernelThread()).isTrue());
     }
 
@@ -168,7 +174,7 @@ class ProcessProbeTest {
     @Test
     void unreadableUidIsUnknown() throws IOException {
         Files.writeString(proc.process(812).file("status"), "Name:\tpython\nUid:\tnobody\n");
-        assertThat(probe.observe(812)).hasValueSatisfying(seen -> {
+        assertThat(observe(812)).hasValueSatisfying(seen -> {
             assertThat(seen.uid()).isNull();
             assertThat(seen.membership()).isInstanceOf(Membership.Unknown.class);
         });
@@ -177,27 +183,26 @@ class ProcessProbeTest {
     @Test
     void unreadableStatIsAnError() throws IOException {
         Files.writeString(proc.process(812).file("stat"), "nonsense");
-        assertThatThrownBy(() -> probe.observe(812)).isInstanceOf(IOException.class);
+        assertThat(ProcessIdentity.of(reader.read(812, List.of()))).isInstanceOf(ProcessIdentity.Unreadable.class);
     }
 
     @Test
     void observesRealProcesses() throws IOException {
-        var real = new ProcessProbe(new ProcFs(PROC));
+        var real = new ProcessReader(new ProcFs(PROC));
         try (var inside = Child.inEnvironment("15971");
                 var outside = Child.withEnvironment(Map.of("HOME", "/"));
                 var empty = Child.withEnvironment(Map.of())) {
-            assertThat(real.observe(inside.pid()))
-                    .contains(new ProcessProbe.ObservedProcess(
-                            new ProcessId(inside.pid(), inside.startTime()),
-                            Libc.effectiveUid(),
-                            "sleep",
-                            new Membership.InEnvironment("15971"),
-                            false));
-            assertThat(real.observe(outside.pid()))
-                    .map(ProcessProbe.ObservedProcess::membership)
+            assertThat(observe(real, inside.pid())).hasValueSatisfying(seen -> {
+                assertThat(seen.id().pid()).isEqualTo(inside.pid());
+                assertThat(seen.uid()).isEqualTo(Libc.effectiveUid());
+                assertThat(seen.command()).isEqualTo("sleep");
+                assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("15971"));
+            });
+            assertThat(observe(real, outside.pid()))
+                    .map(ObservedProcess::membership)
                     .contains(new Membership.Outside());
-            assertThat(real.observe(empty.pid()))
-                    .map(ProcessProbe.ObservedProcess::membership)
+            assertThat(observe(real, empty.pid()))
+                    .map(ObservedProcess::membership)
                     .contains(new Membership.Outside());
         }
     }
@@ -209,13 +214,23 @@ class ProcessProbeTest {
                 Files.getAttribute(PROC.resolve("1"), "unix:uid").equals(0),
                 "a process 1 of root",
                 "run outside of a user namespace");
-        assertThat(new ProcessProbe(new ProcFs(PROC)).observe(1))
-                .map(ProcessProbe.ObservedProcess::membership)
+        assertThat(observe(new ProcessReader(new ProcFs(PROC)), 1))
+                .map(ObservedProcess::membership)
                 .contains(Membership.NOT_PERMITTED);
     }
 
+    private Optional<ObservedProcess> observe(int pid) {
+        return observe(reader, pid);
+    }
+
+    private static Optional<ObservedProcess> observe(ProcessReader reader, int pid) {
+        return ProcessIdentity.of(reader.read(pid, List.of())) instanceof ProcessIdentity.Present(var process)
+                ? Optional.of(process)
+                : Optional.empty();
+    }
+
     private Membership membership(int pid) throws IOException {
-        return probe.observe(pid).orElseThrow().membership();
+        return observe(pid).orElseThrow().membership();
     }
 
     /** Its environment is a pipe, which somebody opens just when it is read: after the first look at {@code stat}. */
@@ -231,7 +246,7 @@ class ProcessProbeTest {
                 throw new IllegalStateException(e);
             }
         });
-        var seen = probe.observe(812);
+        var seen = observe(812);
         writing.get();
         return seen.isPresent();
     }

@@ -2,13 +2,22 @@ package dev.genv.enforcer.node.protection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import static java.util.Objects.requireNonNull;
+import dev.genv.enforcer.facts.AccountFacts.TextFile;
+import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.format.PasswdFile;
+import dev.genv.enforcer.node.proc.ProcessReader;
+import dev.genv.enforcer.observation.Advice;
+import dev.genv.enforcer.observation.ImmunityRules;
+import dev.genv.enforcer.observation.ObservedProcess;
+import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.proc.ProcessProbe;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Requirements;
@@ -25,14 +34,17 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The host's root directory is a fake one, with files of root's in it. */
-class ImmunityLoaderTest {
+class ProgramFilesTest {
     private static final long ALICE = 1003;
     private final List<Problem> problems = new ArrayList<>();
     private final FakeProc proc;
+    private final ProcFs procFs;
+    private List<Reading<ProgramFile>> files = List.of();
     private Path host;
 
-    ImmunityLoaderTest(@TempDir Path folder) {
+    ProgramFilesTest(@TempDir Path folder) {
         proc = new FakeProc(folder);
+        procFs = new ProcFs(folder);
     }
 
     @BeforeEach
@@ -67,14 +79,13 @@ class ImmunityLoaderTest {
 
     @Test
     void unknownExemptUserIsReportedAtEveryLoad() throws IOException {
-        var guard = immunityLoader(List.of(), List.of("bob", "alice"));
         for (var time = 1; time <= 2; time++) {
-            assertThat(guard.load(problems).exempt()).containsExactly(ALICE);
+            assertThat(load(List.of(), List.of("bob", "alice")).exempt()).containsExactly(ALICE);
             assertThat(problems).hasSize(time).extracting(Problem::code).containsOnly(ProblemCode.SETTING_USER_UNKNOWN);
         }
         assertThat(problems.getFirst().detail()).contains("bob").contains("GENV_ENFORCER_EXEMPT_USERS");
         Files.writeString(host.resolve("etc/passwd"), "bob:x:7:7:::\nalice:x:8:8:::\n");
-        assertThat(guard.load(problems).exempt()).containsExactlyInAnyOrder(7L, 8L);
+        assertThat(load(List.of(), List.of("bob", "alice")).exempt()).containsExactlyInAnyOrder(7L, 8L);
         assertThat(problems).hasSize(2);
     }
 
@@ -221,18 +232,6 @@ class ImmunityLoaderTest {
         assertThat(immunity(immunityCheck, 812, 0L)).isNull();
     }
 
-    @Test
-    void initKernelThreadsAndTheServiceItselfAreImmune() {
-        var immunityCheck = load(List.of(), List.of());
-        var ourselves = (int) ProcessHandle.current().pid();
-        assertThat(immunityCheck.immunity(observedProcess(1, 0L, false))).isNotNull();
-        assertThat(immunityCheck.immunity(observedProcess(ourselves, 0L, false)))
-                .isNotNull();
-        assertThat(immunityCheck.immunity(observedProcess(812, 0L, true)))
-                .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it is a kernel thread"));
-        assertThat(immunityCheck.immunity(observedProcess(812, 0L, false))).isNull();
-    }
-
     private void assertUnusable(String path, String why) throws IOException {
         requireRoot();
         problems.clear();
@@ -241,7 +240,7 @@ class ImmunityLoaderTest {
             assertThat(problem.code()).isEqualTo(ProblemCode.PROTECTED_UNUSABLE);
             assertThat(problem.detail()).startsWith(path).contains(why);
         });
-        assertThat(immunityCheck.files()).isEmpty();
+        assertThat(immunityCheck.programs()).isEmpty();
     }
 
     private Path file(String name) throws IOException {
@@ -255,21 +254,29 @@ class ImmunityLoaderTest {
         Requirements.root();
     }
 
-    private ImmunityCheck load(List<String> programs, List<String> exempt) {
-        return immunityLoader(programs, exempt).load(problems);
+    private ImmunityRules load(List<String> programs, List<String> exempt) {
+        var settings = new ObserverSettings(
+                "gpu-1",
+                "/var/tmp/genv",
+                programs.stream().map(ProtectedExecutable::parse).toList(),
+                exempt,
+                false,
+                true,
+                true,
+                Advice.CONTAINER);
+        var paths =
+                settings.programs().stream().map(ProtectedExecutable::path).toList();
+        files = new ProgramFiles(procFs, paths).read();
+        var passwd = (Reading.Value<TextFile>) new AccountFiles(procFs).read().passwd();
+        var accounts = PasswdFile.parse(requireNonNull(passwd.value().content()).text());
+        var found = ImmunityRules.of(settings, 4711, accounts, files);
+        problems.addAll(found.problems());
+        return found.value();
     }
 
-    private ImmunityLoader immunityLoader(List<String> programs, List<String> exempt) {
-        var parsed = programs.stream().map(ProtectedExecutable::parse).toList();
-        return new ImmunityLoader(new ProcFs(proc.root()), parsed, exempt);
-    }
-
-    private static @Nullable Immunity immunity(ImmunityCheck immunityCheck, int pid, @Nullable Long uid) {
-        return immunityCheck.immunity(observedProcess(pid, uid, false));
-    }
-
-    private static ProcessProbe.ObservedProcess observedProcess(int pid, @Nullable Long uid, boolean kernelThread) {
-        return new ProcessProbe.ObservedProcess(
-                new ProcessId(pid, 1000), uid, "any", new Membership.Outside(), kernelThread);
+    private @Nullable Immunity immunity(ImmunityRules rules, int pid, @Nullable Long uid) {
+        var executable = new ProcessReader(procFs).read(pid, files).executable();
+        return rules.immunity(new ObservedProcess(
+                new ProcessId(pid, 1000), uid, "any", new Membership.Outside(), false, executable));
     }
 }

@@ -3,6 +3,16 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeout;
 
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.LivenessFacts;
+import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.observation.state.FactsLiveness;
+import com.fasterxml.jackson.core.JsonFactory;
+import java.io.ByteArrayOutputStream;
+import java.util.Map;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.FakeProc;
@@ -11,7 +21,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -20,14 +29,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class LivenessTest {
+class LivenessReaderTest {
     private static final String KERNEL = "0b5eb0d4-6f2c-4f0e-8a5b-2f5f3c0a7d11";
     private final FakeProc proc;
-    private final ProcFs files;
+    private final LivenessReader reader;
 
-    LivenessTest(@TempDir Path folder) {
+    LivenessReaderTest(@TempDir Path folder) {
         proc = new FakeProc(folder);
-        files = new ProcFs(folder);
+        reader = new LivenessReader(new ProcFs(folder));
     }
 
     @Test
@@ -43,10 +52,9 @@ class LivenessTest {
         proc.process(41);
         proc.process(43).state('Z');
         var environment = EnvBuilder.env("a").pids(40, 41, 41, -1, 43).build();
-        assertThat(new Liveness(files, List.of(environment))
-                        .withoutDeadPids(environment)
-                        .pids())
-                .containsExactly(41, 43);
+        assertThat(alive(List.of(environment)))
+                .singleElement()
+                .satisfies(alive -> assertThat(alive.pids()).containsExactly(41, 43));
     }
 
     @Test
@@ -83,14 +91,18 @@ class LivenessTest {
         proc.process(51).arguments("python", "-f", "/run/kernel-a.json");
         proc.process(52).arguments("python", "-f", "/run/kernel-b.json", "kernel-d.json");
         var environments = Stream.of("a", "b", "c", "d")
-                .map(kernel -> environment(List.of(), List.of(kernel)))
+                .map(kernel -> new Environment(
+                        kernel,
+                        1000L,
+                        "alice",
+                        "",
+                        new Environment.Config(null, null, null),
+                        List.of(),
+                        List.of(kernel)))
                 .toList();
-        var liveness = new Liveness(files, environments);
-        var alive = new ArrayList<Boolean>();
-        for (var environment : environments) {
-            alive.add(liveness.isAlive(environment));
-        }
-        assertThat(alive).containsExactly(true, true, false, true);
+        assertThat(alive(environments))
+                .extracting(Environment::kernelIds)
+                .containsExactly(List.of("a"), List.of("b"), List.of("d"));
     }
 
     @ParameterizedTest
@@ -129,9 +141,9 @@ class LivenessTest {
         Files.delete(cmdline);
         Fifo.at(cmdline);
         var environment = environment(List.of(), List.of(KERNEL));
-        var liveness = new Liveness(files, List.of(environment));
-        assertThat(liveness.isAlive(environment)).isTrue();
-        assertThat(liveness.unsearched()).hasValue("process 51 of uid 61002: reading its arguments hangs");
+        var facts = reader.read(envs(List.of(environment)));
+        assertThat(alive(facts, List.of(environment))).hasSize(1);
+        assertThat(facts.kernels().unsearched()).isEqualTo("process 51 of uid 61002: reading its arguments hangs");
     }
 
     @Test
@@ -141,9 +153,9 @@ class LivenessTest {
         Files.delete(cmdline);
         Fifo.at(cmdline);
         var environment = environment(List.of(), List.of(KERNEL));
-        var liveness = new Liveness(files, List.of(environment));
-        assertThat(liveness.isAlive(environment)).isTrue();
-        assertThat(liveness.unsearched()).isEmpty();
+        var liveness = new FactsLiveness(reader.read(envs(List.of(environment))));
+        assertThat(liveness.alive(List.of(environment))).hasSize(1);
+        assertThat(liveness.uncertainty()).isEmpty();
     }
 
     /** genv hands these to a shell. */
@@ -160,7 +172,73 @@ class LivenessTest {
 
     private boolean isAlive(List<Integer> pids, List<String> kernels) throws IOException {
         var environment = environment(pids, kernels);
-        return new Liveness(files, List.of(environment)).isAlive(environment);
+        return !alive(List.of(environment)).isEmpty();
+    }
+
+    @Test
+    void returnsRealUidsOfRunningPids() throws IOException {
+        proc.process(40).uid(1000);
+        proc.process(41).uid(1001).state('Z');
+        proc.process(42).uid(1002);
+        Files.writeString(proc.process(43).file("status"), "Name:\tpython\nUid:\tnobody\n");
+        var environments = List.of(
+                EnvBuilder.env("a").pids(40, 41, 43, 999).build(),
+                EnvBuilder.env("b").pids(40).build());
+        assertThat(uids(environments)).isEqualTo(Map.of(40, 1000L, 41, 1001L));
+    }
+
+    /** Whose an environment is, its shell tells, also where somebody struck its pid out. */
+    @Test
+    void returnsRealUidOfTheShellAnEnvironmentIsNamedAfter() throws IOException {
+        proc.process(40).uid(1000);
+        proc.process(99).uid(1008);
+        assertThat(uids(List.of(EnvBuilder.env("40").pids(99).build())))
+                .isEqualTo(Map.of(40, 1000L, 99, 1008L));
+    }
+
+    @Test
+    void omitsManyDeadPids() throws IOException {
+        proc.process(40).uid(1000);
+        var pids = IntStream.range(30, 300_000).toArray();
+
+        var environment = EnvBuilder.env("a").pids(pids).build();
+        var facts = reader.read(envs(List.of(environment)));
+
+        assertThat(alive(facts, List.of(environment)))
+                .singleElement()
+                .satisfies(alive -> assertThat(alive.pids()).containsExactly(40));
+        assertThat(facts.processes()).isEqualTo(Reading.of(List.of(new LiveProcess(40, 1000L, null))));
+    }
+
+    /** It must not look as if nobody's uid spoke against what was written. */
+    @Test
+    void unreadableUidOfARunningProcessIsAnError() throws IOException {
+        var status = proc.process(40).file("status");
+        Files.delete(status);
+        Files.createDirectory(status);
+        var environments = List.of(EnvBuilder.env("a").pids(40).build());
+        assertThat(reader.read(envs(environments)).processes()).isInstanceOf(Reading.Failed.class);
+    }
+
+    private List<Environment> alive(List<Environment> environments) throws IOException {
+        return alive(reader.read(envs(environments)), environments);
+    }
+
+    private static List<Environment> alive(LivenessFacts facts, List<Environment> environments) throws IOException {
+        return new FactsLiveness(facts).alive(environments);
+    }
+
+    private Map<Integer, Long> uids(List<Environment> environments) throws IOException {
+        var source = new FactsLiveness(reader.read(envs(environments)));
+        return source.uids(source.alive(environments));
+    }
+
+    private static StateFile envs(List<Environment> environments) throws IOException {
+        var bytes = new ByteArrayOutputStream();
+        try (var out = new JsonFactory().createGenerator(bytes)) {
+            EnvsFile.write(environments, out);
+        }
+        return new StateFile.Present(Bytes.of(bytes.toByteArray()));
     }
 
     private static Environment environment(List<Integer> pids, List<String> kernels) {
