@@ -7,8 +7,8 @@ import dev.genv.enforcer.remote.Agent;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
+import dev.genv.enforcer.remote.agent.PythonAgent;
 import dev.genv.enforcer.remote.genv.GenvAgent;
-import dev.genv.enforcer.remote.shell.ShellAgent;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import java.time.Duration;
 import java.util.List;
@@ -58,7 +58,7 @@ final class FleetWiring {
 
     private Function<String, Agent> agents(AgentConfig config) {
         return switch (remote.agent()) {
-            case SHELL -> ShellAgent.ofOneService(config);
+            case PYTHON -> PythonAgent.ofOneService(config);
             case GENV -> name -> new GenvAgent(name, config);
         };
     }

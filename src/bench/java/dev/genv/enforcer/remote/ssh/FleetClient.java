@@ -18,7 +18,7 @@ import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.remote.shell.ShellAgent;
+import dev.genv.enforcer.remote.agent.PythonAgent;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
 import dev.genv.enforcer.testsupport.SetupBuilder;
@@ -83,7 +83,7 @@ public final class FleetClient {
     }
 
     static Agent agent(String stateDirectory, String nvidiaSmi) {
-        return ShellAgent.ofOneService(terms(stateDirectory, nvidiaSmi, Duration.ofSeconds(60)))
+        return PythonAgent.ofOneService(terms(stateDirectory, nvidiaSmi, Duration.ofSeconds(60)))
                 .apply("recorded");
     }
 
@@ -127,7 +127,7 @@ public final class FleetClient {
 
     private RemoteFleet fleet(Duration timeout, SshAccess access) {
         return new RemoteFleet(
-                hosts, null, access::connection, ShellAgent.ofOneService(terms("/var/empty", "nvidia-smi", timeout)));
+                hosts, null, access::connection, PythonAgent.ofOneService(terms("/var/empty", "nvidia-smi", timeout)));
     }
 
     private void cycles() throws Exception {

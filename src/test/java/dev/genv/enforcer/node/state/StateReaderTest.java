@@ -8,6 +8,8 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.facts.MachineFacts;
+import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Device;
@@ -17,7 +19,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.State;
+import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.StateFiles;
@@ -45,9 +47,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 class StateReaderTest {
     private final Path path;
     private final StateReader reader;
+    private final StateParser parser;
 
     StateReaderTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
+        parser = new StateParser(path.toString());
         reader = new StateReader(path, Duration.ofMillis(200), new ProcFs(Path.of("/proc")));
     }
 
@@ -58,7 +62,7 @@ class StateReaderTest {
                 .device(0, "1")
                 .device(1)
                 .write();
-        var state = reader.read();
+        var state = read();
         assertThat(envs(state).environments()).extracting(Environment::eid).containsExactly("1");
         assertThat(devices(state).devices()).extracting(Device::index).containsExactly(0, 1);
     }
@@ -66,13 +70,13 @@ class StateReaderTest {
     @Test
     void missingDirectoryIsAbsentState() throws Exception {
         Files.delete(path);
-        assertThat(reader.read()).isEqualTo(State.ABSENT);
+        assertThat(read()).isEqualTo(State.ABSENT);
         assertThat(path).doesNotExist();
     }
 
     @Test
     void emptyDirectoryIsAbsentStateAndStaysEmpty() throws Exception {
-        var state = reader.read();
+        var state = read();
         assertThat(state).isEqualTo(State.ABSENT.withLockWait(state.lockWait()).changed(state.changedAt()));
         assertThat(path).isEmptyDirectory();
     }
@@ -92,11 +96,11 @@ class StateReaderTest {
     }
 
     private void assertThatItWasChangedBy(Change change) throws Exception {
-        var last = requireNonNull(reader.read().changedAt());
+        var last = requireNonNull(read().changedAt());
         await().atMost(HANG).until(() -> KernelClock.ticks() > last);
         var before = KernelClock.ticks();
         change.make();
-        assertThat(reader.read().changedAt()).isBetween(before, KernelClock.ticks() + 1);
+        assertThat(read().changedAt()).isBetween(before, KernelClock.ticks() + 1);
     }
 
     @ParameterizedTest
@@ -110,8 +114,8 @@ class StateReaderTest {
     void unreadableFileDoesNotAffectTheOther(String content, String why) throws Exception {
         new StateFiles(path).device(0).write();
         Files.writeString(path.resolve("envs.json"), content == null ? "" : content.replace('\'', '"'));
-        assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, why);
-        assertThat(devices(reader.read()).devices()).hasSize(1);
+        assertUnreadable(read().envs(), ProblemCode.STATE_UNREADABLE, why);
+        assertThat(devices(read()).devices()).hasSize(1);
     }
 
     /** Hostile but perfectly valid JSON, and what only looks like it. */
@@ -135,8 +139,8 @@ class StateReaderTest {
     void unknownFormatIsUnreadable(String content) throws Exception {
         new StateFiles(path).device(0).write();
         Files.writeString(path.resolve("envs.json"), content);
-        assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, "envs.json");
-        assertThat(devices(reader.read()).devices()).hasSize(1);
+        assertUnreadable(read().envs(), ProblemCode.STATE_UNREADABLE, "envs.json");
+        assertThat(devices(read()).devices()).hasSize(1);
     }
 
     @Test
@@ -151,10 +155,10 @@ class StateReaderTest {
                 new byte[17 << 20],
                 latin)) {
             Files.write(path.resolve("envs.json"), bytes);
-            assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, "envs.json");
+            assertUnreadable(read().envs(), ProblemCode.STATE_UNREADABLE, "envs.json");
         }
         new StateFiles(path).env("1", 1, null, null).writeEnvs();
-        assertThat(envs(reader.read()).environments()).hasSize(1);
+        assertThat(envs(read()).environments()).hasSize(1);
     }
 
     @Test
@@ -162,7 +166,7 @@ class StateReaderTest {
         new StateFiles(path).device(0).writeDevices();
         for (var target : List.of("/etc/passwd", "/proc/self/environ", "/proc/self/fd/0", "/dev/zero", "/absent")) {
             Files.createSymbolicLink(path.resolve("envs.json"), Path.of(target));
-            assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, "is a symbolic link");
+            assertUnreadable(read().envs(), ProblemCode.STATE_UNREADABLE, "is a symbolic link");
             Files.delete(path.resolve("envs.json"));
         }
     }
@@ -172,8 +176,8 @@ class StateReaderTest {
         new StateFiles(path).env("1", 1000, null, null).write();
         var elsewhere = Files.move(path.resolve("devices.json"), path.resolveSibling("elsewhere"));
         Files.createSymbolicLink(path.resolve("devices.json"), elsewhere);
-        assertUnreadable(reader.read().devices(), ProblemCode.STATE_UNREADABLE, "devices.json");
-        assertThat(envs(reader.read()).environments()).hasSize(1);
+        assertUnreadable(read().devices(), ProblemCode.STATE_UNREADABLE, "devices.json");
+        assertThat(envs(read()).environments()).hasSize(1);
     }
 
     @Test
@@ -181,10 +185,10 @@ class StateReaderTest {
         var real = Files.move(path, path.resolveSibling("real"));
         new StateFiles(real).env("1", 1000, null, null).write();
         Files.createSymbolicLink(path, real);
-        assertUnreadable(reader.read().envs(), ProblemCode.STATE_UNREADABLE, path.toString());
+        assertUnreadable(read().envs(), ProblemCode.STATE_UNREADABLE, path.toString());
         Files.delete(path);
         Files.createFile(path);
-        assertUnreadable(reader.read().devices(), ProblemCode.STATE_UNREADABLE, path.toString());
+        assertUnreadable(read().devices(), ProblemCode.STATE_UNREADABLE, path.toString());
     }
 
     /** So nobody escapes by holding the lock. */
@@ -194,7 +198,7 @@ class StateReaderTest {
         try (var directory = requireNonNull(StateDirectory.open(path));
                 var lock = directory.lock(Duration.ofSeconds(1), true)) {
             assertThat(lock).isNotNull();
-            var state = reader.read();
+            var state = read();
             assertThat(envs(state).environments()).hasSize(1);
             assertThat(devices(state).devices()).hasSize(1);
             assertThat(state.lockWait()).isGreaterThanOrEqualTo(Duration.ofMillis(200));
@@ -207,8 +211,8 @@ class StateReaderTest {
                                 "of uid " + Libc.effectiveUid());
             });
         }
-        assertThat(envs(reader.read()).environments()).hasSize(1);
-        assertThat(reader.read().problems()).isEmpty();
+        assertThat(envs(read()).environments()).hasSize(1);
+        assertThat(read().problems()).isEmpty();
     }
 
     @Test
@@ -216,7 +220,7 @@ class StateReaderTest {
         new StateFiles(path).env("1", 1000, null, null).device(0).write();
         Files.createDirectory(path.resolve("genv.lock"));
         Files.writeString(path.resolve("envs.json"), "{\"envs\": [");
-        var state = reader.read();
+        var state = read();
         assertUnreadable(state.envs(), ProblemCode.STATE_UNREADABLE, "envs.json is not JSON");
         assertThat(devices(state).devices()).hasSize(1);
     }
@@ -224,8 +228,8 @@ class StateReaderTest {
     @Test
     void withoutTheLockMissingFilesAreAbsent() throws Exception {
         Files.createDirectory(path.resolve("genv.lock"));
-        assertThat(reader.read().envs()).isInstanceOf(State.File.Absent.class);
-        assertThat(reader.read().devices()).isInstanceOf(State.File.Absent.class);
+        assertThat(read().envs()).isInstanceOf(State.File.Absent.class);
+        assertThat(read().devices()).isInstanceOf(State.File.Absent.class);
     }
 
     /** What genv does, and what a holder may do while we read: a file is empty, then half, then whole. */
@@ -239,13 +243,13 @@ class StateReaderTest {
         Files.createDirectory(path.resolve("genv.lock"));
         try (var writer = new Rewriting(file, List.of(few, many))) {
             for (var observation = 0; observation < 3; observation++) {
-                if (reader.read().envs() instanceof State.File.Present<EnvsFile>(var content)) {
+                if (read().envs() instanceof State.File.Present<EnvsFile>(var content)) {
                     assertThat(content.environments().size()).isIn(1, 200);
                 }
             }
             assertThat(writer.rounds()).isPositive();
         }
-        assertThat(envs(reader.read()).environments().size()).isIn(1, 200);
+        assertThat(envs(read()).environments().size()).isIn(1, 200);
     }
 
     @Test
@@ -258,41 +262,41 @@ class StateReaderTest {
                 link -> Files.createSymbolicLink(link, path.resolveSibling("elsewhere")),
                 link -> Files.createSymbolicLink(link, Path.of("/etc/passwd")))) {
             obstacle.put(lock);
-            var state = reader.read();
+            var state = read();
             assertThat(envs(state).environments()).hasSize(1);
             assertThat(devices(state).devices()).hasSize(1);
             assertThat(state.problems()).extracting(Problem::code).containsExactly(ProblemCode.LOCK_UNUSABLE);
             Files.delete(lock);
         }
-        assertThat(reader.read().problems()).isEmpty();
+        assertThat(read().problems()).isEmpty();
     }
 
     @Test
     void replacedOrMissingDirectoryIsReported() throws Exception {
         new StateFiles(path).env("1", 1000, null, null).write();
-        assertThat(reader.read().problems()).isEmpty();
+        assertThat(read().problems()).isEmpty();
         Files.move(path, path.resolveSibling("moved"));
         for (var observation = 0; observation < 2; observation++) {
-            assertThat(reader.read().problems())
+            assertThat(read().problems())
                     .extracting(Problem::code)
                     .containsExactly(ProblemCode.STATE_DIRECTORY_REPLACED);
         }
         new StateFiles(path).env("2", 1000, null, null).write();
-        var state = reader.read();
+        var state = read();
         assertThat(state.problems()).extracting(Problem::code).containsExactly(ProblemCode.STATE_DIRECTORY_REPLACED);
         assertThat(envs(state).environments()).extracting(Environment::eid).containsExactly("2");
-        assertThat(reader.read().problems()).isEmpty();
+        assertThat(read().problems()).isEmpty();
     }
 
     /** Otherwise a process that was started before the removal would get no grace. */
     @Test
     void removedDirectoryCountsAsChangedAtEachObservation() throws Exception {
         new StateFiles(path).env("1", 1000, null, null).write();
-        reader.read();
+        read();
         Files.move(path, path.resolveSibling("moved"));
         for (var observation = 0; observation < 2; observation++) {
             var before = KernelClock.ticks();
-            assertThat(reader.read().changedAt()).isBetween(before, KernelClock.ticks());
+            assertThat(read().changedAt()).isBetween(before, KernelClock.ticks());
         }
     }
 
@@ -306,23 +310,31 @@ class StateReaderTest {
         var onHost = Files.createDirectories(folder.resolve("1/root")).resolve("data");
         Files.createSymbolicLink(onHost, path.toRealPath().getParent());
         var contained = new StateReader(path, Duration.ofSeconds(1), new ProcFs(folder));
-        assertThat(envs(contained.read()).environments()).hasSize(1);
+        assertThat(envs(read(contained)).environments()).hasSize(1);
         Files.delete(onHost);
-        assertUnreadable(contained.read().envs(), ProblemCode.STATE_DIRECTORY_MOVED, "/data/genv");
-        assertUnreadable(contained.read().devices(), ProblemCode.STATE_DIRECTORY_MOVED, "recreate the container");
+        assertUnreadable(read(contained).envs(), ProblemCode.STATE_DIRECTORY_MOVED, "/data/genv");
+        assertUnreadable(read(contained).devices(), ProblemCode.STATE_DIRECTORY_MOVED, "recreate the container");
         Files.createSymbolicLink(onHost, path.toRealPath().getParent());
-        assertThat(envs(contained.read()).environments()).hasSize(1);
+        assertThat(envs(read(contained)).environments()).hasSize(1);
     }
 
     @Test
     void releasesTheLock() throws Exception {
         new StateFiles(path).env("1", 1000, null, null).write();
         Files.createFile(path.resolve("genv.lock"));
-        reader.read();
+        read();
         try (var directory = requireNonNull(StateDirectory.open(path));
                 var lock = directory.lock(Duration.ZERO, false)) {
             assertThat(lock).isNotNull();
         }
+    }
+
+    private State read() throws InterruptedException {
+        return read(reader);
+    }
+
+    private State read(StateReader from) throws InterruptedException {
+        return parser.parse(from.read(), new MachineFacts("", "", "", 0, 0));
     }
 
     private static EnvsFile envs(State state) {

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Device;
@@ -18,6 +17,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandRequest;
@@ -295,11 +295,11 @@ class GenvObservationTest {
                 .hasMessageContaining(why);
     }
 
-    private Host.Observation observe(String output) throws UnreachableException, InterruptedException {
+    private Observation observe(String output) throws UnreachableException, InterruptedException {
         return agent.observe(host.thenReturn(output), Set.of());
     }
 
-    private static Membership membershipOf(int pid, Host.Observation observation) {
+    private static Membership membershipOf(int pid, Observation observation) {
         return observation.snapshot().processes().stream()
                 .filter(process -> process.pid() == pid)
                 .findFirst()

@@ -1,0 +1,204 @@
+"""The program that runs on other machines: it gathers facts about one (observe), or carries out actions on it (act).
+
+Its parts are sent over standard input, one after the other; this is the first, and a last line calls main. Users of the
+machine write most of what it reads: names, environments and state files hold any bytes, change at any moment, and
+reading them may never end.
+"""
+import binascii
+import errno
+import fcntl
+import itertools
+import json
+import os
+import re
+import select
+import signal
+import stat
+import sys
+import time
+
+LARGEST_LIST = 16 << 20
+PAUSE = 0.01  # seconds
+FAILURES = {errno.ENOENT: "ABSENT", errno.ESRCH: "ABSENT", errno.ENOTDIR: "ABSENT", errno.ELOOP: "ABSENT",
+            errno.EACCES: "DENIED", errno.EPERM: "DENIED"}
+
+
+class NoAnswer(Exception):
+    """A child process did not answer in time."""
+
+
+class Bug(Exception):
+    """An unexpected exception in a child process, as text."""
+
+
+class Untrusted(Exception):
+    """A user whom the machine does not trust can replace a file."""
+
+
+def failed(failure, reason=""):
+    return {"failure": failure, "reason": reason}
+
+
+def failure(error):
+    return failed(FAILURES.get(error.errno, "OTHER"), error.strerror or "")
+
+
+def reading(function, *arguments):
+    """Returns the value of a function as a Reading; an error of the system is a fact too."""
+    try:
+        return {"value": function(*arguments)}
+    except Untrusted as error:
+        return failed("UNTRUSTED", text(str(error)))
+    except NoAnswer as error:
+        return failed("TIMEOUT", str(error))
+    except OSError as error:
+        return failure(error)
+
+
+def base64(content):
+    return binascii.b2a_base64(content, newline=False).decode()
+
+
+def sha256(content):
+    import hashlib
+    return hashlib.sha256(content).hexdigest()
+
+
+def text(name):
+    """Returns a name of the file system as text that every parser of JSON accepts."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+def signed(number):
+    """Returns a number of 64 bits in the range of the recipient's: a user's file system chooses its inode numbers."""
+    return number - (1 << 64) if number >> 63 else number
+
+
+def read(descriptor, limit):
+    content = bytearray()
+    part = b"-"
+    while part and len(content) < limit:
+        part = os.read(descriptor, min(limit - len(content), 1 << 20))
+        content += part
+    return bytes(content)
+
+
+def read_file(path, limit=LARGEST_LIST):
+    with open(path, "rb", 0) as file:
+        return read(file.fileno(), limit)
+
+
+def first_line(*paths):
+    """Returns the first line that is not empty; empty if there is none."""
+    lines = (reading(read_file, path, 4096).get("value", b"").split(b"\n")[0].strip() for path in paths)
+    return next(filter(None, lines), b"").decode("utf-8", "replace")
+
+
+def write(descriptor, content):
+    while content:
+        content = content[os.write(descriptor, content):]
+
+
+def where(error):
+    """Returns the type and line of an unexpected exception, but not its text: users may have written that."""
+    trace = error.__traceback__
+    while trace.tb_next:
+        trace = trace.tb_next
+    return "%s in line %d" % (type(error).__name__, trace.tb_lineno)
+
+
+class Call:
+    """Tasks that a child process executes in order, because a system call may never return.
+
+    A task is a function that yields dictionaries. A task that does not answer in time is left behind with the child.
+    """
+
+    def __init__(self, tasks):
+        """Raises OSError if there are too many processes."""
+        self.received = bytearray()
+        self.answers, answers = os.pipe()
+        permits, self.permits = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self.answers)
+            os.close(self.permits)
+            self.execute(tasks, answers, permits)
+        os.close(answers)
+        os.close(permits)
+
+    @staticmethod
+    def execute(tasks, answers, permits):
+        """Never returns. The caller of this program waits for its output, so the child must not keep that open."""
+        try:
+            for descriptor in range(3):
+                os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
+            for task in tasks:
+                for part in itertools.chain(task(), [None]):
+                    write(answers, json.dumps(part).encode() + b"\n")
+                    if part == {"begun": True} and not os.read(permits, 1):
+                        return
+        except BaseException as error:
+            write(answers, json.dumps({"bug": where(error)}).encode() + b"\n")
+        finally:
+            os._exit(0)
+
+    def parts(self, seconds):
+        """Yields what the next task yields. Raises NoAnswer; then no further task is executed."""
+        deadline = time.monotonic() + seconds
+        while True:
+            part = json.loads(self.line(deadline).decode())
+            if part is None:
+                return
+            if "bug" in part:
+                raise Bug(part["bug"])
+            yield part
+
+    def line(self, deadline):
+        end = self.received.find(b"\n")
+        while end < 0:
+            left = max(deadline - time.monotonic(), 0)
+            if not select.select([self.answers], [], [], left)[0]:
+                self.close()
+                raise NoAnswer
+            searched = len(self.received)
+            self.received += os.read(self.answers, 1 << 20) or b'{"bug": "the end of a child process"}\n'
+            end = self.received.find(b"\n", searched)
+        line = bytes(self.received[:end])
+        del self.received[:end + 1]
+        return line
+
+    def permit(self):
+        """Lets a task continue that has yielded that it is about to begin."""
+        os.write(self.permits, b"!")
+
+    def close(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.close(self.answers)
+        os.close(self.permits)
+        os.waitpid(self.pid, os.WNOHANG)
+
+
+def call(task, seconds):
+    """Returns the merged parts of one task. Raises NoAnswer, OSError."""
+    child, merged = Call([task]), {}
+    for part in child.parts(seconds):
+        merged.update(part)
+    child.close()
+    return merged
+
+
+def main(execute, argument):
+    """Executes a request, which is JSON in Base64, and prints the answer."""
+    request = json.loads(os.fsdecode(binascii.a2b_base64(argument)))
+    os.umask(0o077)
+    os.chdir("/")
+    write(1, b"\n")  # the output of the login before this one may have no end
+    try:
+        answer = execute(Machine(request))
+    except Bug as error:
+        answer = {"failed": "the agent failed: %s" % error}
+    except Exception as error:
+        answer = {"failed": "the agent failed: %s" % where(error)}
+    content = json.dumps(answer).encode()
+    write(1, b"@%s %s %s\n" % (request["nonce"].encode(), content, sha256(content).encode()))
+    os._exit(0)  # without a wait for anything that hangs

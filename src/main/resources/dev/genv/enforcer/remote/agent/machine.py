@@ -1,0 +1,116 @@
+"""The machine as /proc shows it."""
+VARIABLE = b"\0GENV_ENVIRONMENT_ID="
+LONGEST_ID = 4096
+LARGEST_ENVIRON = 8 << 20
+MOST_HOLDERS = 20
+
+
+class Machine:
+    """The machine as /proc shows it, the request, and the time that is left for it."""
+
+    def __init__(self, request):
+        self.request, self.root = request, request["proc"]
+        self.finish = time.monotonic() + request["budget"]
+        self.boot = first_line(self.root + "/sys/kernel/random/boot_id")
+
+    def ticks(self):
+        """Returns the clock ticks since boot: hundredths of a second."""
+        return int(read_file(self.root + "/uptime", 64).split()[0].replace(b".", b""))
+
+    def limit(self, most, spare):
+        """Returns the seconds that a step may take, so that this part of the budget is left for the rest."""
+        return max(min(most, self.finish - time.monotonic() - self.request["budget"] * spare), 0.2)
+
+    def path(self, task, name):
+        return "%s/%s/%s" % (self.root, task, name)
+
+    def pids(self):
+        return [int(name) for name in os.listdir(self.root) if re.match("[1-9][0-9]{0,8}$", name)]
+
+    def stat(self, task):
+        return read_file(self.path(task, "stat"), 1 << 20)
+
+    def stat_text(self, task):
+        return base64(self.stat(task))
+
+    def uid(self, task):
+        """Returns the real uid."""
+        match = re.search(rb"^Uid:\s+([0-9]{1,10})\s", read_file(self.path(task, "status"), 1 << 20), re.M)
+        if not match:
+            raise OSError(errno.EINVAL, "status has no uid")
+        return int(match.group(1))
+
+    def running_task(self, pid, stat_before):
+        """Returns the process or, if its first thread has exited, another of its threads."""
+        for thread in os.listdir(self.path(pid, "task")) if has_exited(fields(stat_before)) else []:
+            task = "%d/task/%s" % (pid, thread)
+            if not has_exited(fields(reading(self.stat, task).get("value", b"- - Z"))):
+                return task
+        return pid
+
+    def environ(self, task):
+        """Returns EnvironFacts: the last variable of that name counts."""
+        content = b"\0" + read_file(self.path(task, "environ"), LARGEST_ENVIRON)
+        start = content.rfind(VARIABLE)
+        value = content[start + len(VARIABLE):].split(b"\0", 1)[0] if start >= 0 else b""
+        digest = sha256(value) if len(value) > LONGEST_ID else ""
+        return {"size": len(content) - 1, "id": base64(value[:LONGEST_ID]), "digest": digest}
+
+    def program(self, task):
+        """Returns the name of the program; None if its path is longer than the kernel shows."""
+        try:
+            return text(os.path.basename(os.readlink(self.path(task, "exe"))))
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return None
+            raise
+
+    def process(self, pid, programs):
+        """Yields the parts of ProcessFacts, in an order that leaves what may hang to the end."""
+        try:
+            before = self.stat(pid)
+            yield {"before": {"value": base64(before)}, "uid": reading(self.uid, pid)}
+            task = self.running_task(pid, before)
+            yield {"environ": reading(self.environ, task)}
+            name = self.program(task)
+            # The file system of a program that is none of these for certain is not asked.
+            may_be = any(program["links"] != 1 or name in (None, program["name"]) for program in programs)
+            yield {"executable": {"value": {"name": name, "file": failed("TIMEOUT" if may_be else "SKIPPED")}}}
+            if may_be:
+                file = reading(file_id, self.path(task, "exe"))
+                yield {"executable": {"value": {"name": name, "file": file}}}
+        except OSError as error:
+            yield {"missing": failure(error)}
+        yield {"after": reading(self.stat_text, pid)}
+
+    def holders(self, status):
+        """Returns the pids that hold the lock (flock) of a file."""
+        pattern = re.compile(rb"\d+: FLOCK +\w+ +\w+ +(-?\d{1,9}) +([0-9a-f]+:[0-9a-f]+):%d " % status.st_ino)
+        found = {}
+        for match in filter(None, map(pattern.match, read_file(self.root + "/locks").split(b"\n"))):
+            found.setdefault(match.group(2), {})[int(match.group(1))] = None
+        device = b"%02x:%02x" % (os.major(status.st_dev), os.minor(status.st_dev))
+        # Some file systems, such as btrfs, show another device there than in stat(2).
+        pids = found.get(device) or (list(found.values())[0] if len(found) == 1 else {})
+        return list(pids)[:MOST_HOLDERS]
+
+    def mounts(self):
+        """Returns the point, the type and the user (None if the kernel serves it) of each mount."""
+        found = []
+        for line in reading(read_file, self.root + "/self/mountinfo").get("value", b"").split(b"\n"):
+            before, _, after = line.partition(b" - ")
+            words = before.split() + [b""] * 5
+            kind, options = (after.split() + [b""] * 3)[:3:2]
+            user = re.search(rb"(?:^|,)user_id=([0-9]{1,10})(?:,|$)", options) if kind.startswith(b"fuse") else None
+            point = re.sub(rb"\\([0-3][0-7]{2})", lambda match: bytes([int(match.group(1), 8)]), words[4])
+            found.append((os.fsdecode(point), text(kind), int(user.group(1)) if user else None))
+        return found
+
+
+def fields(content):
+    """Returns the fields of /proc/PID/stat from the third one on: the name before them may contain anything."""
+    return (content[content.rfind(b")") + 1:].split() + [b""] * 49)[:49]
+
+
+def has_exited(stat_fields):
+    return stat_fields[0] in (b"Z", b"X", b"x")

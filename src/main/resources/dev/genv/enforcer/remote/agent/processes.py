@@ -1,0 +1,124 @@
+"""Processes whose memory may not be readable for ever."""
+LARGEST_ARGUMENTS = 64 << 10  # a kernel names its file in the first few hundred bytes
+MOST_STUCK, MOST_STUCK_OF_A_USER = 64, 8
+
+
+class Memories:
+    """Reads what the kernel takes from the memory of processes, which can keep it from answering for ever."""
+
+    def __init__(self, machine, stop):
+        self.machine, self.stop = machine, stop
+        self.waited = 0  # seconds, for processes that did not answer
+        self.stuck = {}  # the number of these processes, by uid
+        self.failures = {}  # by pid
+
+    def read(self, pids, task):
+        """Executes a task for each process, one after the other, and returns what each yields, merged."""
+        values, pending = {pid: {} for pid in pids}, list(pids)
+        while pending and time.monotonic() < self.stop and len(self.failures) < MOST_STUCK:
+            try:
+                child = Call([lambda pid=pid: task(pid) for pid in pending])
+            except OSError as error:  # such as too many processes
+                self.failures.update((pid, failure(error)) for pid in pending)
+                return values
+            answers = True
+            while pending and answers and time.monotonic() < self.stop:
+                answers = self.collect(child, values[pending[0]])
+                pid = pending.pop(0)
+                if not answers:
+                    self.leave(pid)
+                    pending = [other for other in pending if not self.has_used_up_share(other)]
+            if answers:
+                child.close()
+        self.failures.update((pid, failed("NO_TIME", "no time was left to wait for its answer")) for pid in pending)
+        return values
+
+    def collect(self, child, value):
+        start = time.monotonic()
+        try:
+            for part in child.parts(1 if self.waited < 4 else 0.05):
+                value.update(part)
+            return True
+        except NoAnswer:
+            self.waited += time.monotonic() - start
+            return False
+
+    def owner(self, pid):
+        return reading(self.machine.uid, pid).get("value", 0)
+
+    def leave(self, pid):
+        self.failures[pid] = failed("TIMEOUT", "it does not answer")
+        self.stuck[self.owner(pid)] = self.stuck.get(self.owner(pid), 0) + 1
+
+    def has_used_up_share(self, pid):
+        """Whether too many processes of the same user hang. Root may be several users, in containers."""
+        if self.owner(pid) == 0 or self.stuck.get(self.owner(pid), 0) < MOST_STUCK_OF_A_USER:
+            return False
+        self.failures[pid] = failed("NO_TIME", "%d other processes of its user hang" % MOST_STUCK_OF_A_USER)
+        return True
+
+
+def process_facts(machine, pids, programs):
+    """Returns ProcessFacts of these processes."""
+    memories = Memories(machine, machine.finish - 0.22 * machine.request["budget"])
+    skipped = set(machine.request["skip"])
+    values = memories.read([pid for pid in pids if pid not in skipped], lambda pid: machine.process(pid, programs))
+    facts = []
+    for pid in pids:
+        fact = values.get(pid, {})
+        missing = fact.pop("missing", memories.failures.get(pid, failed("SKIPPED")))
+        for key, read_now in (("before", machine.stat_text), ("uid", machine.uid), ("after", machine.stat_text)):
+            if key not in fact:
+                fact[key] = missing if missing["failure"] == "ABSENT" else reading(read_now, pid)
+        facts.append(dict({"environ": missing, "executable": missing}, pid=pid, **fact))
+    return facts
+
+
+def liveness_facts(machine, envs):
+    """Returns LivenessFacts: which of all numbers in envs.json are processes, and which kernels run."""
+    content = binascii.a2b_base64(envs.get("present", {"content": ""})["content"])
+    kernels = {"files": [], "unsearched": ""}
+    try:
+        pids = {b"%d" % pid: pid for pid in machine.pids()}
+    except OSError as error:
+        return {"processes": failure(error), "kernels": kernels}
+    listed = {match.group() for match in re.finditer(rb"[0-9]+", content) if match.group() in pids}
+    processes = [live_process(machine, pids[pid]) for pid in sorted(listed, key=int)]
+    # With escapes, the search may be unnecessary.
+    if re.search(rb'"kernel_ids"\s*:\s*\[\s*[^\]\s]', content) or b"\\u" in content:
+        if machine.request["skipKernels"]:
+            kernels["unsearched"] = "reading the arguments of a process hung in an earlier observation"
+        else:
+            kernels = find_kernels(machine, sorted(pids.values()))
+    return {"processes": {"value": processes}, "kernels": kernels}
+
+
+def live_process(machine, pid):
+    start = fields(reading(machine.stat, pid).get("value", b""))[19]
+    return {"pid": pid, "uid": reading(machine.uid, pid).get("value"), "startTime": int(start) if start else None}
+
+
+def find_kernels(machine, pids):
+    """Returns Kernels: the connection files of Jupyter kernels that arguments of these processes end in."""
+    def task(pid):
+        arguments = reading(read_file, machine.path(pid, "cmdline"), LARGEST_ARGUMENTS).get("value", b"").split(b"\0")
+        complete = arguments[:-1] if sum(map(len, arguments)) + len(arguments) > LARGEST_ARGUMENTS else arguments
+        names = {re.split(b"[/=]", argument)[-1] for argument in complete}
+        files = [name.decode("utf-8", "replace") for name in names if re.match(rb"(?s)kernel-.*\.json\Z", name)]
+        yield {"files": files}
+
+    memories, turns = Memories(machine, time.monotonic() + machine.limit(2, 0.05)), {}
+    order = []
+    for pid in pids:
+        uid = memories.owner(pid)
+        turns[uid] = turns.get(uid, 0) + 1
+        order.append((turns[uid], pid))
+    # One process of each user, then the next ones: the many processes of one user do not use up the time.
+    values = memories.read([pid for _, pid in sorted(order)], task)
+    unsearched = ["process %d of uid %d: %s" % (pid, memories.owner(pid), "reading its arguments hangs" if
+                  why["failure"] == "TIMEOUT" else "the search reached its limit") for pid, why in
+                  itertools.islice(memories.failures.items(), 1)]
+    if len(memories.failures) > 1:
+        unsearched.append(" (and %d more)" % (len(memories.failures) - 1))
+    return {"files": sorted({file for value in values.values() for file in value.get("files", [])}),
+            "unsearched": "".join(unsearched)}
