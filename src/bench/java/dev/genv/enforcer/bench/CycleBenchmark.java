@@ -3,6 +3,7 @@ package dev.genv.enforcer.bench;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.node.NodeHost;
@@ -80,7 +81,7 @@ public class CycleBenchmark {
         }
     }
 
-    private Enforcer.Setup setup() {
+    private EnforcerConfig setup() {
         var modes =
                 Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         var places = new NodeHost.NodePaths(

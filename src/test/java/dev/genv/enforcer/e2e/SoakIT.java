@@ -92,7 +92,8 @@ class SoakIT {
         enforcer = new Enforcer(
                 SetupBuilder.setup(host)
                         .rules(modes, new DeviceLimits(1, Map.of()))
-                        .restraint(new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10))
+                        .safetyLimits(
+                                new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10))
                         .build(),
                 new Journal(100),
                 time.ticker(),

@@ -23,6 +23,7 @@ import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.RuleMode;
 import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.LogRecords;
 import java.time.Duration;
 import java.time.Instant;
@@ -199,23 +200,9 @@ class LogLinesTest {
         return HostReport.unreachable(Snapshot.unseen("gpu-1", new Problem(code, why)), null, Duration.ZERO);
     }
 
-    private static HostReport report(String host, Problem... problems) {
+    private static HostReport report(String name, Problem... problems) {
         var snapshot = new Snapshot(
-                host, List.of(), List.of(), List.of(), Set.of(), EnumSet.noneOf(SnapshotPart.class), List.of(problems));
-        return new HostReport(
-                snapshot,
-                true,
-                Instant.EPOCH,
-                Duration.ZERO,
-                null,
-                null,
-                List.of(problems),
-                0,
-                Set.of(),
-                List.of(),
-                null,
-                null,
-                null,
-                null);
+                name, List.of(), List.of(), List.of(), Set.of(), EnumSet.noneOf(SnapshotPart.class), List.of(problems));
+        return new FakeHost(host(name)).observeWith(() -> snapshot).report();
     }
 }

@@ -38,7 +38,7 @@ class ActionMetricsTest {
                                     RuleName.ENV_DEVICES, RuleMode.AUDIT,
                                     RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
                             new DeviceLimits(1, Map.of()))
-                    .restraint(new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0))
+                    .safetyLimits(new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0))
                     .build(),
             journal,
             time.ticker(),

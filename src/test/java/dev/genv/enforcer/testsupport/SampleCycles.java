@@ -41,9 +41,9 @@ public final class SampleCycles {
         var auditing = SetupBuilder.setup(node, gone)
                 .rules(Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.AUDIT), DeviceLimits.NONE)
                 .build();
-        for (var setup : List.of(enforcing, auditing)) {
+        for (var config : List.of(enforcing, auditing)) {
             new Enforcer(
-                            setup,
+                            config,
                             new Journal(10),
                             Ticker.ofSystem(),
                             List.of(new ActionMetrics(registry)::record, new HostMetrics(registry)::record))

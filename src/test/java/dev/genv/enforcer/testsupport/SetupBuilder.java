@@ -1,6 +1,6 @@
 package dev.genv.enforcer.testsupport;
 
-import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
@@ -58,7 +58,7 @@ public final class SetupBuilder {
         return this;
     }
 
-    public SetupBuilder restraint(SafetyLimits now) {
+    public SetupBuilder safetyLimits(SafetyLimits now) {
         safetyLimits = now;
         return this;
     }
@@ -83,8 +83,8 @@ public final class SetupBuilder {
         return this;
     }
 
-    public Enforcer.Setup build() {
-        return new Enforcer.Setup(
+    public EnforcerConfig build() {
+        return new EnforcerConfig(
                 hosts, remote, policy, mode, signals, safetyLimits, interval, observationTimeout, actionTimeout, quiet);
     }
 }

@@ -110,7 +110,7 @@ public final class FleetClient {
     private Enforcer enforcer(RemoteFleet fleet, Duration timeout) {
         var modes =
                 Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.AUDIT));
-        var setup = SetupBuilder.setup(fleet)
+        var config = SetupBuilder.setup(fleet)
                 .remote(true)
                 .rules(modes, new DeviceLimits(1_000_000, Map.of()))
                 .mode(ServiceMode.AUDIT)
@@ -118,7 +118,7 @@ public final class FleetClient {
                 .actionTimeout(timeout)
                 .quiet(true)
                 .build();
-        return new Enforcer(setup, new Journal(1000), Ticker.ofSystem(), List.of());
+        return new Enforcer(config, new Journal(1000), Ticker.ofSystem(), List.of());
     }
 
     private RemoteFleet fleet(Duration timeout) {

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.enforcement.journal;
 
-import dev.genv.enforcer.enforcement.history.StateChange;
+import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.policy.plan.RuleMode;
 import dev.genv.enforcer.policy.plan.Violation;

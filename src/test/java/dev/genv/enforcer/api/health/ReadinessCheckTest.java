@@ -41,8 +41,8 @@ class ReadinessCheckTest {
             new ReadinessCheck(enforcer, new CycleSchedule(LONG_TIMEOUT, LONG_TIMEOUT), NO_TOKEN);
 
     private static Enforcer enforcer(boolean remote, FakeHost... hosts) {
-        var setup = SetupBuilder.setup(hosts).remote(remote).build();
-        return new Enforcer(setup, new Journal(10), Ticker.ofSystem(), List.of());
+        var config = SetupBuilder.setup(hosts).remote(remote).build();
+        return new Enforcer(config, new Journal(10), Ticker.ofSystem(), List.of());
     }
 
     @AfterEach
@@ -86,10 +86,10 @@ class ReadinessCheckTest {
 
     @Test
     void readinessAndHostsAgreeOnAPrivilegeThatOnlyADeniedSignalShows() {
-        var setup = SetupBuilder.setup(host)
+        var config = SetupBuilder.setup(host)
                 .rules(Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE), DeviceLimits.NONE)
                 .build();
-        var enforcing = new Enforcer(setup, new Journal(10), Ticker.ofSystem(), List.of());
+        var enforcing = new Enforcer(config, new Journal(10), Ticker.ofSystem(), List.of());
         host.setSnapshot(HostBuilder.host("gpu-1")
                         .devices(1)
                         .with(GpuProcessBuilder.process(1).uses(0)))

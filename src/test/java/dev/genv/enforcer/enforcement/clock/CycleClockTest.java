@@ -185,11 +185,11 @@ class CycleClockTest {
 
     private Enforcer enforcer(FakeHost node, SafetyLimits safetyLimits) {
         var rules = Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE, RuleName.ENV_DEVICES, RuleMode.ENFORCE);
-        var setup = SetupBuilder.setup(() -> hosts(node))
+        var config = SetupBuilder.setup(() -> hosts(node))
                 .rules(rules, DeviceLimits.NONE)
-                .restraint(safetyLimits)
+                .safetyLimits(safetyLimits)
                 .interval(INTERVAL)
                 .build();
-        return new Enforcer(setup, new Journal(10), time.ticker(), List.of());
+        return new Enforcer(config, new Journal(10), time.ticker(), List.of());
     }
 }

@@ -43,7 +43,7 @@ class GenvEnforcementTest {
                                     RuleName.ENV_DEVICES, RuleMode.ENFORCE,
                                     RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE),
                             DeviceLimits.NONE)
-                    .restraint(new SafetyLimits(Duration.ZERO, GRACE, null, 0))
+                    .safetyLimits(new SafetyLimits(Duration.ZERO, GRACE, null, 0))
                     .build(),
             new Journal(100),
             time.ticker(),
