@@ -6,11 +6,11 @@ import static dev.genv.enforcer.testsupport.HostBuilder.host;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Map;
@@ -43,8 +43,9 @@ public class DecisionBenchmark {
     private static final int PROCESSES = 16;
     private static final int TROUBLE = 10;
     private static final Policy POLICY = new Policy(
-            Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
-            new DeviceLimits(DEVICES, Map.of()));
+            Arrays.stream(RuleDefinition.values())
+                    .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
+            new Limits(DEVICES, Map.of()));
 
     @Param({"1", "10", "100", "1000"})
     int hosts;

@@ -3,7 +3,7 @@ package dev.genv.enforcer.api;
 import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.Instant;
 import java.time.format.DateTimeFormatter;
@@ -61,11 +61,14 @@ record ViolationFilter(Predicate<JournalEntry> predicate, int limit) {
     }
 
     private static Predicate<JournalEntry> rule(String value) {
-        if (Arrays.stream(RuleName.values()).noneMatch(rule -> rule.label().equals(value))) {
+        if (Arrays.stream(RuleDefinition.values())
+                .noneMatch(rule -> rule.label().equals(value))) {
             throw unreadable(
                     "rule",
                     value,
-                    Arrays.stream(RuleName.values()).map(RuleName::label).collect(Collectors.joining(", ")));
+                    Arrays.stream(RuleDefinition.values())
+                            .map(RuleDefinition::label)
+                            .collect(Collectors.joining(", ")));
         }
         return entry -> entry.violation().rule().label().equals(value);
     }

@@ -16,9 +16,9 @@ import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashSet;
@@ -209,7 +209,7 @@ public final class Enforcer {
                 .collect(Collectors.toUnmodifiableSet());
     }
 
-    private RuleMode effectiveMode(RuleName rule) {
+    private RuleMode effectiveMode(RuleDefinition rule) {
         return setup.mode() == ServiceMode.AUDIT
                 ? RuleMode.AUDIT
                 : setup.policy().modeOf(rule);

@@ -2,13 +2,24 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.rule.EnvDevices;
+import dev.genv.enforcer.policy.rule.EnvMemory;
+import dev.genv.enforcer.policy.rule.EnvOwner;
+import dev.genv.enforcer.policy.rule.ExpectedExits;
+import dev.genv.enforcer.policy.rule.Finding;
+import dev.genv.enforcer.policy.rule.InactiveEnvProcesses;
+import dev.genv.enforcer.policy.rule.MaxDevicesPerUser;
+import dev.genv.enforcer.policy.rule.NonEnvProcesses;
+import dev.genv.enforcer.policy.rule.Rule;
+import dev.genv.enforcer.policy.rule.RuleResult;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
@@ -28,7 +39,7 @@ public final class Policy {
             .thenComparing(
                     detach -> Objects.requireNonNullElse(detach.attachment().gpuMemory(), ""));
 
-    private final Map<RuleName, RuleMode> modes;
+    private final Map<RuleDefinition, RuleMode> modes;
     private final List<Rule> rules;
 
     /**
@@ -36,8 +47,8 @@ public final class Policy {
      *
      * @param modes the modes of the rules; a rule without a mode is off
      */
-    public Policy(Map<RuleName, RuleMode> modes, DeviceLimits limits) {
-        this.modes = new EnumMap<>(RuleName.class);
+    public Policy(Map<RuleDefinition, RuleMode> modes, Limits limits) {
+        this.modes = new EnumMap<>(RuleDefinition.class);
         this.modes.putAll(modes);
         rules = List.of(
                 new NonEnvProcesses(),
@@ -48,7 +59,7 @@ public final class Policy {
                 new EnvOwner());
     }
 
-    public RuleMode modeOf(RuleName rule) {
+    public RuleMode modeOf(RuleDefinition rule) {
         return modes.getOrDefault(rule, RuleMode.OFF);
     }
 

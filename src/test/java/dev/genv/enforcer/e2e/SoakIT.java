@@ -7,10 +7,10 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.node.NodeHost;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.FakeTime;
@@ -86,12 +86,12 @@ class SoakIT {
                         Duration.ofSeconds(20),
                         false),
                 new NodeHost.NodeSafety(List.of(), List.of(), true, true));
-        var modes = EnumSet.allOf(RuleName.class).stream()
+        var modes = EnumSet.allOf(RuleDefinition.class).stream()
                 .collect(Collectors.toMap(
-                        rule -> rule, rule -> rule == RuleName.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));
+                        rule -> rule, rule -> rule == RuleDefinition.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));
         enforcer = new Enforcer(
                 SetupBuilder.setup(host)
-                        .rules(modes, new DeviceLimits(1, Map.of()))
+                        .rules(modes, new Limits(1, Map.of()))
                         .restraint(new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10))
                         .build(),
                 new Journal(100),

@@ -16,12 +16,12 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.LogRecords;
 import java.time.Duration;
@@ -140,9 +140,9 @@ class LogLinesTest {
                         .snapshot()),
                 true);
         var plan = new Policy(
-                        EnumSet.allOf(RuleName.class).stream()
+                        EnumSet.allOf(RuleDefinition.class).stream()
                                 .collect(Collectors.toMap(rule -> rule, _ -> RuleMode.ENFORCE)),
-                        new DeviceLimits(0, Map.of()))
+                        new Limits(0, Map.of()))
                 .check(fleet, Set.of());
         var entries = plan.violations().stream()
                 .map(violation -> entry(violation.message()))
@@ -185,7 +185,7 @@ class LogLinesTest {
     }
 
     private static Violation violation(String message) {
-        return new Violation(RuleName.ENV_DEVICES, "gpu-1", message, message, null, null, List.of(), List.of());
+        return new Violation(RuleDefinition.ENV_DEVICES, "gpu-1", message, message, null, null, List.of(), List.of());
     }
 
     private static ActionRecord signalled(int pid, String eid) {

@@ -1,18 +1,18 @@
 package dev.genv.enforcer.policy;
 
 import static dev.genv.enforcer.policy.RandomCase.target;
-import static dev.genv.enforcer.policy.plan.RuleName.ENV_DEVICES;
-import static dev.genv.enforcer.policy.plan.RuleName.ENV_MEMORY;
-import static dev.genv.enforcer.policy.plan.RuleName.INACTIVE_ENV_PROCESSES;
-import static dev.genv.enforcer.policy.plan.RuleName.MAX_DEVICES_PER_USER;
-import static dev.genv.enforcer.policy.plan.RuleName.NON_ENV_PROCESSES;
+import static dev.genv.enforcer.policy.definition.RuleDefinition.ENV_DEVICES;
+import static dev.genv.enforcer.policy.definition.RuleDefinition.ENV_MEMORY;
+import static dev.genv.enforcer.policy.definition.RuleDefinition.INACTIVE_ENV_PROCESSES;
+import static dev.genv.enforcer.policy.definition.RuleDefinition.MAX_DEVICES_PER_USER;
+import static dev.genv.enforcer.policy.definition.RuleDefinition.NON_ENV_PROCESSES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.EnumMap;
 import java.util.EnumSet;
@@ -135,7 +135,7 @@ class PolicyFuzzTest {
 
     @Test
     void randomFleetsBreakEveryRuleOften() {
-        var broken = new EnumMap<RuleName, Integer>(RuleName.class);
+        var broken = new EnumMap<RuleDefinition, Integer>(RuleDefinition.class);
         var together = 0L;
         for (var seed = 0; seed < 1_000; seed++) {
             var given = RandomCase.of(seed);
@@ -148,7 +148,7 @@ class PolicyFuzzTest {
                     .count();
         }
         assertThat(broken)
-                .containsOnlyKeys(RuleName.values())
+                .containsOnlyKeys(RuleDefinition.values())
                 .allSatisfy((_, times) -> assertThat(times).isGreaterThan(200));
         assertThat(together).as("ended for several rules").isGreaterThan(500);
     }
@@ -167,7 +167,7 @@ class PolicyFuzzTest {
     }
 
     /** Whether the rule may want this. The quota ends whoever names an environment where it is detached. */
-    private static boolean canCause(RandomCase given, RuleName rule, Action action) {
+    private static boolean canCause(RandomCase given, RuleDefinition rule, Action action) {
         if (given.modes().get(rule) == RuleMode.OFF) {
             return false;
         }

@@ -8,8 +8,9 @@ import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleName;
 import java.math.BigInteger;
 import java.time.LocalDateTime;
 import java.util.Collection;
@@ -23,7 +24,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Who breaks the rules: slow, simple, and written from the rules' words, not from their code. */
-record PolicyOracle(Fleet fleet, DeviceLimits limits) {
+record PolicyOracle(Fleet fleet, Limits limits) {
 
     /** A device of a machine. */
     record Slot(String host, int device) {}
@@ -47,14 +48,14 @@ record PolicyOracle(Fleet fleet, DeviceLimits limits) {
         return new PolicyOracle(new Fleet(snapshots, fleet.remote()), limits);
     }
 
-    boolean isBroken(RuleName rule) {
-        return rule == RuleName.MAX_DEVICES_PER_USER
+    boolean isBroken(RuleDefinition rule) {
+        return rule == RuleDefinition.MAX_DEVICES_PER_USER
                 ? users().stream().anyMatch(user -> surplus(user) > 0)
                 : !violatingProcesses(rule).isEmpty();
     }
 
     /** Whom a rule may end by itself, and nobody else. For memory those are all who have a part in it. */
-    Set<HostProcess> violatingProcesses(RuleName rule) {
+    Set<HostProcess> violatingProcesses(RuleDefinition rule) {
         var culprits = new HashSet<HostProcess>();
         for (var snapshot : fleet.snapshots()) {
             for (var process : snapshot.processes()) {
@@ -171,7 +172,7 @@ record PolicyOracle(Fleet fleet, DeviceLimits limits) {
                 .orElseThrow();
     }
 
-    private static boolean breaks(RuleName rule, Snapshot snapshot, GpuProcess process) {
+    private static boolean breaks(RuleDefinition rule, Snapshot snapshot, GpuProcess process) {
         var environment = environmentOf(snapshot, process);
         return switch (rule) {
             case NON_ENV_PROCESSES ->

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.policy;
 
-import static dev.genv.enforcer.policy.plan.RuleName.ENV_DEVICES;
-import static dev.genv.enforcer.policy.plan.RuleName.ENV_MEMORY;
-import static dev.genv.enforcer.policy.plan.RuleName.MAX_DEVICES_PER_USER;
-import static dev.genv.enforcer.policy.plan.RuleName.NON_ENV_PROCESSES;
+import static dev.genv.enforcer.policy.definition.RuleDefinition.ENV_DEVICES;
+import static dev.genv.enforcer.policy.definition.RuleDefinition.ENV_MEMORY;
+import static dev.genv.enforcer.policy.definition.RuleDefinition.MAX_DEVICES_PER_USER;
+import static dev.genv.enforcer.policy.definition.RuleDefinition.NON_ENV_PROCESSES;
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
@@ -21,11 +21,12 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import java.util.List;
@@ -34,11 +35,11 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class PolicyTest {
-    private static final DeviceLimits NO_DEVICES = new DeviceLimits(0, Map.of());
+    private static final Limits NO_DEVICES = new Limits(0, Map.of());
 
     @Test
     void appliesRulesInOrder() {
-        var plan = enforcingPolicy(NO_DEVICES, RuleName.values()).check(fleetThatBreaksEveryRule(), Set.of());
+        var plan = enforcingPolicy(NO_DEVICES, RuleDefinition.values()).check(fleetThatBreaksEveryRule(), Set.of());
         assertThat(lines(plan))
                 .containsExactly(
                         "[gpu-1] Process 1 is not running in a GPU environment",
@@ -57,8 +58,8 @@ class PolicyTest {
 
     @Test
     void rulesHaveTheirDocumentedLabels() {
-        assertThat(RuleName.values())
-                .extracting(RuleName::label)
+        assertThat(RuleDefinition.values())
+                .extracting(RuleDefinition::label)
                 .containsExactly(
                         "non-env-processes",
                         "inactive-env-processes",
@@ -89,7 +90,7 @@ class PolicyTest {
     void processSelectedByAuditedRuleFreesNoMemory() {
         var fleet = hostWithUnattachedUseOverCapacity().fleet();
         var audited = Map.of(ENV_DEVICES, RuleMode.AUDIT, ENV_MEMORY, RuleMode.ENFORCE);
-        var plan = new Policy(audited, DeviceLimits.NONE).check(fleet, Set.of());
+        var plan = new Policy(audited, Limits.NONE).check(fleet, Set.of());
         assertThat(plan.actions())
                 .extracting(PlannedAction::rules, PlannedAction::enforced)
                 .containsExactly(tuple(List.of(ENV_MEMORY), true), tuple(List.of(ENV_DEVICES), false));
@@ -103,7 +104,7 @@ class PolicyTest {
                 .with(process(1).inEnvironment("a").uses(0, "1100mi").uses(1))
                 .fleet();
         var modes = Map.of(ENV_DEVICES, RuleMode.AUDIT, ENV_MEMORY, RuleMode.ENFORCE);
-        var plan = new Policy(modes, DeviceLimits.NONE).check(fleet, Set.of());
+        var plan = new Policy(modes, Limits.NONE).check(fleet, Set.of());
         assertThat(plan.actions()).singleElement().satisfies(action -> {
             assertThat(action.rules()).containsExactly(ENV_DEVICES, ENV_MEMORY);
             assertThat(action.enforced()).isTrue();
@@ -120,7 +121,7 @@ class PolicyTest {
                         .uses(1, "1200mi")
                         .uses(2))
                 .fleet();
-        var plan = enforcingPolicy(NO_DEVICES, RuleName.values()).check(fleet, Set.of());
+        var plan = enforcingPolicy(NO_DEVICES, RuleDefinition.values()).check(fleet, Set.of());
         assertThat(plan.violations()).hasSize(4);
         assertThat(terminatedPids(plan)).containsExactly(1);
         assertThat(plan.actions().getFirst().causes()).isEqualTo(plan.violations());
@@ -139,7 +140,7 @@ class PolicyTest {
     @Test
     void pendingProcessFreesMemoryAndStillBreaksOtherRules() {
         var fleet = hostWithUnattachedUseOverCapacity().fleet();
-        var plan = enforcingPolicy(DeviceLimits.NONE, ENV_DEVICES, ENV_MEMORY).check(fleet, Set.of(id("here", 2)));
+        var plan = enforcingPolicy(Limits.NONE, ENV_DEVICES, ENV_MEMORY).check(fleet, Set.of(id("here", 2)));
         assertThat(plan.violations()).extracting(Violation::rule).containsExactly(ENV_DEVICES, ENV_MEMORY);
         assertThat(terminatedPids(plan)).containsExactly(2);
     }
@@ -150,7 +151,7 @@ class PolicyTest {
                 .with(env("a").withoutUsername().uid(0).capacity("1g").attached(0))
                 .with(process(1).inEnvironment("a").usesUnknown(0))
                 .fleet();
-        assertThat(enforcingPolicy(NO_DEVICES, RuleName.values())
+        assertThat(enforcingPolicy(NO_DEVICES, RuleDefinition.values())
                         .check(fleet, Set.of())
                         .problems())
                 .extracting(problem -> problem.problem().code())
@@ -161,19 +162,19 @@ class PolicyTest {
     void unobservedHostBreaksNoRuleAndDoesNotAffectOthers() {
         var seen = hostWithUnattachedUseOverCapacity().snapshot();
         var unseen = Snapshot.unseen("gpu-9", new Problem(ProblemCode.UNREACHABLE, "no answer"));
-        var plan = enforce(new Fleet(List.of(unseen, seen), false), RuleName.values());
-        assertThat(plan).isEqualTo(enforce(new Fleet(List.of(seen), false), RuleName.values()));
+        var plan = enforce(new Fleet(List.of(unseen, seen), false), RuleDefinition.values());
+        assertThat(plan).isEqualTo(enforce(new Fleet(List.of(seen), false), RuleDefinition.values()));
     }
 
     @Test
     void refusesNegativeLimits() {
-        assertThatIllegalArgumentException().isThrownBy(() -> new DeviceLimits(-1, Map.of()));
-        assertThatIllegalArgumentException().isThrownBy(() -> new DeviceLimits(null, Map.of("john", -1)));
+        assertThatIllegalArgumentException().isThrownBy(() -> new Limits(-1, Map.of()));
+        assertThatIllegalArgumentException().isThrownBy(() -> new Limits(null, Map.of("john", -1)));
     }
 
     @Test
     void emptyFleetYieldsEmptyPlan() {
-        assertThat(enforcingPolicy(NO_DEVICES, RuleName.values()).check(remote(), Set.of()))
+        assertThat(enforcingPolicy(NO_DEVICES, RuleDefinition.values()).check(remote(), Set.of()))
                 .isEqualTo(Plan.EMPTY);
     }
 

@@ -9,9 +9,9 @@ import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.remote.Agent;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandRequest;
@@ -108,11 +108,11 @@ public final class FleetClient {
     }
 
     private Enforcer enforcer(RemoteFleet fleet, Duration timeout) {
-        var modes =
-                Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.AUDIT));
+        var modes = Arrays.stream(RuleDefinition.values())
+                .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.AUDIT));
         var setup = SetupBuilder.setup(fleet)
                 .remote(true)
-                .rules(modes, new DeviceLimits(1_000_000, Map.of()))
+                .rules(modes, new Limits(1_000_000, Map.of()))
                 .mode(ServiceMode.AUDIT)
                 .observationTimeout(timeout.multipliedBy(2))
                 .actionTimeout(timeout)

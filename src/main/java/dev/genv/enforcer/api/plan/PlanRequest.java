@@ -7,10 +7,10 @@ import dev.genv.enforcer.format.GenvJson;
 import dev.genv.enforcer.format.SnapshotJson;
 import dev.genv.enforcer.format.UnreadableException;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -23,12 +23,12 @@ import org.jspecify.annotations.Nullable;
 
 /** The body of a plan request. An error names the invalid part. */
 final class PlanRequest {
-    private static final Map<String, RuleName> RULES = Map.of(
-            "non_env_processes", RuleName.NON_ENV_PROCESSES,
-            "inactive_env_processes", RuleName.INACTIVE_ENV_PROCESSES,
-            "env_devices", RuleName.ENV_DEVICES,
-            "env_memory", RuleName.ENV_MEMORY,
-            "env_owner", RuleName.ENV_OWNER);
+    private static final Map<String, RuleDefinition> RULES = Map.of(
+            "non_env_processes", RuleDefinition.NON_ENV_PROCESSES,
+            "inactive_env_processes", RuleDefinition.INACTIVE_ENV_PROCESSES,
+            "env_devices", RuleDefinition.ENV_DEVICES,
+            "env_memory", RuleDefinition.ENV_MEMORY,
+            "env_owner", RuleDefinition.ENV_OWNER);
     private static final String GENERAL = "max_devices_per_user";
     private static final String PER_USER = "max_devices_for_user";
 
@@ -58,10 +58,10 @@ final class PlanRequest {
         var names = new ArrayList<>(RULES.keySet());
         names.addAll(List.of(GENERAL, PER_USER));
         checkNames(policy, Set.copyOf(names), "policy");
-        var modes = new EnumMap<RuleName, RuleMode>(RuleName.class);
+        var modes = new EnumMap<RuleDefinition, RuleMode>(RuleDefinition.class);
         RULES.forEach((name, rule) -> modes.put(rule, flag(policy, name) ? RuleMode.ENFORCE : RuleMode.OFF));
-        var limits = new DeviceLimits(limit(policy.path(GENERAL), "policy." + GENERAL), perUser(policy.path(PER_USER)));
-        modes.put(RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE); // without a limit the rule finds nothing
+        var limits = new Limits(limit(policy.path(GENERAL), "policy." + GENERAL), perUser(policy.path(PER_USER)));
+        modes.put(RuleDefinition.MAX_DEVICES_PER_USER, RuleMode.ENFORCE); // without a limit the rule finds nothing
         return Optional.of(new Policy(modes, limits));
     }
 

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import java.util.Collection;
 import java.util.List;

@@ -3,7 +3,7 @@ package dev.genv.enforcer.config.settings;
 import dev.genv.enforcer.config.settings.converters.Choices;
 import dev.genv.enforcer.config.settings.converters.Numbers;
 import dev.genv.enforcer.config.settings.converters.Users;
-import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -36,9 +36,9 @@ public record Settings(
     }
 
     /** The mode of each rule. */
-    public Map<RuleName, RuleMode> ruleModes() {
-        var modes = new EnumMap<RuleName, RuleMode>(RuleName.class);
-        for (var rule : RuleName.values()) {
+    public Map<RuleDefinition, RuleMode> ruleModes() {
+        var modes = new EnumMap<RuleDefinition, RuleMode>(RuleDefinition.class);
+        for (var rule : RuleDefinition.values()) {
             modes.put(
                     rule,
                     switch (rule) {
@@ -54,8 +54,8 @@ public record Settings(
     }
 
     /** How many devices a user may hold. */
-    public DeviceLimits deviceLimits() {
-        return new DeviceLimits(rules.maxDevicesPerUser().orElse(null), rules.maxDevicesForUser());
+    public Limits deviceLimits() {
+        return new Limits(rules.maxDevicesPerUser().orElse(null), rules.maxDevicesForUser());
     }
 
     /** The grace periods and limits of actions. A single cycle has no delays, because no later cycle could act. */

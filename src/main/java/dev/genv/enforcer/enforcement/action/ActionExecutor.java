@@ -8,11 +8,11 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleName;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -47,7 +47,7 @@ public final class ActionExecutor {
      */
     public record Limits(
             ServiceMode mode,
-            Predicate<RuleName> isEnforced,
+            Predicate<RuleDefinition> isEnforced,
             boolean signals,
             SafetyLimits safetyLimits,
             Duration timeout) {}

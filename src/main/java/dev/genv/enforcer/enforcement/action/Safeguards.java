@@ -4,9 +4,9 @@ import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -74,7 +74,7 @@ final class Safeguards {
      * environment are terminated, this does not apply: otherwise a user could hide a process in another user's environment.
      */
     private Optional<String> claimedByOthers(Action action) {
-        return limits.isEnforced().test(RuleName.INACTIVE_ENV_PROCESSES)
+        return limits.isEnforced().test(RuleDefinition.INACTIVE_ENV_PROCESSES)
                 ? Optional.empty()
                 : grace.claimedByOthers(action);
     }
@@ -88,7 +88,7 @@ final class Safeguards {
 
     private Optional<String> reasonToWait(Violation cause, Action action) {
         var reason = grace.reasonToWait(cause, action);
-        return reason.isPresent() || cause.rule() != RuleName.ENV_OWNER
+        return reason.isPresent() || cause.rule() != RuleDefinition.ENV_OWNER
                 ? reason
                 : grace.belongs(action).or(() -> strangers.reasonToWait(action));
     }

@@ -7,9 +7,9 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleName;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -69,7 +69,7 @@ final class StrangerGracePeriods {
         }
         var strangers = new HashSet<Stay>();
         for (var planned : plan.actions()) {
-            if (planned.rules().contains(RuleName.ENV_OWNER)
+            if (planned.rules().contains(RuleDefinition.ENV_OWNER)
                     && planned.action() instanceof Action.Terminate terminate) {
                 strangers.add(Stay.of(terminate));
             }

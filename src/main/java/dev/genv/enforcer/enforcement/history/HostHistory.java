@@ -5,7 +5,7 @@ import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
 import java.util.Comparator;
@@ -164,12 +164,13 @@ final class HostHistory {
      * Whether the state that this rule reads may have changed before the service observed it. It cannot if the process, if any,
      * and the environment appeared later.
      */
-    private boolean mayHideChange(ObservedTime observed, RuleName rule, @Nullable GpuProcess process, String eid) {
+    private boolean mayHideChange(
+            ObservedTime observed, RuleDefinition rule, @Nullable GpuProcess process, String eid) {
         if (process != null && observed.isOlder(process.id().startTime())) {
             return true;
         }
         var environment = environment(eid);
-        return rule != RuleName.NON_ENV_PROCESSES && (environment == null || environment.isOlderThan(observed));
+        return rule != RuleDefinition.NON_ENV_PROCESSES && (environment == null || environment.isOlderThan(observed));
     }
 
     private Stream<ObservedTime> observed(Violation cause) {

@@ -4,8 +4,8 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
 import java.util.HashMap;
@@ -73,7 +73,7 @@ public final class StateHistory {
     public synchronized @Nullable StateChange changeBehind(Violation cause, Action action) {
         var host = hostHistory(action.host());
         var process = processOf(action);
-        if (cause.rule() == RuleName.NON_ENV_PROCESSES) {
+        if (cause.rule() == RuleDefinition.NON_ENV_PROCESSES) {
             return process == null ? null : host.delisting(process);
         }
         var environment = host.environment(action.environmentId());
@@ -121,7 +121,7 @@ public final class StateHistory {
     /** Returns how long the service has observed the state that a violation may rest on; empty if no unobserved change can be
      * its reason. */
     public synchronized Optional<Duration> observedFor(Violation cause, Action action) {
-        if (cause.rule() == RuleName.MAX_DEVICES_PER_USER) {
+        if (cause.rule() == RuleDefinition.MAX_DEVICES_PER_USER) {
             return quotas.observedFor(cause.user());
         }
         return hostHistory(action.host()).observedFor(cause, processOf(action), action.environmentId());

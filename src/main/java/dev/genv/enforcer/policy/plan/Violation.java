@@ -2,6 +2,7 @@ package dev.genv.enforcer.policy.plan;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param processes its processes
  */
 public record Violation(
-        RuleName rule,
+        RuleDefinition rule,
         @Nullable String host,
         Set<String> hosts,
         String subject,
@@ -34,7 +35,7 @@ public record Violation(
 
     /** Creates a violation on a single machine. */
     public Violation(
-            RuleName rule,
+            RuleDefinition rule,
             String host,
             String subject,
             String message,
@@ -63,7 +64,7 @@ public record Violation(
 
     /** The key, which is the same in every cycle. The key of a quota names no machine. */
     public Key key() {
-        return new Key(rule, rule == RuleName.MAX_DEVICES_PER_USER ? null : host, subject);
+        return new Key(rule, rule == RuleDefinition.MAX_DEVICES_PER_USER ? null : host, subject);
     }
 
     /** The parts of a machine that its rule reads. The violation is resolved only if they were observed and it was not found. */
@@ -76,5 +77,5 @@ public record Violation(
     }
 
     /** What identifies a violation. */
-    public record Key(RuleName rule, @Nullable String host, String subject) {}
+    public record Key(RuleDefinition rule, @Nullable String host, String subject) {}
 }

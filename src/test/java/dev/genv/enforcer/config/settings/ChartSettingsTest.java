@@ -8,8 +8,8 @@ import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -70,12 +70,12 @@ class ChartSettingsTest {
         assertThat(settings.general().terminateProcesses()).isFalse();
         assertThat(settings.ruleModes())
                 .isEqualTo(Map.of(
-                        RuleName.NON_ENV_PROCESSES, RuleMode.AUDIT,
-                        RuleName.INACTIVE_ENV_PROCESSES, RuleMode.AUDIT,
-                        RuleName.ENV_DEVICES, RuleMode.ENFORCE,
-                        RuleName.MAX_DEVICES_PER_USER, RuleMode.AUDIT,
-                        RuleName.ENV_MEMORY, RuleMode.OFF,
-                        RuleName.ENV_OWNER, RuleMode.OFF));
+                        RuleDefinition.NON_ENV_PROCESSES, RuleMode.AUDIT,
+                        RuleDefinition.INACTIVE_ENV_PROCESSES, RuleMode.AUDIT,
+                        RuleDefinition.ENV_DEVICES, RuleMode.ENFORCE,
+                        RuleDefinition.MAX_DEVICES_PER_USER, RuleMode.AUDIT,
+                        RuleDefinition.ENV_MEMORY, RuleMode.OFF,
+                        RuleDefinition.ENV_OWNER, RuleMode.OFF));
         assertThat(settings.deviceLimits().toString()).contains("2", "john=3", "1003=1000000");
         assertThat(settings.safetyLimits().killAfter()).isNull();
         assertThat(settings.safetyLimits().compliancePeriod()).isEqualTo(Duration.ofMinutes(10));

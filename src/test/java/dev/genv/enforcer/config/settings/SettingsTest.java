@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.observation.ProtectedExecutable;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -28,12 +28,12 @@ class SettingsTest {
         assertThat(settings.general().mode()).isEqualTo(ServiceMode.ENFORCE);
         assertThat(settings.general().terminateProcesses()).isTrue();
         assertThat(settings.ruleModes())
-                .containsEntry(RuleName.NON_ENV_PROCESSES, RuleMode.OFF)
-                .containsEntry(RuleName.INACTIVE_ENV_PROCESSES, RuleMode.OFF)
-                .containsEntry(RuleName.ENV_DEVICES, RuleMode.ENFORCE)
-                .containsEntry(RuleName.ENV_MEMORY, RuleMode.ENFORCE)
-                .containsEntry(RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE);
-        assertThat(settings.ruleModes()).containsEntry(RuleName.ENV_OWNER, RuleMode.AUDIT);
+                .containsEntry(RuleDefinition.NON_ENV_PROCESSES, RuleMode.OFF)
+                .containsEntry(RuleDefinition.INACTIVE_ENV_PROCESSES, RuleMode.OFF)
+                .containsEntry(RuleDefinition.ENV_DEVICES, RuleMode.ENFORCE)
+                .containsEntry(RuleDefinition.ENV_MEMORY, RuleMode.ENFORCE)
+                .containsEntry(RuleDefinition.MAX_DEVICES_PER_USER, RuleMode.ENFORCE);
+        assertThat(settings.ruleModes()).containsEntry(RuleDefinition.ENV_OWNER, RuleMode.AUDIT);
         assertThat(settings.safetyLimits())
                 .isEqualTo(new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10));
         assertThat(settings.deviceLimits().limitFor("raz")).isEmpty();
@@ -67,9 +67,9 @@ class SettingsTest {
     @CsvSource({"off,OFF", "false,OFF", "Audit,AUDIT", "enforce,ENFORCE", "TRUE,ENFORCE"})
     void readsModesOfRules(String text, RuleMode mode) throws InvalidSettingsException {
         assertThat(read(Map.of("GENV_ENFORCER_NON_ENV_PROCESSES", text)).ruleModes())
-                .containsEntry(RuleName.NON_ENV_PROCESSES, mode);
+                .containsEntry(RuleDefinition.NON_ENV_PROCESSES, mode);
         assertThat(read(Map.of("GENV_ENFORCER_MAX_DEVICES_PER_USER_MODE", text)).ruleModes())
-                .containsEntry(RuleName.MAX_DEVICES_PER_USER, mode);
+                .containsEntry(RuleDefinition.MAX_DEVICES_PER_USER, mode);
     }
 
     @Test
@@ -120,9 +120,9 @@ class SettingsTest {
     @Test
     void envOwnerCanBeSetToEnforce() throws InvalidSettingsException {
         assertThat(read(Map.of("GENV_ENFORCER_ENV_OWNER", "enforce")).ruleModes())
-                .containsEntry(RuleName.ENV_OWNER, RuleMode.ENFORCE);
+                .containsEntry(RuleDefinition.ENV_OWNER, RuleMode.ENFORCE);
         assertThat(read(Map.of("GENV_ENFORCER_ENV_OWNER", "off")).ruleModes())
-                .containsEntry(RuleName.ENV_OWNER, RuleMode.OFF);
+                .containsEntry(RuleDefinition.ENV_OWNER, RuleMode.OFF);
     }
 
     @Test

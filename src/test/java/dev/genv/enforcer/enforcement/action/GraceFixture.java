@@ -10,9 +10,9 @@ import dev.genv.enforcer.enforcement.history.StateChange;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
@@ -40,8 +40,8 @@ abstract class GraceFixture {
     final FakeTime time = new FakeTime();
     final Journal journal = new Journal(100);
     final FakeHost node = new FakeHost(host());
-    final Set<RuleName> off = EnumSet.of(RuleName.ENV_OWNER); // it never does anything
-    DeviceLimits limits = DeviceLimits.NONE;
+    final Set<RuleDefinition> off = EnumSet.of(RuleDefinition.ENV_OWNER); // it never does anything
+    Limits limits = Limits.NONE;
     SafetyLimits safetyLimits = new SafetyLimits(Duration.ZERO, STATE_CHANGE_GRACE, null, 0);
     private @Nullable Enforcer enforcer;
 
@@ -101,7 +101,7 @@ abstract class GraceFixture {
     }
 
     private Enforcer enforcer() {
-        var modes = Arrays.stream(RuleName.values())
+        var modes = Arrays.stream(RuleDefinition.values())
                 .filter(rule -> !off.contains(rule))
                 .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         var setup = SetupBuilder.setup(node)

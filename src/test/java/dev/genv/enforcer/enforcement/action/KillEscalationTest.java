@@ -15,10 +15,10 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.HostBuilder;
@@ -497,9 +497,10 @@ class KillEscalationTest {
     }
 
     private Enforcer enforcer(SafetyLimits safetyLimits) {
-        var modes = Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE, RuleName.ENV_MEMORY, RuleMode.ENFORCE);
+        var modes =
+                Map.of(RuleDefinition.NON_ENV_PROCESSES, RuleMode.ENFORCE, RuleDefinition.ENV_MEMORY, RuleMode.ENFORCE);
         var setup = SetupBuilder.setup(() -> List.copyOf(hosts))
-                .rules(modes, DeviceLimits.NONE)
+                .rules(modes, Limits.NONE)
                 .restraint(safetyLimits)
                 .build();
         return new Enforcer(setup, journal, time.ticker(), List.of());

@@ -10,10 +10,10 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
@@ -224,7 +224,7 @@ class StrangerGracePeriodsTest {
 
     private Enforcer enforcer() {
         var setup = SetupBuilder.setup(node)
-                .rules(Map.of(RuleName.ENV_OWNER, mode), DeviceLimits.NONE)
+                .rules(Map.of(RuleDefinition.ENV_OWNER, mode), Limits.NONE)
                 .restraint(new SafetyLimits(Duration.ZERO, GRACE, Duration.ofSeconds(30), 0))
                 .build();
         return new Enforcer(setup, new Journal(10), time.ticker(), List.of());

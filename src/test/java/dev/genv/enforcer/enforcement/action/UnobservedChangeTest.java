@@ -10,9 +10,9 @@ import dev.genv.enforcer.enforcement.history.StateChange;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
@@ -53,9 +53,9 @@ class UnobservedChangeTest {
 
     @ParameterizedTest
     @EnumSource(
-            value = RuleName.class,
+            value = RuleDefinition.class,
             names = {"NON_ENV_PROCESSES", "INACTIVE_ENV_PROCESSES", "ENV_DEVICES", "ENV_MEMORY"})
-    void whatMayRestOnItGetsTheStateChangeGraceOnce(RuleName rule) {
+    void whatMayRestOnItGetsTheStateChangeGraceOnce(RuleDefinition rule) {
         node.stateChangedAt(STARTED);
         shows(100, broken(rule));
         node.setTicks(STARTED + 2000).stateChangedAt(STARTED + 1500); // others go on using genv
@@ -76,9 +76,9 @@ class UnobservedChangeTest {
 
     @ParameterizedTest
     @EnumSource(
-            value = RuleName.class,
+            value = RuleDefinition.class,
             names = {"NON_ENV_PROCESSES", "INACTIVE_ENV_PROCESSES", "ENV_DEVICES", "ENV_MEMORY"})
-    void aStateThatWasLastChangedBeforeTheStartHidesNothing(RuleName rule) {
+    void aStateThatWasLastChangedBeforeTheStartHidesNothing(RuleDefinition rule) {
         node.stateChangedAt(STARTED - 1);
         shows(100, broken(rule));
 
@@ -186,7 +186,7 @@ class UnobservedChangeTest {
         assertThat(node.executed).hasSize(1);
     }
 
-    private static HostBuilder broken(RuleName rule) {
+    private static HostBuilder broken(RuleDefinition rule) {
         return switch (rule) {
             case NON_ENV_PROCESSES -> at(process(1).startedLaterBy(LATER).uses(0));
             case INACTIVE_ENV_PROCESSES -> at(job().uses(0));
@@ -219,11 +219,11 @@ class UnobservedChangeTest {
     }
 
     private Enforcer enforcer() {
-        var modes =
-                Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
+        var modes = Arrays.stream(RuleDefinition.values())
+                .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         var setup = SetupBuilder.setup(node)
                 .interval(Duration.ofDays(1))
-                .rules(modes, DeviceLimits.NONE)
+                .rules(modes, Limits.NONE)
                 .restraint(new SafetyLimits(Duration.ZERO, GRACE, null, 0))
                 .build();
         return new Enforcer(setup, journal, time.ticker(), List.of());

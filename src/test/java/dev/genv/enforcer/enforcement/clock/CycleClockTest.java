@@ -12,10 +12,10 @@ import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
@@ -184,9 +184,10 @@ class CycleClockTest {
     }
 
     private Enforcer enforcer(FakeHost node, SafetyLimits safetyLimits) {
-        var rules = Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE, RuleName.ENV_DEVICES, RuleMode.ENFORCE);
+        var rules = Map.of(
+                RuleDefinition.NON_ENV_PROCESSES, RuleMode.ENFORCE, RuleDefinition.ENV_DEVICES, RuleMode.ENFORCE);
         var setup = SetupBuilder.setup(() -> hosts(node))
-                .rules(rules, DeviceLimits.NONE)
+                .rules(rules, Limits.NONE)
                 .restraint(safetyLimits)
                 .interval(INTERVAL)
                 .build();

@@ -14,11 +14,11 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import java.time.Instant;
@@ -160,8 +160,8 @@ class JournalTest {
 
     /** A file that stays invalid must not keep the violations of another file in memory. */
     @ParameterizedTest
-    @EnumSource(RuleName.class)
-    void violationIsResolvedOnlyWithAllPartsItsRuleRequires(RuleName rule) {
+    @EnumSource(RuleDefinition.class)
+    void violationIsResolvedOnlyWithAllPartsItsRuleRequires(RuleDefinition rule) {
         var job = process(1).inEnvironment("a").uses(0).build();
         assertThat(requiredParts(broken(rule, job)))
                 .isEqualTo(
@@ -174,14 +174,14 @@ class JournalTest {
 
     @Test
     void disputeIsResolvedOnceEnvironmentsAreObserved() {
-        assertThat(requiredParts(broken(RuleName.ENV_OWNER))).containsExactly(SnapshotPart.ENVIRONMENTS);
+        assertThat(requiredParts(broken(RuleDefinition.ENV_OWNER))).containsExactly(SnapshotPart.ENVIRONMENTS);
     }
 
     @Test
     void disputesAreResolvedWhileAttachmentsAreUnreadable() {
         for (var cycle = 0; cycle < 50; cycle++) {
             var dispute = new Violation(
-                    RuleName.ENV_OWNER, "gpu-1", "environment " + cycle, "…", null, "e", List.of(), List.of());
+                    RuleDefinition.ENV_OWNER, "gpu-1", "environment " + cycle, "…", null, "e", List.of(), List.of());
             journal.update(
                     new Plan(List.of(dispute), List.of(), List.of()),
                     cycleOutcome(List.of()),
@@ -194,10 +194,10 @@ class JournalTest {
     /** A host whose listing is never complete would otherwise keep a violation of every process that a user starts. */
     @ParameterizedTest
     @EnumSource(
-            value = RuleName.class,
+            value = RuleDefinition.class,
             mode = EnumSource.Mode.EXCLUDE,
             names = {"MAX_DEVICES_PER_USER"})
-    void isOverOnceAllItsProcessesHaveEndedAlsoWhereTheListingIsIncomplete(RuleName rule) {
+    void isOverOnceAllItsProcessesHaveEndedAlsoWhereTheListingIsIncomplete(RuleDefinition rule) {
         observeViolations(
                 broken(rule, process(1).uses(0).build(), process(2).uses(0).build()));
         assertThat(journal.processesToVerify()).as("the last cycle found it").isEmpty();
@@ -217,7 +217,7 @@ class JournalTest {
     @Test
     void aQuotaIsNotOverBecauseItsProcessesHaveEnded() {
         observeViolations(
-                broken(RuleName.MAX_DEVICES_PER_USER, process(1).uses(0).build()));
+                broken(RuleDefinition.MAX_DEVICES_PER_USER, process(1).uses(0).build()));
         lookWithoutEveryProcess();
         assertThat(journal.processesToVerify()).isEmpty();
         assertThat(lookWithoutEveryProcess(id("gpu-1", 1)).resolved()).isEmpty();
@@ -225,7 +225,7 @@ class JournalTest {
 
     @Test
     void aDisputeWithoutProcessesIsNotOverBecauseNoneRuns() {
-        observeViolations(broken(RuleName.ENV_OWNER));
+        observeViolations(broken(RuleDefinition.ENV_OWNER));
         assertThat(observeFleet(remote(unobserved("gpu-1"))).resolved()).isEmpty();
     }
 
@@ -316,7 +316,7 @@ class JournalTest {
 
     private static Violation quota(String... hosts) {
         return new Violation(
-                RuleName.MAX_DEVICES_PER_USER,
+                RuleDefinition.MAX_DEVICES_PER_USER,
                 hosts.length == 1 ? hosts[0] : null,
                 Set.of(hosts),
                 "user raz",
@@ -354,17 +354,17 @@ class JournalTest {
     void actionOfTwoRulesIsRecordedWithBoth() {
         var stray = strayOn("gpu-1", 1);
         var memory = new Violation(
-                RuleName.ENV_MEMORY, "gpu-1", "environment a", "…", "raz", "a", List.of(0), stray.processes());
+                RuleDefinition.ENV_MEMORY, "gpu-1", "environment a", "…", "raz", "a", List.of(0), stray.processes());
         var record = record(stray.processes().getFirst().pid(), Outcome.SIGNALLED, stray, memory);
 
         journal.update(
                 new Plan(List.of(stray, memory), List.of(), List.of()),
                 cycleOutcome(List.of(record)),
-                rule -> rule == RuleName.ENV_MEMORY ? RuleMode.AUDIT : RuleMode.ENFORCE,
+                rule -> rule == RuleDefinition.ENV_MEMORY ? RuleMode.AUDIT : RuleMode.ENFORCE,
                 host("gpu-1").fleet());
 
-        assertThat(outcome(RuleName.NON_ENV_PROCESSES)).isEqualTo(Outcome.SIGNALLED);
-        assertThat(outcome(RuleName.ENV_MEMORY))
+        assertThat(outcome(RuleDefinition.NON_ENV_PROCESSES)).isEqualTo(Outcome.SIGNALLED);
+        assertThat(outcome(RuleDefinition.ENV_MEMORY))
                 .as("this rule alone would not have ended it")
                 .isEqualTo(Outcome.SKIPPED_AUDIT);
     }
@@ -434,7 +434,7 @@ class JournalTest {
     @Test
     void quotaIsResolvedDespiteUnknownMembership() {
         observeViolations(
-                broken(RuleName.MAX_DEVICES_PER_USER, process(1).uses(0).build()));
+                broken(RuleDefinition.MAX_DEVICES_PER_USER, process(1).uses(0).build()));
 
         assertThat(observeFleet(remote(host("gpu-1")
                                 .with(process(1).membershipUnknown().uses(0))))
@@ -457,7 +457,7 @@ class JournalTest {
         assertThat(update.resolved()).hasSize(3);
     }
 
-    private Outcome outcome(RuleName rule) {
+    private Outcome outcome(RuleDefinition rule) {
         return journal.find(entry -> entry.violation().rule() == rule, 1)
                 .getFirst()
                 .actions()
@@ -510,7 +510,7 @@ class JournalTest {
     }
 
     private static Violation withTexts(String text) {
-        return new Violation(RuleName.ENV_OWNER, "gpu-1", text, text, text, text, List.of(), List.of());
+        return new Violation(RuleDefinition.ENV_OWNER, "gpu-1", text, text, text, text, List.of(), List.of());
     }
 
     private static int pid(JournalEntry entry) {
@@ -537,7 +537,7 @@ class JournalTest {
         return host(host).missing(SnapshotPart.values());
     }
 
-    private static Violation broken(RuleName rule, GpuProcess... processes) {
+    private static Violation broken(RuleDefinition rule, GpuProcess... processes) {
         return new Violation(rule, "gpu-1", "it", "…", null, null, List.of(), List.of(processes));
     }
 
@@ -552,7 +552,7 @@ class JournalTest {
 
     private static Violation strayOn(String host, int pid) {
         return new Violation(
-                RuleName.NON_ENV_PROCESSES,
+                RuleDefinition.NON_ENV_PROCESSES,
                 host,
                 "process " + pid,
                 "Process %d is not running in a GPU environment".formatted(pid),

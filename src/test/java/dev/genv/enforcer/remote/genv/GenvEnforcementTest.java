@@ -8,10 +8,10 @@ import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.remote.RemoteHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.SetupBuilder;
@@ -40,9 +40,9 @@ class GenvEnforcementTest {
                     .remote(true)
                     .rules(
                             Map.of(
-                                    RuleName.ENV_DEVICES, RuleMode.ENFORCE,
-                                    RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE),
-                            DeviceLimits.NONE)
+                                    RuleDefinition.ENV_DEVICES, RuleMode.ENFORCE,
+                                    RuleDefinition.NON_ENV_PROCESSES, RuleMode.ENFORCE),
+                            Limits.NONE)
                     .restraint(new SafetyLimits(Duration.ZERO, GRACE, null, 0))
                     .build(),
             new Journal(100),
