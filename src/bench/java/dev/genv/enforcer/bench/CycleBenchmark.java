@@ -7,10 +7,10 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.node.NodeHost;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
@@ -81,8 +81,8 @@ public class CycleBenchmark {
     }
 
     private Enforcer.Setup setup() {
-        var modes = Arrays.stream(RuleDefinition.values())
-                .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
+        var modes =
+                Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         var places = new NodeHost.NodePaths(
                 Path.of("/proc"),
                 directory.resolve("genv"),

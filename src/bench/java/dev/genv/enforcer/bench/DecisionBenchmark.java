@@ -8,9 +8,9 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Map;
@@ -42,9 +42,8 @@ public class DecisionBenchmark {
     private static final int DEVICES = 8;
     private static final int PROCESSES = 16;
     private static final int TROUBLE = 10;
-    private static final Policy POLICY = new Policy(
-            Arrays.stream(RuleDefinition.values())
-                    .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
+    private static final Policy POLICY = KnownRules.policy(
+            Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
             new Limits(DEVICES, Map.of()));
 
     @Param({"1", "10", "100", "1000"})

@@ -105,7 +105,7 @@ class Wiring {
         var setup = new Enforcer.Setup(
                 fleetWiring == null ? node() : fleet(fleetWiring),
                 fleetWiring != null,
-                new Policy(settings.ruleModes(), settings.deviceLimits()),
+                new Policy(settings.rules()),
                 settings.general().mode(),
                 settings.general().terminateProcesses(),
                 settings.safetyLimits(),

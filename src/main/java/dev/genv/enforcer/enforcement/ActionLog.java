@@ -37,7 +37,7 @@ final class ActionLog {
 
     /** Returns one line with the same keys in the same order; a value that does not apply is {@code -}. */
     static String fixedForm(ActionRecord done) {
-        var rules = done.planned().rules().stream().map(RuleDefinition::label).collect(Collectors.joining(","));
+        var rules = done.planned().rules().stream().map(RuleDefinition::name).collect(Collectors.joining(","));
         var outcome = "outcome=%s detail=%s"
                 .formatted(
                         done.result().outcome().label(),

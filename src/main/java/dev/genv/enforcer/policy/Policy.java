@@ -2,7 +2,7 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
-import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
@@ -10,19 +10,13 @@ import dev.genv.enforcer.policy.plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
-import dev.genv.enforcer.policy.rule.EnvDevices;
-import dev.genv.enforcer.policy.rule.EnvMemory;
-import dev.genv.enforcer.policy.rule.EnvOwner;
 import dev.genv.enforcer.policy.rule.ExpectedExits;
 import dev.genv.enforcer.policy.rule.Finding;
-import dev.genv.enforcer.policy.rule.InactiveEnvProcesses;
-import dev.genv.enforcer.policy.rule.MaxDevicesPerUser;
-import dev.genv.enforcer.policy.rule.NonEnvProcesses;
-import dev.genv.enforcer.policy.rule.Rule;
+import dev.genv.enforcer.policy.rule.RuleContext;
 import dev.genv.enforcer.policy.rule.RuleResult;
+import dev.genv.enforcer.policy.rule.Rules;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -39,28 +33,19 @@ public final class Policy {
             .thenComparing(
                     detach -> Objects.requireNonNullElse(detach.attachment().gpuMemory(), ""));
 
-    private final Map<RuleDefinition, RuleMode> modes;
-    private final List<Rule> rules;
+    private final Map<RuleDefinition, RuleConfig> configs;
 
     /**
      * Creates a policy.
      *
-     * @param modes the modes of the rules; a rule without a mode is off
+     * @param configs the configurations of the rules; a rule without one is off
      */
-    public Policy(Map<RuleDefinition, RuleMode> modes, Limits limits) {
-        this.modes = new EnumMap<>(RuleDefinition.class);
-        this.modes.putAll(modes);
-        rules = List.of(
-                new NonEnvProcesses(),
-                new InactiveEnvProcesses(),
-                new EnvDevices(),
-                new MaxDevicesPerUser(limits),
-                new EnvMemory(),
-                new EnvOwner());
+    public Policy(Map<RuleDefinition, RuleConfig> configs) {
+        this.configs = Map.copyOf(configs);
     }
 
     public RuleMode modeOf(RuleDefinition rule) {
-        return modes.getOrDefault(rule, RuleMode.OFF);
+        return configs.getOrDefault(rule, RuleConfig.OFF).mode();
     }
 
     /**
@@ -73,14 +58,15 @@ public final class Policy {
         var ending = new ExpectedExits(pending, Set.of());
         var findings = new ArrayList<Finding>();
         var problems = new ArrayList<HostProblem>();
-        for (var rule : rules) {
-            if (modeOf(rule.name()) == RuleMode.OFF) {
+        for (var rule : Rules.all()) {
+            var config = configs.getOrDefault(rule.definition(), RuleConfig.OFF);
+            if (config.mode() == RuleMode.OFF) {
                 continue;
             }
-            var result = rule.check(fleet, ending);
+            var result = rule.check(fleet, new RuleContext(ending, config.limits()));
             findings.addAll(result.findings());
             problems.addAll(result.problems());
-            if (modeOf(rule.name()) == RuleMode.ENFORCE) {
+            if (config.mode() == RuleMode.ENFORCE) {
                 ending = ending.and(terminated(result));
             }
         }

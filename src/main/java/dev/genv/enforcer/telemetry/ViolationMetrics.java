@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.rule.Rules;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MultiGauge;
@@ -27,14 +28,14 @@ public final class ViolationMetrics {
         }
 
         Tags tags() {
-            return Tags.of("rule", rule.label(), "mode", mode.name().toLowerCase(Locale.ROOT));
+            return Tags.of("rule", rule.name(), "mode", mode.name().toLowerCase(Locale.ROOT));
         }
     }
 
     /** Registers all series at once, so that a rule without violations is exported as zero. */
     public ViolationMetrics(MeterRegistry registry, Journal journal) {
         this.journal = journal;
-        for (var rule : RuleDefinition.values()) {
+        for (var rule : Rules.definitions()) {
             for (var mode : List.of(RuleMode.AUDIT, RuleMode.ENFORCE)) {
                 var kind = new Kind(rule, mode);
                 appeared.put(

@@ -17,11 +17,11 @@ import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -446,9 +446,9 @@ class EnforcerTest {
         return SetupBuilder.setup(hosts)
                 .rules(
                         Map.of(
-                                RuleDefinition.NON_ENV_PROCESSES, RuleMode.ENFORCE,
-                                RuleDefinition.ENV_MEMORY, RuleMode.ENFORCE,
-                                RuleDefinition.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                                KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                KnownRules.ENV_MEMORY, RuleMode.ENFORCE,
+                                KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
                         limits)
                 .mode(mode)
                 .signals(signals)

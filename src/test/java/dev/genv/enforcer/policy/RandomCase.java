@@ -8,8 +8,8 @@ import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.RandomFleets;
-import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -45,7 +45,13 @@ record RandomCase(
         var pending = random.pending(fleet);
         var modes = modes(random);
         var limits = limits(random);
-        return new RandomCase(random, fleet, pending, modes, limits, new Policy(modes, limits).check(fleet, pending));
+        return new RandomCase(
+                random,
+                fleet,
+                pending,
+                modes,
+                limits,
+                KnownRules.policy(modes, limits).check(fleet, pending));
     }
 
     PolicyOracle oracle() {
@@ -88,8 +94,8 @@ record RandomCase(
     }
 
     private static Map<RuleDefinition, RuleMode> modes(RandomFleets random) {
-        var modes = new EnumMap<RuleDefinition, RuleMode>(RuleDefinition.class);
-        for (var rule : RuleDefinition.values()) {
+        var modes = new HashMap<RuleDefinition, RuleMode>();
+        for (var rule : KnownRules.all()) {
             modes.put(rule, random.oneIn(2) ? RuleMode.ENFORCE : random.pick(List.of(RuleMode.values())));
         }
         return modes;

@@ -10,8 +10,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -22,7 +22,7 @@ class TutorialTest {
     @Test
     void processOutsideAllEnvironmentsIsTerminated() {
         var fleet = host().devices(1).with(process(63600).uses(0, "7295mi")).fleet();
-        assertThat(lines(enforce(fleet, RuleDefinition.NON_ENV_PROCESSES)))
+        assertThat(lines(enforce(fleet, KnownRules.NON_ENV_PROCESSES)))
                 .containsExactly(
                         "Process 63600 is not running in a GPU environment",
                         "Terminating process 63600 from environment N/A that is running on GPU(s) 0");
@@ -30,8 +30,8 @@ class TutorialTest {
 
     @Test
     void processInEnvironmentWithAttachedDeviceIsNotTerminated() {
-        assertThat(enforce(activated(), RuleDefinition.NON_ENV_PROCESSES)).isEqualTo(Plan.EMPTY);
-        assertThat(enforce(activated(), RuleDefinition.values())).isEqualTo(Plan.EMPTY);
+        assertThat(enforce(activated(), KnownRules.NON_ENV_PROCESSES)).isEqualTo(Plan.EMPTY);
+        assertThat(enforce(activated(), KnownRules.all())).isEqualTo(Plan.EMPTY);
     }
 
     @Test
@@ -62,7 +62,7 @@ class TutorialTest {
     }
 
     private static Plan devicesPerUser(int limit, Fleet fleet) {
-        return enforcingPolicy(new Limits(limit, Map.of()), RuleDefinition.MAX_DEVICES_PER_USER)
+        return enforcingPolicy(new Limits(limit, Map.of()), KnownRules.MAX_DEVICES_PER_USER)
                 .check(fleet, Set.of());
     }
 }

@@ -12,11 +12,11 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
@@ -34,9 +34,9 @@ class ActionMetricsTest {
             SetupBuilder.setup(node)
                     .rules(
                             Map.of(
-                                    RuleDefinition.NON_ENV_PROCESSES, RuleMode.ENFORCE,
-                                    RuleDefinition.ENV_DEVICES, RuleMode.AUDIT,
-                                    RuleDefinition.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                                    KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                    KnownRules.ENV_DEVICES, RuleMode.AUDIT,
+                                    KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
                             new Limits(1, Map.of()))
                     .restraint(new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0))
                     .build(),

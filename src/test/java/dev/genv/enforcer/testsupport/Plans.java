@@ -27,7 +27,7 @@ public final class Plans {
 
     public static Policy enforcingPolicy(Limits limits, RuleDefinition... rules) {
         var modes = Stream.of(rules).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
-        return new Policy(Map.copyOf(modes), limits);
+        return KnownRules.policy(Map.copyOf(modes), limits);
     }
 
     /** What people read: the violations first, then the actions. */

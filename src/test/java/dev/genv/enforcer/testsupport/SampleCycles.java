@@ -10,7 +10,6 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.telemetry.ActionMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
@@ -31,15 +30,15 @@ public final class SampleCycles {
         var enforcing = SetupBuilder.setup(node)
                 .rules(
                         Map.of(
-                                RuleDefinition.NON_ENV_PROCESSES, RuleMode.ENFORCE,
-                                RuleDefinition.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                                KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
                         new Limits(1, Map.of()))
                 .build();
         var gone = new FakeHost(host("gone")).observeWith(() -> {
             throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
         var auditing = SetupBuilder.setup(node, gone)
-                .rules(Map.of(RuleDefinition.NON_ENV_PROCESSES, RuleMode.AUDIT), Limits.NONE)
+                .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.AUDIT), Limits.NONE)
                 .build();
         for (var setup : List.of(enforcing, auditing)) {
             new Enforcer(

@@ -17,7 +17,7 @@ import java.util.function.Supplier;
 public final class SetupBuilder {
     private final Supplier<List<Host>> hosts;
     private boolean remote;
-    private Policy policy = new Policy(Map.of(), Limits.NONE);
+    private Policy policy = KnownRules.policy(Map.of(), Limits.NONE);
     private ServiceMode mode = ServiceMode.ENFORCE;
     private boolean signals = true;
     private SafetyLimits safetyLimits = SafetyLimits.NONE;
@@ -44,7 +44,7 @@ public final class SetupBuilder {
     }
 
     public SetupBuilder rules(Map<RuleDefinition, RuleMode> modes, Limits limits) {
-        policy = new Policy(modes, limits);
+        policy = KnownRules.policy(modes, limits);
         return this;
     }
 

@@ -10,7 +10,6 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.remote.Agent;
 import dev.genv.enforcer.remote.AgentConfig;
@@ -21,6 +20,7 @@ import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.shell.ShellAgent;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -108,8 +108,7 @@ public final class FleetClient {
     }
 
     private Enforcer enforcer(RemoteFleet fleet, Duration timeout) {
-        var modes = Arrays.stream(RuleDefinition.values())
-                .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.AUDIT));
+        var modes = Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.AUDIT));
         var setup = SetupBuilder.setup(fleet)
                 .remote(true)
                 .rules(modes, new Limits(1_000_000, Map.of()))

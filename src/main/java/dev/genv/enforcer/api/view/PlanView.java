@@ -27,7 +27,7 @@ public record PlanView(List<Found> violations, List<Planned> actions) {
             List<ProcessView> processes) {
         static Found of(Violation violation) {
             return new Found(
-                    violation.rule().label(),
+                    violation.rule().name(),
                     violation.host(),
                     violation.message(),
                     violation.user(),
@@ -48,7 +48,7 @@ public record PlanView(List<Found> violations, List<Planned> actions) {
             @Nullable Integer device,
             List<String> rules) {
         static Planned of(PlannedAction planned) {
-            var rules = planned.rules().stream().map(RuleDefinition::label).toList();
+            var rules = planned.rules().stream().map(RuleDefinition::name).toList();
             return switch (planned.action()) {
                 case Action.Terminate(var host, var process, var _) ->
                     new Planned("terminate", host, process.pid(), process.devices(), null, null, rules);

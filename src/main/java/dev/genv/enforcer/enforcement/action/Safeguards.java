@@ -4,10 +4,11 @@ import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.rule.Rules;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -74,9 +75,10 @@ final class Safeguards {
      * environment are terminated, this does not apply: otherwise a user could hide a process in another user's environment.
      */
     private Optional<String> claimedByOthers(Action action) {
-        return limits.isEnforced().test(RuleDefinition.INACTIVE_ENV_PROCESSES)
-                ? Optional.empty()
-                : grace.claimedByOthers(action);
+        var inactiveOnesAreTerminated = Rules.definitions().stream()
+                .filter(rule -> rule.restsOn(StateChangeKind.ENVIRONMENT_ENDED))
+                .anyMatch(limits.isEnforced());
+        return inactiveOnesAreTerminated ? Optional.empty() : grace.claimedByOthers(action);
     }
 
     /** Whether the grace of this violation has passed for this action. */
@@ -88,7 +90,7 @@ final class Safeguards {
 
     private Optional<String> reasonToWait(Violation cause, Action action) {
         var reason = grace.reasonToWait(cause, action);
-        return reason.isPresent() || cause.rule() != RuleDefinition.ENV_OWNER
+        return reason.isPresent() || !cause.rule().restsOn(StateChangeKind.OWNER_FORGED)
                 ? reason
                 : grace.belongs(action).or(() -> strangers.reasonToWait(action));
     }

@@ -7,7 +7,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Duration;
@@ -19,7 +19,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The grace period of processes in environments of other users. The rule env-owner always has it, because the owner of an environment is recorded in genv's files, which every user can write.
+ * The grace period of processes in environments of other users. It always applies to a rule that rests on a forged owner, because
+ * the owner of an environment is recorded in genv's files, which every user can write.
  */
 final class StrangerGracePeriods {
     private static final Duration RETENTION = Duration.ofHours(1);
@@ -69,7 +70,7 @@ final class StrangerGracePeriods {
         }
         var strangers = new HashSet<Stay>();
         for (var planned : plan.actions()) {
-            if (planned.rules().contains(RuleDefinition.ENV_OWNER)
+            if (planned.rules().stream().anyMatch(rule -> rule.restsOn(StateChangeKind.OWNER_FORGED))
                     && planned.action() instanceof Action.Terminate terminate) {
                 strangers.add(Stay.of(terminate));
             }

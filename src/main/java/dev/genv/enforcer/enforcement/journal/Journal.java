@@ -9,6 +9,7 @@ import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
@@ -133,7 +134,7 @@ public final class Journal {
 
     /** The hosts that were part of the violation and could not be observed. */
     private static Set<String> unseenHosts(Violation before, Fleet fleet) {
-        return before.rule() != RuleDefinition.MAX_DEVICES_PER_USER
+        return before.rule().scope() != RuleScope.FLEET
                 ? Set.of()
                 : fleet.snapshots().stream()
                         .filter(snapshot -> before.hosts().contains(snapshot.host()))

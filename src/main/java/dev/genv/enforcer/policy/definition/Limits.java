@@ -5,9 +5,9 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The number of devices that a user may hold on all machines together.
+ * The limits of a rule that has a limit.
  *
- * @param general the limit of all other users; null for none
+ * @param general the limit, of all users without their own; null for none
  * @param perUser limits of single users, which apply even without a general limit
  */
 public record Limits(@Nullable Integer general, Map<String, Integer> perUser) {
@@ -16,7 +16,7 @@ public record Limits(@Nullable Integer general, Map<String, Integer> perUser) {
     public Limits {
         perUser = Map.copyOf(perUser);
         if ((general != null && general < 0) || perUser.values().stream().anyMatch(limit -> limit < 0)) {
-            throw new IllegalArgumentException("a device limit must not be negative");
+            throw new IllegalArgumentException("a limit must not be negative");
         }
     }
 

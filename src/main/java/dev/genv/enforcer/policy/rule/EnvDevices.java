@@ -8,31 +8,40 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Messages;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
 /** Violated by a process of an active environment on a device that is not attached to the environment. */
-public final class EnvDevices implements Rule {
+final class EnvDevices implements Rule {
+    private static final RuleDefinition DEFINITION = RuleDefinition.named("env-devices")
+            .mode(RuleMode.ENFORCE, """
+                    Processes that use a GPU that is not attached to their environment. `enforce` terminates them. Use `audit` \
+                    while users get used to it.""")
+            .scope(RuleScope.HOST)
+            .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
+            .restsOn(StateChangeKind.ENVIRONMENT_ADDED, StateChangeKind.ATTACHMENT_REMOVED)
+            .build();
 
     @Override
-    public RuleDefinition name() {
-        return RuleDefinition.ENV_DEVICES;
+    public RuleDefinition definition() {
+        return DEFINITION;
     }
 
     @Override
-    public RuleResult check(Fleet fleet, ExpectedExits ending) {
+    public RuleResult check(Fleet fleet, RuleContext context) {
         var findings = new ArrayList<Finding>();
-        for (var snapshot : fleet.snapshots()) {
-            if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {
-                findings.addAll(check(fleet, snapshot));
-            }
+        for (var snapshot : DEFINITION.checkable(fleet)) {
+            findings.addAll(check(fleet, snapshot));
         }
         return new RuleResult(findings);
     }
 
-    private List<Finding> check(Fleet fleet, Snapshot snapshot) {
+    private static List<Finding> check(Fleet fleet, Snapshot snapshot) {
         var findings = new ArrayList<Finding>();
         var devices = snapshot.devicesByIndex();
         var processes = snapshot.processesByEnvironment();
@@ -45,7 +54,7 @@ public final class EnvDevices implements Rule {
                                     .formatted(
                                             process.pid(), SafeText.escape(environment.eid()), Messages.list(strange));
                     findings.add(Finding.ofProcess(
-                            name(),
+                            DEFINITION,
                             snapshot,
                             process,
                             message,

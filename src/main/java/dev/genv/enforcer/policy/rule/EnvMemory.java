@@ -9,6 +9,9 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.memory.MemoryShare;
 import dev.genv.enforcer.policy.memory.MemoryVictims;
 import dev.genv.enforcer.policy.plan.Action;
@@ -21,21 +24,27 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /** Violated by an environment that uses more memory on one of its devices than its capacity. */
-public final class EnvMemory implements Rule {
+final class EnvMemory implements Rule {
+    private static final RuleDefinition DEFINITION = RuleDefinition.named("env-memory")
+            .mode(RuleMode.ENFORCE, """
+                    Environments that use more memory on an attached GPU than their capacity. `enforce` terminates processes of the \
+                    environment on that GPU until the rest fits. Use `audit` while users get used to it.""")
+            .scope(RuleScope.HOST)
+            .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
+            .restsOn(StateChangeKind.ENVIRONMENT_ADDED, StateChangeKind.CAPACITY_REDUCED)
+            .build();
 
     @Override
-    public RuleDefinition name() {
-        return RuleDefinition.ENV_MEMORY;
+    public RuleDefinition definition() {
+        return DEFINITION;
     }
 
     @Override
-    public RuleResult check(Fleet fleet, ExpectedExits ending) {
+    public RuleResult check(Fleet fleet, RuleContext context) {
         var findings = new ArrayList<Finding>();
         var problems = new ArrayList<HostProblem>();
-        for (var snapshot : fleet.snapshots()) {
-            if (!snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {
-                continue;
-            }
+        var ending = context.ending();
+        for (var snapshot : DEFINITION.checkable(fleet)) {
             var shares = MemoryShare.of(snapshot);
             var over = shares.stream().filter(MemoryShare::isExceeded).toList();
             var victims = new MemoryVictims(over, ending.on(snapshot.host())).choose();
@@ -51,7 +60,7 @@ public final class EnvMemory implements Rule {
     }
 
     /** A process that another rule terminates also frees memory here, so its action names both rules. */
-    private Finding finding(Fleet fleet, MemoryShare share, Set<ProcessId> victims, ExpectedExits ending) {
+    private static Finding finding(Fleet fleet, MemoryShare share, Set<ProcessId> victims, ExpectedExits ending) {
         var environment = share.environment();
         var message = Messages.on(fleet, share.host())
                 + "Environment %s is using %dm on device %d which is %dm over its capacity of %s"
@@ -63,7 +72,7 @@ public final class EnvMemory implements Rule {
                                 SafeText.escape(
                                         String.valueOf(environment.config().gpuMemory())));
         var violation = new Violation(
-                name(),
+                DEFINITION,
                 share.host(),
                 "environment %s device %d uid %s".formatted(environment.eid(), share.device(), share.uid()),
                 message,

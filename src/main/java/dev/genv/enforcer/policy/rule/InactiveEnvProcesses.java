@@ -5,24 +5,32 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Messages;
 import java.util.ArrayList;
 
 /** Violated by a GPU process that names an environment which is not active. */
-public final class InactiveEnvProcesses implements Rule {
+final class InactiveEnvProcesses implements Rule {
+    private static final RuleDefinition DEFINITION = RuleDefinition.named("inactive-env-processes")
+            .mode(RuleMode.OFF, """
+                    Processes that use a GPU and name an environment that is not active. `enforce` terminates them. Use `audit` \
+                    first: a `nohup` job whose shell has exited is such a process.""")
+            .scope(RuleScope.HOST)
+            .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS)
+            .restsOn(StateChangeKind.ENVIRONMENT_ENDED)
+            .build();
 
     @Override
-    public RuleDefinition name() {
-        return RuleDefinition.INACTIVE_ENV_PROCESSES;
+    public RuleDefinition definition() {
+        return DEFINITION;
     }
 
     @Override
-    public RuleResult check(Fleet fleet, ExpectedExits ending) {
+    public RuleResult check(Fleet fleet, RuleContext context) {
         var findings = new ArrayList<Finding>();
-        for (var snapshot : fleet.snapshots()) {
-            if (!snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS)) {
-                continue;
-            }
+        for (var snapshot : DEFINITION.checkable(fleet)) {
             var environments = snapshot.environmentsById();
             for (var process : snapshot.processes()) {
                 if (process.membership() instanceof Membership.InEnvironment(var eid)
@@ -30,7 +38,8 @@ public final class InactiveEnvProcesses implements Rule {
                     var message = Messages.on(fleet, snapshot.host())
                             + "Process %d names environment %s, which is not active"
                                     .formatted(process.pid(), SafeText.escape(eid));
-                    findings.add(Finding.ofProcess(name(), snapshot, process, message, null, eid, process.devices()));
+                    findings.add(
+                            Finding.ofProcess(DEFINITION, snapshot, process, message, null, eid, process.devices()));
                 }
             }
         }

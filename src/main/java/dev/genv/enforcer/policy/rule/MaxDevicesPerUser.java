@@ -2,8 +2,12 @@ package dev.genv.enforcer.policy.rule;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.holding.ConfirmedOwners;
 import dev.genv.enforcer.policy.holding.Holding;
 import dev.genv.enforcer.policy.holding.Holdings;
@@ -20,35 +24,44 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /** Violated by a user whose environments hold more devices than allowed on all machines together. */
-public final class MaxDevicesPerUser implements Rule {
-    private final Limits limits;
+final class MaxDevicesPerUser implements Rule {
+    private static final RuleDefinition DEFINITION = RuleDefinition.named("max-devices-per-user")
+            .limit("""
+                    Number of GPUs that all environments of one user may have attached, on all machines together. Unset means no \
+                    limit.""")
+            .limitsOfUsers("max-devices-for-user", """
+                    Limits of single users, instead of the general one. They also apply without a general limit. Separate them by \
+                    commas or blanks.""")
+            .mode(RuleMode.ENFORCE, """
+                    Users whose environments have more GPUs attached than allowed. `enforce` detaches the surplus and terminates the \
+                    processes of those environments on it. Without a limit this has no effect.""")
+            .scope(RuleScope.FLEET)
+            // Without a complete process list, idle devices are unknown, and a running job might lose its device first.
+            .requires(SnapshotPart.values())
+            .restsOn(StateChangeKind.ENVIRONMENT_ADDED, StateChangeKind.OWNER_CHANGED, StateChangeKind.QUOTA_INCREASED)
+            .build();
 
-    public MaxDevicesPerUser(Limits limits) {
-        this.limits = limits;
+    @Override
+    public RuleDefinition definition() {
+        return DEFINITION;
     }
 
     @Override
-    public RuleDefinition name() {
-        return RuleDefinition.MAX_DEVICES_PER_USER;
-    }
-
-    @Override
-    public RuleResult check(Fleet fleet, ExpectedExits ending) {
+    public RuleResult check(Fleet fleet, RuleContext context) {
+        var limits = context.limits();
         if (limits.equals(Limits.NONE)) {
             return new RuleResult(List.of());
         }
         var held = new TreeMap<String, List<Holding>>();
         var problems = new ArrayList<HostProblem>();
         var owners = new ConfirmedOwners(fleet);
-        for (var snapshot : fleet.snapshots()) {
-            // Without a complete process list, idle devices are unknown, and a running job might lose its device first.
-            if (snapshot.isComplete()) {
-                var holdings = new Holdings(snapshot, ending.on(snapshot.host()), fleet.appearances(), owners);
-                holdings.byUser()
-                        .forEach((user, more) -> held.computeIfAbsent(user, _ -> new ArrayList<>())
-                                .addAll(more));
-                problems.addAll(holdings.problems());
-            }
+        for (var snapshot : DEFINITION.checkable(fleet)) {
+            var ending = context.ending().on(snapshot.host());
+            var holdings = new Holdings(snapshot, ending, fleet.appearances(), owners);
+            holdings.byUser()
+                    .forEach((user, more) ->
+                            held.computeIfAbsent(user, _ -> new ArrayList<>()).addAll(more));
+            problems.addAll(holdings.problems());
         }
         var hosts = hostsByUser(fleet);
         var findings = new ArrayList<Finding>();
@@ -63,7 +76,7 @@ public final class MaxDevicesPerUser implements Rule {
         return new RuleResult(findings, problems);
     }
 
-    private Finding finding(String user, List<Holding> held, Surplus surplus, String onHosts) {
+    private static Finding finding(String user, List<Holding> held, Surplus surplus, String onHosts) {
         var actions = new ArrayList<Action>();
         for (var holding : surplus.chosen()) {
             for (var share : holding.shares()) {
@@ -78,7 +91,7 @@ public final class MaxDevicesPerUser implements Rule {
                 .formatted(SafeText.escape(user), held.size(), onHosts, surplus.size());
         var where = held.stream().map(Holding::host).collect(Collectors.toUnmodifiableSet());
         var violation = new Violation(
-                name(),
+                DEFINITION,
                 where.size() == 1 ? where.iterator().next() : null,
                 where,
                 "user " + user,

@@ -15,11 +15,11 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.List;
@@ -87,7 +87,7 @@ class ReadinessCheckTest {
     @Test
     void readinessAndHostsAgreeOnAPrivilegeThatOnlyADeniedSignalShows() {
         var setup = SetupBuilder.setup(host)
-                .rules(Map.of(RuleDefinition.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
+                .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                 .build();
         var enforcing = new Enforcer(setup, new Journal(10), Ticker.ofSystem(), List.of());
         host.setSnapshot(HostBuilder.host("gpu-1")

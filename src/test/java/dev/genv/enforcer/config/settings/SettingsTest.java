@@ -6,8 +6,6 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.observation.ProtectedExecutable;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -27,16 +25,8 @@ class SettingsTest {
         assertThat(settings.general().interval()).isEqualTo(Duration.ofSeconds(10));
         assertThat(settings.general().mode()).isEqualTo(ServiceMode.ENFORCE);
         assertThat(settings.general().terminateProcesses()).isTrue();
-        assertThat(settings.ruleModes())
-                .containsEntry(RuleDefinition.NON_ENV_PROCESSES, RuleMode.OFF)
-                .containsEntry(RuleDefinition.INACTIVE_ENV_PROCESSES, RuleMode.OFF)
-                .containsEntry(RuleDefinition.ENV_DEVICES, RuleMode.ENFORCE)
-                .containsEntry(RuleDefinition.ENV_MEMORY, RuleMode.ENFORCE)
-                .containsEntry(RuleDefinition.MAX_DEVICES_PER_USER, RuleMode.ENFORCE);
-        assertThat(settings.ruleModes()).containsEntry(RuleDefinition.ENV_OWNER, RuleMode.AUDIT);
         assertThat(settings.safetyLimits())
                 .isEqualTo(new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10));
-        assertThat(settings.deviceLimits().limitFor("raz")).isEmpty();
         assertThat(settings.stateDirectory()).isEqualTo(Path.of("/var/tmp/genv"));
         assertThat(settings.state().lockTimeout()).isEqualTo(Duration.ofSeconds(5));
         assertThat(settings.gpu().gpuTimeout()).isEqualTo(Duration.ofSeconds(30));
@@ -61,28 +51,6 @@ class SettingsTest {
                 .singleElement()
                 .asString()
                 .startsWith("GENV_ENFORCER_INTERVAL=" + text + ": expected 0 for a single cycle");
-    }
-
-    @ParameterizedTest
-    @CsvSource({"off,OFF", "false,OFF", "Audit,AUDIT", "enforce,ENFORCE", "TRUE,ENFORCE"})
-    void readsModesOfRules(String text, RuleMode mode) throws InvalidSettingsException {
-        assertThat(read(Map.of("GENV_ENFORCER_NON_ENV_PROCESSES", text)).ruleModes())
-                .containsEntry(RuleDefinition.NON_ENV_PROCESSES, mode);
-        assertThat(read(Map.of("GENV_ENFORCER_MAX_DEVICES_PER_USER_MODE", text)).ruleModes())
-                .containsEntry(RuleDefinition.MAX_DEVICES_PER_USER, mode);
-    }
-
-    @Test
-    void readsLimits() throws InvalidSettingsException {
-        var limits = read(Map.of(
-                        "GENV_ENFORCER_MAX_DEVICES_PER_USER", "2",
-                        "GENV_ENFORCER_MAX_DEVICES_FOR_USER", "john=3, paul=0  a=b=4"))
-                .deviceLimits();
-
-        assertThat(limits.limitFor("ringo")).hasValue(2);
-        assertThat(limits.limitFor("john")).hasValue(3);
-        assertThat(limits.limitFor("paul")).hasValue(0);
-        assertThat(limits.limitFor("a=b")).hasValue(4);
     }
 
     @Test
@@ -115,14 +83,6 @@ class SettingsTest {
                         .safetyLimits()
                         .maxTerminations())
                 .isEqualTo(3);
-    }
-
-    @Test
-    void envOwnerCanBeSetToEnforce() throws InvalidSettingsException {
-        assertThat(read(Map.of("GENV_ENFORCER_ENV_OWNER", "enforce")).ruleModes())
-                .containsEntry(RuleDefinition.ENV_OWNER, RuleMode.ENFORCE);
-        assertThat(read(Map.of("GENV_ENFORCER_ENV_OWNER", "off")).ruleModes())
-                .containsEntry(RuleDefinition.ENV_OWNER, RuleMode.OFF);
     }
 
     @Test

@@ -18,10 +18,11 @@ import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -40,7 +41,7 @@ abstract class GraceFixture {
     final FakeTime time = new FakeTime();
     final Journal journal = new Journal(100);
     final FakeHost node = new FakeHost(host());
-    final Set<RuleDefinition> off = EnumSet.of(RuleDefinition.ENV_OWNER); // it never does anything
+    final Set<RuleDefinition> off = new HashSet<>(Set.of(KnownRules.ENV_OWNER)); // it never does anything
     Limits limits = Limits.NONE;
     SafetyLimits safetyLimits = new SafetyLimits(Duration.ZERO, STATE_CHANGE_GRACE, null, 0);
     private @Nullable Enforcer enforcer;
@@ -101,7 +102,7 @@ abstract class GraceFixture {
     }
 
     private Enforcer enforcer() {
-        var modes = Arrays.stream(RuleDefinition.values())
+        var modes = Arrays.stream(KnownRules.all())
                 .filter(rule -> !off.contains(rule))
                 .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         var setup = SetupBuilder.setup(node)

@@ -16,12 +16,12 @@ import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -497,8 +497,7 @@ class KillEscalationTest {
     }
 
     private Enforcer enforcer(SafetyLimits safetyLimits) {
-        var modes =
-                Map.of(RuleDefinition.NON_ENV_PROCESSES, RuleMode.ENFORCE, RuleDefinition.ENV_MEMORY, RuleMode.ENFORCE);
+        var modes = Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE, KnownRules.ENV_MEMORY, RuleMode.ENFORCE);
         var setup = SetupBuilder.setup(() -> List.copyOf(hosts))
                 .rules(modes, Limits.NONE)
                 .restraint(safetyLimits)

@@ -10,11 +10,11 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.time.Instant;
@@ -115,7 +115,7 @@ class ObservationAgeTest {
 
     private Enforcer enforcer(Duration interval) {
         var setup = SetupBuilder.setup(node)
-                .rules(Map.of(RuleDefinition.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
+                .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                 .interval(interval)
                 .observationTimeout(TIMEOUT)
                 .build();

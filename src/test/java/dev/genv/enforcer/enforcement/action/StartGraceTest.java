@@ -19,10 +19,11 @@ import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -31,7 +32,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A service that was just started cannot know what was changed before: what may rest on that waits. */
 class StartGraceTest {
@@ -42,7 +43,7 @@ class StartGraceTest {
     private final Journal journal = new Journal(100);
     private final FakeHost node = new FakeHost(host());
     private final FakeHost other = new FakeHost(host("other"));
-    private final Set<RuleDefinition> off = EnumSet.of(RuleDefinition.ENV_OWNER);
+    private final Set<RuleDefinition> off = new HashSet<>(Set.of(KnownRules.ENV_OWNER));
     private Limits limits = Limits.NONE;
     private Duration grace = GRACE;
     private Duration interval = Duration.ofDays(1);
@@ -50,10 +51,8 @@ class StartGraceTest {
 
     /** The environment, an attachment or a pid may have been struck out, or the capacity lowered, before the start. */
     @ParameterizedTest
-    @EnumSource(
-            value = RuleDefinition.class,
-            names = {"NON_ENV_PROCESSES", "INACTIVE_ENV_PROCESSES", "ENV_DEVICES", "ENV_MEMORY"})
-    void violationsPresentAtTheStartWaitForTheGrace(RuleDefinition rule) {
+    @ValueSource(strings = {"non-env-processes", "inactive-env-processes", "env-devices", "env-memory"})
+    void violationsPresentAtTheStartWaitForTheGrace(String rule) {
         observe(0, broken(rule));
         runCycles(59);
         assertThat(node.executed).isEmpty();
@@ -66,7 +65,7 @@ class StartGraceTest {
     @Test
     void enforcesAtOnceWithoutGrace() {
         grace = Duration.ZERO;
-        observe(0, broken(RuleDefinition.ENV_DEVICES));
+        observe(0, broken("env-devices"));
 
         assertThat(node.executed).hasSize(1);
     }
@@ -180,7 +179,7 @@ class StartGraceTest {
     /** Judged as before the start: it came after the shell of the environment, so it named it knowingly. */
     @Test
     void strangerInOlderEnvironmentIsTerminatedAfterTheGrace() {
-        off.add(RuleDefinition.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         var stranger = process(1).inEnvironment("a").uid(1007).uses(0);
         observe(0, hostWith(a().shellStartedAt(900_000), stranger));
         runCycles(60);
@@ -191,7 +190,7 @@ class StartGraceTest {
     /** Whether the stranger was there first is not known; then no entry makes it a victim. */
     @Test
     void strangerInEnvironmentOfUnknownAgeIsProtected() {
-        off.add(RuleDefinition.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(
                 0,
                 hostWith(
@@ -205,7 +204,7 @@ class StartGraceTest {
 
     @Test
     void processOfTheOwnerIsTerminatedAfterTheGrace() {
-        off.add(RuleDefinition.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(
                 0,
                 hostWith(
@@ -390,14 +389,14 @@ class StartGraceTest {
                 .satisfies(action -> assertThat(action.environmentId()).isEqualTo("forged"));
     }
 
-    private static HostBuilder broken(RuleDefinition rule) {
+    private static HostBuilder broken(String rule) {
         var inA = process(1).inEnvironment("a").uses(0, "2000mi");
         return switch (rule) {
-            case NON_ENV_PROCESSES -> hostWith(process(1).uses(0));
-            case INACTIVE_ENV_PROCESSES -> hostWith(inA);
-            case ENV_DEVICES -> hostWith(a(), inA);
-            case ENV_MEMORY -> hostWith(a().capacity("1g").attached(0), inA);
-            case MAX_DEVICES_PER_USER, ENV_OWNER -> throw new IllegalArgumentException();
+            case "non-env-processes" -> hostWith(process(1).uses(0));
+            case "inactive-env-processes" -> hostWith(inA);
+            case "env-devices" -> hostWith(a(), inA);
+            case "env-memory" -> hostWith(a().capacity("1g").attached(0), inA);
+            default -> throw new IllegalArgumentException(rule);
         };
     }
 
@@ -435,7 +434,7 @@ class StartGraceTest {
     }
 
     private Enforcer enforcer() {
-        var modes = Arrays.stream(RuleDefinition.values())
+        var modes = Arrays.stream(KnownRules.all())
                 .filter(rule -> !off.contains(rule))
                 .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         var setup = SetupBuilder.setup(node, other)

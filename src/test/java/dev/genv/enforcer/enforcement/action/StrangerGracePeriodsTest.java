@@ -11,7 +11,6 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.EnvBuilder;
@@ -19,6 +18,7 @@ import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.List;
@@ -224,7 +224,7 @@ class StrangerGracePeriodsTest {
 
     private Enforcer enforcer() {
         var setup = SetupBuilder.setup(node)
-                .rules(Map.of(RuleDefinition.ENV_OWNER, mode), Limits.NONE)
+                .rules(Map.of(KnownRules.ENV_OWNER, mode), Limits.NONE)
                 .restraint(new SafetyLimits(Duration.ZERO, GRACE, Duration.ofSeconds(30), 0))
                 .build();
         return new Enforcer(setup, new Journal(10), time.ticker(), List.of());

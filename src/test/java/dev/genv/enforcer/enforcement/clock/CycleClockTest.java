@@ -13,13 +13,13 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.List;
@@ -184,8 +184,7 @@ class CycleClockTest {
     }
 
     private Enforcer enforcer(FakeHost node, SafetyLimits safetyLimits) {
-        var rules = Map.of(
-                RuleDefinition.NON_ENV_PROCESSES, RuleMode.ENFORCE, RuleDefinition.ENV_DEVICES, RuleMode.ENFORCE);
+        var rules = Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE, KnownRules.ENV_DEVICES, RuleMode.ENFORCE);
         var setup = SetupBuilder.setup(() -> hosts(node))
                 .rules(rules, Limits.NONE)
                 .restraint(safetyLimits)

@@ -12,10 +12,10 @@ import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -100,7 +100,7 @@ class ConfirmedOwnersTest {
     }
 
     private static Plan check(Fleet fleet) {
-        return enforcingPolicy(new Limits(1, Map.of()), RuleDefinition.MAX_DEVICES_PER_USER)
+        return enforcingPolicy(new Limits(1, Map.of()), KnownRules.MAX_DEVICES_PER_USER)
                 .check(fleet, Set.of());
     }
 }

@@ -10,9 +10,9 @@ import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -29,7 +29,7 @@ class DirectoryUserTest {
                 .with(
                         process(1).inEnvironment("a").uid(USER).uses(0, "800mi"),
                         process(2).inEnvironment("a").uid(OTHER_USER).uses(0, "900mi"));
-        assertThat(enforce(node.fleet(), RuleDefinition.ENV_MEMORY)).isEqualTo(Plan.EMPTY);
+        assertThat(enforce(node.fleet(), KnownRules.ENV_MEMORY)).isEqualTo(Plan.EMPTY);
     }
 
     @Test
@@ -39,23 +39,21 @@ class DirectoryUserTest {
                 .with(
                         process(1).inEnvironment("a").uid(USER).uses(0, "800mi"),
                         process(2).inEnvironment("a").uid(OTHER_USER).uses(0, "1100mi"));
-        assertThat(terminatedPids(enforce(node.fleet(), RuleDefinition.ENV_MEMORY)))
-                .containsExactly(2);
+        assertThat(terminatedPids(enforce(node.fleet(), KnownRules.ENV_MEMORY))).containsExactly(2);
     }
 
     @Test
     void ownerIsNoStrangerInTheEnvironment() {
         var node = node().with(env("a").user("alice").uid(USER).livePidsOf(USER).attached(0))
                 .with(process(1).inEnvironment("a").uid(USER).uses(0));
-        assertThat(enforce(node.fleet(), RuleDefinition.ENV_OWNER)).isEqualTo(Plan.EMPTY);
+        assertThat(enforce(node.fleet(), KnownRules.ENV_OWNER)).isEqualTo(Plan.EMPTY);
     }
 
     @Test
     void anotherUserIsAStrangerInTheEnvironment() {
         var node = node().with(env("a").user("alice").uid(USER).livePidsOf(USER).attached(0))
                 .with(process(1).inEnvironment("a").uid(OTHER_USER).uses(0));
-        assertThat(terminatedPids(enforce(node.fleet(), RuleDefinition.ENV_OWNER)))
-                .containsExactly(1);
+        assertThat(terminatedPids(enforce(node.fleet(), KnownRules.ENV_OWNER))).containsExactly(1);
     }
 
     @Test
@@ -66,7 +64,7 @@ class DirectoryUserTest {
                 .with(
                         process(1).inEnvironment("a").uid(USER).uses(0),
                         process(2).inEnvironment("b").uid(OTHER_USER).uses(1));
-        var policy = enforcingPolicy(new Limits(1, Map.of()), RuleDefinition.MAX_DEVICES_PER_USER);
+        var policy = enforcingPolicy(new Limits(1, Map.of()), KnownRules.MAX_DEVICES_PER_USER);
         assertThat(detachments(policy.check(node.fleet(), Set.of()))).containsExactly("here/1 b");
     }
 

@@ -14,10 +14,10 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -168,8 +168,7 @@ class HoldingTest {
                         process(1).inEnvironment("b").uses(1, 2),
                         process(2).inEnvironment("a").uses(0))
                 .fleet();
-        var policy = enforcingPolicy(
-                new Limits(1, Map.of()), RuleDefinition.ENV_DEVICES, RuleDefinition.MAX_DEVICES_PER_USER);
+        var policy = enforcingPolicy(new Limits(1, Map.of()), KnownRules.ENV_DEVICES, KnownRules.MAX_DEVICES_PER_USER);
         assertThat(detachments(policy.check(fleet, Set.of()))).containsExactly("here/1 b");
     }
 
@@ -310,6 +309,6 @@ class HoldingTest {
 
     private static Plan planWithSurplus(int surplus, Fleet fleet, int held) {
         var limits = new Limits(null, Map.of("raz", held - surplus));
-        return enforcingPolicy(limits, RuleDefinition.MAX_DEVICES_PER_USER).check(fleet, Set.of());
+        return enforcingPolicy(limits, KnownRules.MAX_DEVICES_PER_USER).check(fleet, Set.of());
     }
 }

@@ -11,10 +11,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -76,7 +76,7 @@ class MemoryVictimsTest {
                         .with(env("a").capacity("1000mi").attached(0, 1))
                         .with(using(1, "400mi"), using(2, "900mi").uses(1, "1200mi"))
                         .fleet(),
-                RuleDefinition.ENV_MEMORY);
+                KnownRules.ENV_MEMORY);
         assertThat(terminatedPids(plan))
                 .as("1 would do for device 0, but device 1 needs 2")
                 .containsExactly(2);
@@ -102,23 +102,22 @@ class MemoryVictimsTest {
                 .with(env("a").capacity("0").attached(0))
                 .with(using(1, "0"), in("a", 2).usesUnknown(0), using(3, "1"))
                 .fleet();
-        assertThat(terminatedPids(enforce(fleet, RuleDefinition.ENV_MEMORY))).containsExactly(3);
+        assertThat(terminatedPids(enforce(fleet, KnownRules.ENV_MEMORY))).containsExactly(3);
     }
 
     @Test
     void memoryOfProcessTerminatedByAnotherRuleCountsAsFreed() {
         var fleet = gpu(using(1, "500mi"), using(2, "600mi").uses(1));
-        var plan = enforce(fleet, RuleDefinition.ENV_DEVICES, RuleDefinition.ENV_MEMORY);
+        var plan = enforce(fleet, KnownRules.ENV_DEVICES, KnownRules.ENV_MEMORY);
         assertThat(terminatedPids(plan)).containsExactly(2);
-        assertThat(plan.actions().getFirst().rules())
-                .containsExactly(RuleDefinition.ENV_DEVICES, RuleDefinition.ENV_MEMORY);
-        assertThat(terminatedPids(enforce(fleet, RuleDefinition.ENV_MEMORY))).containsExactly(1);
+        assertThat(plan.actions().getFirst().rules()).containsExactly(KnownRules.ENV_DEVICES, KnownRules.ENV_MEMORY);
+        assertThat(terminatedPids(enforce(fleet, KnownRules.ENV_MEMORY))).containsExactly(1);
     }
 
     @Test
     void selectsMoreWhenAnotherRuleFreesTooLittle() {
         var fleet = gpu(using(1, "700mi"), using(2, "600mi"), using(3, "100mi").uses(1));
-        var plan = enforce(fleet, RuleDefinition.ENV_DEVICES, RuleDefinition.ENV_MEMORY);
+        var plan = enforce(fleet, KnownRules.ENV_DEVICES, KnownRules.ENV_MEMORY);
         assertThat(terminatedPids(plan)).containsExactly(2, 3);
     }
 
@@ -128,19 +127,19 @@ class MemoryVictimsTest {
                 using(1, "1100mi"),
                 using(2, "0").uses(1),
                 in("a", 3).usesUnknown(0).uses(1));
-        var plan = enforce(fleet, RuleDefinition.ENV_DEVICES, RuleDefinition.ENV_MEMORY);
+        var plan = enforce(fleet, KnownRules.ENV_DEVICES, KnownRules.ENV_MEMORY);
         assertThat(plan.actions())
                 .extracting(PlannedAction::rules)
                 .containsExactly(
-                        List.of(RuleDefinition.ENV_MEMORY),
-                        List.of(RuleDefinition.ENV_DEVICES),
-                        List.of(RuleDefinition.ENV_DEVICES));
+                        List.of(KnownRules.ENV_MEMORY),
+                        List.of(KnownRules.ENV_DEVICES),
+                        List.of(KnownRules.ENV_DEVICES));
     }
 
     @Test
     void memoryOfPendingProcessCountsAsFreed() {
         var fleet = gpu(using(1, "600mi"), using(2, "500mi"));
-        var policy = enforcingPolicy(Limits.NONE, RuleDefinition.ENV_MEMORY);
+        var policy = enforcingPolicy(Limits.NONE, KnownRules.ENV_MEMORY);
         assertThat(terminatedPids(policy.check(fleet, Set.of()))).containsExactly(2);
 
         var plan = policy.check(fleet, Set.of(id("here", 1)));
@@ -153,7 +152,7 @@ class MemoryVictimsTest {
     @Test
     void selectsMoreWhenPendingProcessesFreeTooLittle() {
         var fleet = gpu(using(1, "700mi"), using(2, "600mi"), using(3, "500mi"));
-        var plan = enforcingPolicy(Limits.NONE, RuleDefinition.ENV_MEMORY).check(fleet, Set.of(id("here", 3)));
+        var plan = enforcingPolicy(Limits.NONE, KnownRules.ENV_MEMORY).check(fleet, Set.of(id("here", 3)));
         assertThat(terminatedPids(plan)).containsExactly(2);
     }
 
@@ -173,6 +172,6 @@ class MemoryVictimsTest {
     }
 
     private static Plan check(GpuProcessBuilder... processes) {
-        return enforce(gpu(processes), RuleDefinition.ENV_MEMORY);
+        return enforce(gpu(processes), KnownRules.ENV_MEMORY);
     }
 }

@@ -8,9 +8,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.Plans;
 import java.util.Map;
 import java.util.Set;
@@ -97,7 +97,7 @@ class MessagesTest {
                         process(2).inEnvironment("b" + evil).uses(0),
                         process(3).inEnvironment("c" + evil).uses(0)));
         var limits = new Limits(0, Map.of());
-        var plan = Plans.enforcingPolicy(limits, RuleDefinition.values()).check(fleet, Set.of());
+        var plan = Plans.enforcingPolicy(limits, KnownRules.all()).check(fleet, Set.of());
         assertThat(Plans.lines(plan))
                 .hasSizeGreaterThan(7)
                 .allSatisfy(line -> assertThat(line).matches("[ -~]*"));

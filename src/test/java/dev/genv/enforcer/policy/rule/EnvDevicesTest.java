@@ -11,10 +11,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,7 +42,7 @@ class EnvDevicesTest {
     void violationNamesUserEnvironmentDevicesAndProcesses() {
         assertThat(check(hostWithUnattachedUse().fleet()).violations())
                 .containsExactly(new Violation(
-                        RuleDefinition.ENV_DEVICES,
+                        KnownRules.ENV_DEVICES,
                         "gpu-1",
                         "process 67708 991232",
                         "Process 67708 from environment 67609 is using non-attached GPU(s) 1,2",
@@ -138,6 +138,6 @@ class EnvDevicesTest {
     }
 
     private static Plan check(Fleet fleet) {
-        return enforce(fleet, RuleDefinition.ENV_DEVICES);
+        return enforce(fleet, KnownRules.ENV_DEVICES);
     }
 }

@@ -13,11 +13,11 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,7 +44,7 @@ class EnvMemoryTest {
     void violationNamesUserEnvironmentDeviceAndProcesses() {
         assertThat(check(hostOverCapacity().fleet()).violations())
                 .containsExactly(new Violation(
-                        RuleDefinition.ENV_MEMORY,
+                        KnownRules.ENV_MEMORY,
                         "gpu-1",
                         "environment a device 0 uid 1000",
                         MESSAGE,
@@ -236,6 +236,6 @@ class EnvMemoryTest {
     }
 
     private static Plan check(Fleet fleet) {
-        return enforce(fleet, RuleDefinition.ENV_MEMORY);
+        return enforce(fleet, KnownRules.ENV_MEMORY);
     }
 }

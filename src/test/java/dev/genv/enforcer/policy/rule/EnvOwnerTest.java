@@ -13,15 +13,14 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -79,7 +78,7 @@ class EnvOwnerTest {
                 .subordinate(1000, 165_536, 65_536)
                 .with(env("a").livePidsOf(1000).attached(0))
                 .with(process(1).inEnvironment("a").uid(165_536).uses(0));
-        assertThat(new Policy(Map.of(RuleDefinition.ENV_OWNER, RuleMode.ENFORCE), Limits.NONE)
+        assertThat(KnownRules.policy(Map.of(KnownRules.ENV_OWNER, RuleMode.ENFORCE), Limits.NONE)
                         .check(node.fleet(), Set.of()))
                 .isEqualTo(Plan.EMPTY);
     }
@@ -89,7 +88,7 @@ class EnvOwnerTest {
     void plansNoActionWhenTheShellOfTheEnvironmentHasAnotherUid() {
         var taken = env("4711").uid(1008).livePidsOf(1008).pids(99).attached(0);
         var job = process(1).inEnvironment("4711").uses(0);
-        var plan = new Policy(Map.of(RuleDefinition.ENV_OWNER, RuleMode.ENFORCE), Limits.NONE)
+        var plan = KnownRules.policy(Map.of(KnownRules.ENV_OWNER, RuleMode.ENFORCE), Limits.NONE)
                 .check(host().devices(1).with(taken).with(job).pidOf(4711, 1000).fleet(), Set.of());
         assertThat(plan.actions()).isEmpty();
         assertThat(plan.violations()).hasSize(1);
@@ -129,7 +128,7 @@ class EnvOwnerTest {
         var many = IntStream.rangeClosed(2, EnvOwner.MAX_FINDINGS + 5)
                 .mapToObj(pid -> process(pid).inEnvironment("a").uid(1007).uses(0))
                 .toArray(GpuProcessBuilder[]::new);
-        var plan = new Policy(Map.of(RuleDefinition.ENV_OWNER, RuleMode.ENFORCE), Limits.NONE)
+        var plan = KnownRules.policy(Map.of(KnownRules.ENV_OWNER, RuleMode.ENFORCE), Limits.NONE)
                 .check(
                         host().devices(1)
                                 .with(env("a"), env("b").livePidsOf(1000))
@@ -202,7 +201,7 @@ class EnvOwnerTest {
 
     @Test
     void disputedEnvironmentCountsInNoQuotaAndIsNotDetached() {
-        var plan = new Policy(Map.of(RuleDefinition.MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(1, Map.of()))
+        var plan = KnownRules.policy(Map.of(KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(1, Map.of()))
                 .check(
                         host().devices(3)
                                 .with(
@@ -234,9 +233,8 @@ class EnvOwnerTest {
 
     @Test
     void immuneProcessSelectedByAnotherRuleFreesNoMemory() {
-        var both = new Policy(
-                Map.of(RuleDefinition.ENV_DEVICES, RuleMode.ENFORCE, RuleDefinition.ENV_MEMORY, RuleMode.ENFORCE),
-                Limits.NONE);
+        var both = KnownRules.policy(
+                Map.of(KnownRules.ENV_DEVICES, RuleMode.ENFORCE, KnownRules.ENV_MEMORY, RuleMode.ENFORCE), Limits.NONE);
         var plan = both.check(
                 host().devices(2)
                         .with(env("a").capacity("1000mi").attached(0))
@@ -251,26 +249,28 @@ class EnvOwnerTest {
                 Set.of());
 
         assertThat(plan.actions())
-                .filteredOn(planned -> planned.rules().contains(RuleDefinition.ENV_MEMORY))
+                .filteredOn(planned -> planned.rules().contains(KnownRules.ENV_MEMORY))
                 .extracting(planned ->
                         ((Action.Terminate) planned.action()).process().pid())
                 .containsExactly(2);
     }
 
     private static List<Integer> terminatedForMemory(Fleet fleet) {
-        return new Policy(Map.of(RuleDefinition.ENV_MEMORY, RuleMode.ENFORCE), Limits.NONE)
-                .check(fleet, Set.of()).actions().stream()
-                        .map(planned ->
-                                ((Action.Terminate) planned.action()).process().pid())
-                        .toList();
+        return KnownRules.policy(Map.of(KnownRules.ENV_MEMORY, RuleMode.ENFORCE), Limits.NONE)
+                .check(fleet, Set.of())
+                .actions()
+                .stream()
+                .map(planned -> ((Action.Terminate) planned.action()).process().pid())
+                .toList();
     }
 
     private static Plan check(RuleMode mode, EnvBuilder environment, GpuProcessBuilder process) {
-        return new Policy(Map.of(RuleDefinition.ENV_OWNER, mode), Limits.NONE)
+        return KnownRules.policy(Map.of(KnownRules.ENV_OWNER, mode), Limits.NONE)
                 .check(host().devices(1).with(environment).with(process).fleet(), Set.of());
     }
 
     private static Plan audit(Fleet fleet) {
-        return new Policy(Map.of(RuleDefinition.ENV_OWNER, RuleMode.AUDIT), Limits.NONE).check(fleet, Set.of());
+        return KnownRules.policy(Map.of(KnownRules.ENV_OWNER, RuleMode.AUDIT), Limits.NONE)
+                .check(fleet, Set.of());
     }
 }

@@ -11,10 +11,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,7 +42,7 @@ class InactiveEnvProcessesTest {
     void violationNamesEnvironmentDevicesAndProcesses() {
         assertThat(check(hostWithProcessOfInactiveEnvironment().fleet()).violations())
                 .containsExactly(new Violation(
-                        RuleDefinition.INACTIVE_ENV_PROCESSES,
+                        KnownRules.INACTIVE_ENV_PROCESSES,
                         "gpu-1",
                         "process 812 991232",
                         "Process 812 names environment 4711, which is not active",
@@ -93,6 +93,6 @@ class InactiveEnvProcessesTest {
     }
 
     private static Plan check(Fleet fleet) {
-        return enforce(fleet, RuleDefinition.INACTIVE_ENV_PROCESSES);
+        return enforce(fleet, KnownRules.INACTIVE_ENV_PROCESSES);
     }
 }

@@ -14,10 +14,10 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -45,7 +45,7 @@ class MaxDevicesPerUserTest {
                 0, raz().with(process(67708).inEnvironment("67609").uses(0)).fleet());
         assertThat(plan.violations())
                 .containsExactly(new Violation(
-                        RuleDefinition.MAX_DEVICES_PER_USER,
+                        KnownRules.MAX_DEVICES_PER_USER,
                         "here",
                         "user raz",
                         "User raz is using 1 devices which is 1 more than the maximum allowed",
@@ -229,6 +229,6 @@ class MaxDevicesPerUserTest {
     }
 
     private static Plan check(Limits limits, Fleet fleet) {
-        return enforcingPolicy(limits, RuleDefinition.MAX_DEVICES_PER_USER).check(fleet, Set.of());
+        return enforcingPolicy(limits, KnownRules.MAX_DEVICES_PER_USER).check(fleet, Set.of());
     }
 }

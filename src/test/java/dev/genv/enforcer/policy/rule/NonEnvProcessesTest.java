@@ -10,9 +10,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -39,7 +39,7 @@ class NonEnvProcessesTest {
         var plan = check(host("gpu-1").devices(3).with(culprit).fleet());
         assertThat(plan.violations())
                 .containsExactly(new Violation(
-                        RuleDefinition.NON_ENV_PROCESSES,
+                        KnownRules.NON_ENV_PROCESSES,
                         "gpu-1",
                         "process 7 991232",
                         "Process 7 is not running in a GPU environment",
@@ -86,6 +86,6 @@ class NonEnvProcessesTest {
     }
 
     private static Plan check(Fleet fleet) {
-        return enforce(fleet, RuleDefinition.NON_ENV_PROCESSES);
+        return enforce(fleet, KnownRules.NON_ENV_PROCESSES);
     }
 }

@@ -9,11 +9,11 @@ import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.RemoteHost;
 import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.Arrays;
@@ -40,8 +40,8 @@ class GenvEnforcementTest {
                     .remote(true)
                     .rules(
                             Map.of(
-                                    RuleDefinition.ENV_DEVICES, RuleMode.ENFORCE,
-                                    RuleDefinition.NON_ENV_PROCESSES, RuleMode.ENFORCE),
+                                    KnownRules.ENV_DEVICES, RuleMode.ENFORCE,
+                                    KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE),
                             Limits.NONE)
                     .restraint(new SafetyLimits(Duration.ZERO, GRACE, null, 0))
                     .build(),
