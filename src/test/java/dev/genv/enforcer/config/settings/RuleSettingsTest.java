@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
+import static dev.genv.enforcer.config.settings.SettingsReading.read;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -53,9 +54,5 @@ class RuleSettingsTest {
                 .containsEntry(KnownRules.ENV_MEMORY, RuleConfig.of(RuleMode.ENFORCE));
         assertThatThrownBy(errors::throwIfAny)
                 .hasMessage("GENV_ENFORCER_ENV_OWNER=maybe: expected off, audit or enforce");
-    }
-
-    private static Settings read(Map<String, String> environment) throws InvalidSettingsException {
-        return SettingsReader.read(new Variables(environment));
     }
 }
