@@ -7,11 +7,11 @@ import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.node.NodeHost;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
@@ -83,7 +83,7 @@ public class CycleBenchmark {
 
     private EnforcerConfig setup() {
         var modes =
-                Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
+                Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         var places = new NodeHost.NodePaths(
                 Path.of("/proc"),
                 directory.resolve("genv"),
@@ -93,7 +93,7 @@ public class CycleBenchmark {
                 false);
         var node = new NodeHost("bench", places, new NodeHost.NodeSafety(List.of(), List.of(), true, true));
         return SetupBuilder.setup(node)
-                .rules(modes, new DeviceLimits(DEVICES, Map.of()))
+                .rules(modes, new Limits(DEVICES, Map.of()))
                 .build();
     }
 

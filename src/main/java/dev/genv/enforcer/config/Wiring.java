@@ -106,7 +106,7 @@ class Wiring {
         var config = new EnforcerConfig(
                 fleetWiring == null ? node() : fleet(fleetWiring),
                 fleetWiring != null,
-                new Policy(settings.ruleModes(), settings.deviceLimits()),
+                new Policy(settings.rules()),
                 settings.general().mode(),
                 settings.general().terminateProcesses(),
                 settings.safetyLimits(),

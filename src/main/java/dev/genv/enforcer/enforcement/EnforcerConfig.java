@@ -4,8 +4,8 @@ import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;
@@ -34,7 +34,7 @@ public record EnforcerConfig(
         Duration actionTimeout,
         boolean quiet) {
     /** Returns the weaker one of the modes of a rule and of the service. */
-    RuleMode effectiveMode(RuleName rule) {
+    RuleMode effectiveMode(RuleDefinition rule) {
         return mode == ServiceMode.AUDIT ? RuleMode.AUDIT : policy.modeOf(rule);
     }
 }

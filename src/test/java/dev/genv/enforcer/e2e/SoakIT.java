@@ -7,13 +7,14 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.node.NodeHost;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.rule.Rules;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
@@ -23,7 +24,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.logging.Level;
@@ -86,12 +86,12 @@ class SoakIT {
                         Duration.ofSeconds(20),
                         false),
                 new NodeHost.NodeSafety(List.of(), List.of(), true, true));
-        var modes = EnumSet.allOf(RuleName.class).stream()
+        var modes = Rules.definitions().stream()
                 .collect(Collectors.toMap(
-                        rule -> rule, rule -> rule == RuleName.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));
+                        rule -> rule, rule -> rule == KnownRules.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));
         enforcer = new Enforcer(
                 SetupBuilder.setup(host)
-                        .rules(modes, new DeviceLimits(1, Map.of()))
+                        .rules(modes, new Limits(1, Map.of()))
                         .safetyLimits(
                                 new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10))
                         .build(),

@@ -16,12 +16,12 @@ import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -36,7 +36,7 @@ class EnforcerTest {
     private final FakeTime time = new FakeTime();
     private final Journal journal = new Journal(10);
     private final List<CycleReport> reports = new ArrayList<>();
-    private DeviceLimits limits = DeviceLimits.NONE;
+    private Limits limits = Limits.NONE;
     private Duration observationTimeout = HANG;
 
     @Test
@@ -140,7 +140,7 @@ class EnforcerTest {
 
     @Test
     void executesNothingInAuditMode() {
-        limits = new DeviceLimits(0, Map.of());
+        limits = new Limits(0, Map.of());
         var node = new FakeHost(host().devices(1)
                 .with(env("a").attached(0))
                 .with(process(1).uses(0), process(2).inEnvironment("a").uses(0)));
@@ -169,7 +169,7 @@ class EnforcerTest {
 
     @Test
     void disablingSignalsDoesNotDisableDetachments() {
-        limits = new DeviceLimits(0, Map.of());
+        limits = new Limits(0, Map.of());
         var node = new FakeHost(host().devices(1)
                 .with(env("a").attached(0))
                 .with(process(2).inEnvironment("a").uses(0)));
@@ -446,9 +446,9 @@ class EnforcerTest {
         return SetupBuilder.setup(hosts)
                 .rules(
                         Map.of(
-                                RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE,
-                                RuleName.ENV_MEMORY, RuleMode.ENFORCE,
-                                RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                                KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                KnownRules.ENV_MEMORY, RuleMode.ENFORCE,
+                                KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
                         limits)
                 .mode(mode)
                 .signals(signals)

@@ -71,7 +71,7 @@ public record ViolationView(
         var violation = entry.violation();
         return new ViolationView(
                 entry.id(),
-                violation.rule().label(),
+                violation.rule().name(),
                 violation.host(),
                 entry.active() ? ACTIVE : RESOLVED,
                 entry.mode().name().toLowerCase(Locale.ROOT),

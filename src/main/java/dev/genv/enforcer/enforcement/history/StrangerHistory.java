@@ -6,9 +6,9 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleName;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -64,7 +64,7 @@ final class StrangerHistory {
         }
         var strangers = new HashSet<Key>();
         for (var planned : plan.actions()) {
-            if (planned.rules().contains(RuleName.ENV_OWNER)
+            if (planned.rules().stream().anyMatch(rule -> rule.restsOn(StateChangeKind.OWNER_FORGED))
                     && planned.action() instanceof Action.Terminate terminate) {
                 strangers.add(Key.of(terminate));
             }

@@ -7,10 +7,11 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -68,7 +69,7 @@ public final class Journal {
      * @param fleet the observed hosts: a violation is resolved only if it would have been found in them
      */
     public synchronized Update update(
-            Plan plan, CycleOutcome cycleOutcome, Function<RuleName, RuleMode> modes, Fleet fleet) {
+            Plan plan, CycleOutcome cycleOutcome, Function<RuleDefinition, RuleMode> modes, Fleet fleet) {
         var now = cycleOutcome.at();
         latest = now.isAfter(latest) ? now : latest;
         var appeared = new ArrayList<JournalEntry>();
@@ -133,7 +134,7 @@ public final class Journal {
 
     /** The hosts that were part of the violation and could not be observed. */
     private static Set<String> unseenHosts(Violation before, Fleet fleet) {
-        return before.rule() != RuleName.MAX_DEVICES_PER_USER
+        return before.rule().scope() != RuleScope.FLEET
                 ? Set.of()
                 : fleet.snapshots().stream()
                         .filter(snapshot -> before.hosts().contains(snapshot.host()))
@@ -157,7 +158,7 @@ public final class Journal {
     }
 
     /** Records the actions with the violations that caused them; repetitions are left out. */
-    private List<ActionRecord> recordActions(List<ActionRecord> records, Function<RuleName, RuleMode> modes) {
+    private List<ActionRecord> recordActions(List<ActionRecord> records, Function<RuleDefinition, RuleMode> modes) {
         var cycleOutcome = new ArrayList<ActionRecord>();
         for (var each : records) {
             var isNew = false;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.enforcement.journal;
 
 import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Instant;
 import java.util.List;

@@ -2,9 +2,11 @@ package dev.genv.enforcer.enforcement.safeguard;
 
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.rule.Rules;
 import java.util.Optional;
 import java.util.function.Predicate;
 
@@ -12,7 +14,7 @@ import java.util.function.Predicate;
  * A process is not terminated if other users may have added it to their environment. If processes without an active environment are
  * terminated, this does not apply: otherwise a user could hide a process in another user's environment.
  */
-record ClaimedProcess(Predicate<RuleName> isEnforced) implements Safeguard {
+record ClaimedProcess(Predicate<RuleDefinition> isEnforced) implements Safeguard {
     @Override
     public Optional<Order.Skip> check(PlannedAction planned, Evidence evidence) {
         return reason(planned.action(), evidence)
@@ -20,6 +22,9 @@ record ClaimedProcess(Predicate<RuleName> isEnforced) implements Safeguard {
     }
 
     Optional<String> reason(Action action, Evidence evidence) {
-        return isEnforced.test(RuleName.INACTIVE_ENV_PROCESSES) ? Optional.empty() : evidence.claimedByOthers(action);
+        var inactiveOnesAreTerminated = Rules.definitions().stream()
+                .filter(rule -> rule.restsOn(StateChangeKind.ENVIRONMENT_ENDED))
+                .anyMatch(isEnforced);
+        return inactiveOnesAreTerminated ? Optional.empty() : evidence.claimedByOthers(action);
     }
 }

@@ -8,9 +8,9 @@ import dev.genv.enforcer.enforcement.safeguard.grace.GracePeriod;
 import dev.genv.enforcer.enforcement.safeguard.grace.ObservationGrace;
 import dev.genv.enforcer.enforcement.safeguard.grace.StateChangeGrace;
 import dev.genv.enforcer.enforcement.safeguard.grace.StrangerGrace;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.List;
 import java.util.Optional;
@@ -18,10 +18,10 @@ import java.util.function.Predicate;
 
 /** An action waits until every grace of one of its violations has passed. */
 final class PendingGrace implements Safeguard {
-    private final Predicate<RuleName> isEnforced;
+    private final Predicate<RuleDefinition> isEnforced;
     private final List<Grace> graces;
 
-    PendingGrace(Predicate<RuleName> isEnforced, SafetyLimits limits) {
+    PendingGrace(Predicate<RuleDefinition> isEnforced, SafetyLimits limits) {
         this.isEnforced = isEnforced;
         graces = List.of(
                 new GracePeriod(limits.gracePeriod()),

@@ -2,7 +2,7 @@ package dev.genv.enforcer.enforcement.safeguard;
 
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import java.util.function.Predicate;
 
 /**
@@ -12,4 +12,5 @@ import java.util.function.Predicate;
  * @param signals whether processes may be signalled at all
  * @param limits the grace periods and limits
  */
-public record SafeguardConfig(ServiceMode mode, Predicate<RuleName> isEnforced, boolean signals, SafetyLimits limits) {}
+public record SafeguardConfig(
+        ServiceMode mode, Predicate<RuleDefinition> isEnforced, boolean signals, SafetyLimits limits) {}

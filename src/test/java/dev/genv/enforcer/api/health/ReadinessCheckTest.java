@@ -14,12 +14,12 @@ import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.List;
@@ -87,7 +87,7 @@ class ReadinessCheckTest {
     @Test
     void readinessAndHostsAgreeOnAPrivilegeThatOnlyADeniedSignalShows() {
         var config = SetupBuilder.setup(host)
-                .rules(Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE), DeviceLimits.NONE)
+                .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                 .build();
         var enforcing = new Enforcer(config, new Journal(10), Ticker.ofSystem(), List.of());
         host.setSnapshot(HostBuilder.host("gpu-1")

@@ -8,12 +8,12 @@ import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.time.Instant;
@@ -114,7 +114,7 @@ class ObservationAgeTest {
 
     private Enforcer enforcer(Duration interval) {
         var config = SetupBuilder.setup(node)
-                .rules(Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE), DeviceLimits.NONE)
+                .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                 .interval(interval)
                 .observationTimeout(TIMEOUT)
                 .build();

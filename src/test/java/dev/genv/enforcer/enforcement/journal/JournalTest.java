@@ -14,13 +14,14 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -31,7 +32,8 @@ import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class JournalTest {
     private static final Instant START = Instant.parse("2026-11-20T09:22:28Z");
@@ -160,28 +162,24 @@ class JournalTest {
 
     /** A file that stays invalid must not keep the violations of another file in memory. */
     @ParameterizedTest
-    @EnumSource(RuleName.class)
-    void violationIsResolvedOnlyWithAllPartsItsRuleRequires(RuleName rule) {
+    @MethodSource("dev.genv.enforcer.policy.rule.Rules#definitions")
+    void violationIsResolvedOnlyWithAllPartsItsRuleRequires(RuleDefinition rule) {
         var job = process(1).inEnvironment("a").uses(0).build();
-        assertThat(requiredParts(broken(rule, job)))
-                .isEqualTo(
-                        switch (rule) {
-                            case NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_OWNER ->
-                                Set.of(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS, SnapshotPart.ENVIRONMENTS);
-                            case ENV_DEVICES, ENV_MEMORY, MAX_DEVICES_PER_USER -> Set.of(SnapshotPart.values());
-                        });
+        var expected = EnumSet.of(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS, SnapshotPart.ENVIRONMENTS);
+        expected.addAll(rule.requiredParts());
+        assertThat(requiredParts(broken(rule, job))).isEqualTo(expected);
     }
 
     @Test
     void disputeIsResolvedOnceEnvironmentsAreObserved() {
-        assertThat(requiredParts(broken(RuleName.ENV_OWNER))).containsExactly(SnapshotPart.ENVIRONMENTS);
+        assertThat(requiredParts(broken(KnownRules.ENV_OWNER))).containsExactly(SnapshotPart.ENVIRONMENTS);
     }
 
     @Test
     void disputesAreResolvedWhileAttachmentsAreUnreadable() {
         for (var cycle = 0; cycle < 50; cycle++) {
             var dispute = new Violation(
-                    RuleName.ENV_OWNER, "gpu-1", "environment " + cycle, "…", null, "e", List.of(), List.of());
+                    KnownRules.ENV_OWNER, "gpu-1", "environment " + cycle, "…", null, "e", List.of(), List.of());
             journal.update(
                     new Plan(List.of(dispute), List.of(), List.of()),
                     cycleOutcome(List.of()),
@@ -193,13 +191,12 @@ class JournalTest {
 
     /** A host whose listing is never complete would otherwise keep a violation of every process that a user starts. */
     @ParameterizedTest
-    @EnumSource(
-            value = RuleName.class,
-            mode = EnumSource.Mode.EXCLUDE,
-            names = {"MAX_DEVICES_PER_USER"})
-    void isOverOnceAllItsProcessesHaveEndedAlsoWhereTheListingIsIncomplete(RuleName rule) {
-        observeViolations(
-                broken(rule, process(1).uses(0).build(), process(2).uses(0).build()));
+    @ValueSource(strings = {"non-env-processes", "inactive-env-processes", "env-devices", "env-memory", "env-owner"})
+    void isOverOnceAllItsProcessesHaveEndedAlsoWhereTheListingIsIncomplete(String rule) {
+        observeViolations(broken(
+                KnownRules.named(rule),
+                process(1).uses(0).build(),
+                process(2).uses(0).build()));
         assertThat(journal.processesToVerify()).as("the last cycle found it").isEmpty();
         lookWithoutEveryProcess();
         assertThat(journal.processesToVerify()).containsExactlyInAnyOrder(id("gpu-1", 1), id("gpu-1", 2));
@@ -217,7 +214,7 @@ class JournalTest {
     @Test
     void aQuotaIsNotOverBecauseItsProcessesHaveEnded() {
         observeViolations(
-                broken(RuleName.MAX_DEVICES_PER_USER, process(1).uses(0).build()));
+                broken(KnownRules.MAX_DEVICES_PER_USER, process(1).uses(0).build()));
         lookWithoutEveryProcess();
         assertThat(journal.processesToVerify()).isEmpty();
         assertThat(lookWithoutEveryProcess(id("gpu-1", 1)).resolved()).isEmpty();
@@ -225,7 +222,7 @@ class JournalTest {
 
     @Test
     void aDisputeWithoutProcessesIsNotOverBecauseNoneRuns() {
-        observeViolations(broken(RuleName.ENV_OWNER));
+        observeViolations(broken(KnownRules.ENV_OWNER));
         assertThat(observeFleet(remote(unobserved("gpu-1"))).resolved()).isEmpty();
     }
 
@@ -316,7 +313,7 @@ class JournalTest {
 
     private static Violation quota(String... hosts) {
         return new Violation(
-                RuleName.MAX_DEVICES_PER_USER,
+                KnownRules.MAX_DEVICES_PER_USER,
                 hosts.length == 1 ? hosts[0] : null,
                 Set.of(hosts),
                 "user raz",
@@ -354,17 +351,17 @@ class JournalTest {
     void actionOfTwoRulesIsRecordedWithBoth() {
         var stray = strayOn("gpu-1", 1);
         var memory = new Violation(
-                RuleName.ENV_MEMORY, "gpu-1", "environment a", "…", "raz", "a", List.of(0), stray.processes());
+                KnownRules.ENV_MEMORY, "gpu-1", "environment a", "…", "raz", "a", List.of(0), stray.processes());
         var record = record(stray.processes().getFirst().pid(), Outcome.SIGNALLED, stray, memory);
 
         journal.update(
                 new Plan(List.of(stray, memory), List.of(), List.of()),
                 cycleOutcome(List.of(record)),
-                rule -> rule == RuleName.ENV_MEMORY ? RuleMode.AUDIT : RuleMode.ENFORCE,
+                rule -> rule == KnownRules.ENV_MEMORY ? RuleMode.AUDIT : RuleMode.ENFORCE,
                 host("gpu-1").fleet());
 
-        assertThat(outcome(RuleName.NON_ENV_PROCESSES)).isEqualTo(Outcome.SIGNALLED);
-        assertThat(outcome(RuleName.ENV_MEMORY))
+        assertThat(outcome(KnownRules.NON_ENV_PROCESSES)).isEqualTo(Outcome.SIGNALLED);
+        assertThat(outcome(KnownRules.ENV_MEMORY))
                 .as("this rule alone would not have ended it")
                 .isEqualTo(Outcome.SKIPPED_AUDIT);
     }
@@ -434,7 +431,7 @@ class JournalTest {
     @Test
     void quotaIsResolvedDespiteUnknownMembership() {
         observeViolations(
-                broken(RuleName.MAX_DEVICES_PER_USER, process(1).uses(0).build()));
+                broken(KnownRules.MAX_DEVICES_PER_USER, process(1).uses(0).build()));
 
         assertThat(observeFleet(remote(host("gpu-1")
                                 .with(process(1).membershipUnknown().uses(0))))
@@ -457,7 +454,7 @@ class JournalTest {
         assertThat(update.resolved()).hasSize(3);
     }
 
-    private Outcome outcome(RuleName rule) {
+    private Outcome outcome(RuleDefinition rule) {
         return journal.find(entry -> entry.violation().rule() == rule, 1)
                 .getFirst()
                 .actions()
@@ -510,7 +507,7 @@ class JournalTest {
     }
 
     private static Violation withTexts(String text) {
-        return new Violation(RuleName.ENV_OWNER, "gpu-1", text, text, text, text, List.of(), List.of());
+        return new Violation(KnownRules.ENV_OWNER, "gpu-1", text, text, text, text, List.of(), List.of());
     }
 
     private static int pid(JournalEntry entry) {
@@ -537,7 +534,7 @@ class JournalTest {
         return host(host).missing(SnapshotPart.values());
     }
 
-    private static Violation broken(RuleName rule, GpuProcess... processes) {
+    private static Violation broken(RuleDefinition rule, GpuProcess... processes) {
         return new Violation(rule, "gpu-1", "it", "…", null, null, List.of(), List.of(processes));
     }
 
@@ -552,7 +549,7 @@ class JournalTest {
 
     private static Violation strayOn(String host, int pid) {
         return new Violation(
-                RuleName.NON_ENV_PROCESSES,
+                KnownRules.NON_ENV_PROCESSES,
                 host,
                 "process " + pid,
                 "Process %d is not running in a GPU environment".formatted(pid),

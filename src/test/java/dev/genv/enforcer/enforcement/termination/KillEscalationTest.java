@@ -16,13 +16,13 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -498,9 +498,9 @@ class KillEscalationTest {
     }
 
     private Enforcer enforcer(SafetyLimits safetyLimits) {
-        var modes = Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE, RuleName.ENV_MEMORY, RuleMode.ENFORCE);
+        var modes = Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE, KnownRules.ENV_MEMORY, RuleMode.ENFORCE);
         var config = SetupBuilder.setup(() -> List.copyOf(hosts))
-                .rules(modes, DeviceLimits.NONE)
+                .rules(modes, Limits.NONE)
                 .safetyLimits(safetyLimits)
                 .build();
         return new Enforcer(config, journal, time.ticker(), List.of());

@@ -5,7 +5,7 @@ import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
 import java.util.Comparator;
@@ -151,36 +151,39 @@ final class HostHistory {
         return attachmentsObserved;
     }
 
-    /** Returns how long the service has observed the state that a violation may rest on; empty if no unobserved change can be
-     * its reason. */
-    Optional<Duration> observedFor(Violation cause, @Nullable GpuProcess process, String eid) {
-        return observed(cause)
-                .filter(observed -> mayHideChange(observed, cause.rule(), process, eid))
+    /** Returns how long the service has observed the state that such a change concerns; empty if no unobserved change can be the
+     * reason of the violation. */
+    Optional<Duration> observedFor(StateChangeKind kind, Violation cause, @Nullable GpuProcess process, String eid) {
+        return observed(kind, cause)
+                .filter(observed -> mayHideChange(observed, kind, process, eid))
                 .map(ObservedTime::length)
                 .min(Comparator.naturalOrder());
     }
 
     /**
-     * Whether the state that this rule reads may have changed before the service observed it. It cannot if the process, if any,
-     * and the environment appeared later.
+     * Whether such a change may have happened before the service observed the state. It cannot if the process, if any, and the
+     * environment appeared later.
      */
-    private boolean mayHideChange(ObservedTime observed, RuleName rule, @Nullable GpuProcess process, String eid) {
+    private boolean mayHideChange(
+            ObservedTime observed, StateChangeKind kind, @Nullable GpuProcess process, String eid) {
         if (process != null && observed.isOlder(process.id().startTime())) {
             return true;
         }
         var environment = environment(eid);
-        return rule != RuleName.NON_ENV_PROCESSES && (environment == null || environment.isOlderThan(observed));
+        return kind != StateChangeKind.PID_REMOVED && (environment == null || environment.isOlderThan(observed));
     }
 
-    private Stream<ObservedTime> observed(Violation cause) {
-        return switch (cause.rule()) {
-            case NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_OWNER -> Stream.of(environmentsObserved);
-            case ENV_MEMORY, MAX_DEVICES_PER_USER -> Stream.of(attachmentsObserved);
-            case ENV_DEVICES ->
+    private Stream<ObservedTime> observed(StateChangeKind kind, Violation cause) {
+        return switch (kind) {
+            case PID_REMOVED, ENVIRONMENT_ENDED, OWNER_FORGED -> Stream.of(environmentsObserved);
+            case CAPACITY_REDUCED -> Stream.of(attachmentsObserved);
+            case ATTACHMENT_REMOVED ->
                 Stream.concat(
                         Stream.of(attachmentsObserved),
                         cause.devices().stream()
                                 .map(device -> devicesObserved.getOrDefault(device, new ObservedTime(ticker))));
+            // The rules declare them together with a change that covers the same time.
+            case ENVIRONMENT_ADDED, OWNER_CHANGED, QUOTA_INCREASED -> Stream.empty();
         };
     }
 

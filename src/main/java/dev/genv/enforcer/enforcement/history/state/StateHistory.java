@@ -4,10 +4,11 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -66,65 +67,79 @@ public final class StateHistory {
     }
 
     /**
-     * Returns the change without which this action would not follow from the violation.
+     * Returns the change without which this action would not follow from the violation: the first one that happened of those that
+     * the rule declares.
      *
      * @return null if the violation rests on no change
      */
     public synchronized @Nullable StateChange changeBehind(Violation cause, Action action) {
+        for (var kind : cause.rule().restsOn()) {
+            var change = change(kind, cause, action);
+            if (change != null) {
+                return change;
+            }
+        }
+        return null;
+    }
+
+    private @Nullable StateChange change(StateChangeKind kind, Violation cause, Action action) {
         var host = hostHistory(action.host());
         var process = processOf(action);
-        if (cause.rule() == RuleName.NON_ENV_PROCESSES) {
+        if (kind == StateChangeKind.PID_REMOVED) {
             return process == null ? null : host.delisting(process);
         }
         var environment = host.environment(action.environmentId());
         if (environment == null) {
             return null;
         }
-        return switch (cause.rule()) {
-            case NON_ENV_PROCESSES, ENV_OWNER -> null;
-            case INACTIVE_ENV_PROCESSES -> environment.end();
-            case ENV_DEVICES ->
-                first(
-                        environment.addedAfterStart(process),
-                        environment.attachments().removal(cause.devices()));
-            case ENV_MEMORY ->
-                first(
-                        environment.addedAfterStart(process),
-                        environment.capacity().reduction(cause));
-            case MAX_DEVICES_PER_USER ->
-                first(
-                        environment.addedAfterStart(process),
-                        first(environment.owner().change(), quotas.latestChange(cause.user())));
+        return switch (kind) {
+            case PID_REMOVED, OWNER_FORGED -> null;
+            case ENVIRONMENT_ENDED -> environment.end();
+            case ENVIRONMENT_ADDED -> environment.addedAfterStart(process);
+            case ATTACHMENT_REMOVED -> environment.attachments().removal(cause.devices());
+            case CAPACITY_REDUCED -> environment.capacity().reduction(cause);
+            case OWNER_CHANGED -> environment.owner().change();
+            case QUOTA_INCREASED -> quotas.latestChange(cause.user());
         };
     }
 
     /** Whether the state may have changed after the start of a process of the violation, before the service observed both. */
     public synchronized boolean mayHideChange(Violation cause, Action action) {
-        var environment = hostHistory(action.host()).environment(action.environmentId());
-        return switch (cause.rule()) {
-            // A new attachment always has a grace in the quota, and a stranger always has one.
-            case MAX_DEVICES_PER_USER, ENV_OWNER -> false;
-            case NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES ->
+        return cause.rule().restsOn().stream().anyMatch(kind -> mayHideChange(kind, cause, action));
+    }
+
+    private boolean mayHideChange(StateChangeKind kind, Violation cause, Action action) {
+        return switch (kind) {
+            // A new environment and a new attachment always have a grace, and a stranger always has one.
+            case ENVIRONMENT_ADDED, OWNER_CHANGED, QUOTA_INCREASED, OWNER_FORGED -> false;
+            case PID_REMOVED, ENVIRONMENT_ENDED ->
                 unobserved.mayAffect(action.host(), cause.processes(), cause.devices());
             // The memory may exceed the capacity long after the first observation.
-            case ENV_MEMORY -> unobserved.mayHaveAffected(action.host(), cause.processes(), cause.devices());
-            case ENV_DEVICES ->
-                unobserved.mayAffect(
+            case CAPACITY_REDUCED -> unobserved.mayHaveAffected(action.host(), cause.processes(), cause.devices());
+            case ATTACHMENT_REMOVED -> {
+                var environment = hostHistory(action.host()).environment(action.environmentId());
+                yield unobserved.mayAffect(
                         action.host(),
                         cause.processes(),
                         environment == null
                                 ? cause.devices()
                                 : environment.attachments().neverAttached(cause.devices()));
+            }
         };
     }
 
     /** Returns how long the service has observed the state that a violation may rest on; empty if no unobserved change can be
      * its reason. */
     public synchronized Optional<Duration> observedFor(Violation cause, Action action) {
-        if (cause.rule() == RuleName.MAX_DEVICES_PER_USER) {
-            return quotas.observedFor(cause.user());
-        }
-        return hostHistory(action.host()).observedFor(cause, processOf(action), action.environmentId());
+        return cause.rule().restsOn().stream()
+                .flatMap(kind -> observedFor(kind, cause, action).stream())
+                .min(Comparator.naturalOrder());
+    }
+
+    private Optional<Duration> observedFor(StateChangeKind kind, Violation cause, Action action) {
+        return kind == StateChangeKind.QUOTA_INCREASED
+                ? quotas.observedFor(cause.user())
+                : hostHistory(action.host()).observedFor(kind, cause, processOf(action), action.environmentId());
     }
 
     /** Returns why a process cannot have been in the environment that it names, regardless of the present state. */
@@ -143,10 +158,6 @@ public final class StateHistory {
 
     private HostHistory hostHistory(String host) {
         return hosts.computeIfAbsent(host, _ -> new HostHistory(ticker));
-    }
-
-    private static @Nullable StateChange first(@Nullable StateChange one, @Nullable StateChange other) {
-        return one == null ? other : one;
     }
 
     private static @Nullable GpuProcess processOf(Action action) {

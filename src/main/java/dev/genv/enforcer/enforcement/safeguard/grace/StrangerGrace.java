@@ -2,8 +2,8 @@ package dev.genv.enforcer.enforcement.safeguard.grace;
 
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
 import java.util.Optional;
@@ -15,7 +15,7 @@ import java.util.Optional;
 public record StrangerGrace(Duration length) implements Grace {
     @Override
     public Optional<String> reasonToWait(Violation cause, Action action, Evidence evidence) {
-        return cause.rule() == RuleName.ENV_OWNER
+        return cause.rule().restsOn(StateChangeKind.OWNER_FORGED)
                 ? evidence.claimedByOthers(action)
                         .or(() -> userWasThere(action, evidence))
                         .or(() -> stay(action, evidence))

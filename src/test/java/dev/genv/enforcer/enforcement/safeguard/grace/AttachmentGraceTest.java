@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.FakeTime;
 import java.util.Map;
@@ -154,7 +154,7 @@ class AttachmentGraceTest extends GraceFixture {
 
     @Test
     void detachmentByTheServiceGetsNoGrace() {
-        limits = new DeviceLimits(0, Map.of());
+        limits = new Limits(0, Map.of());
         node.answerWith(action -> Result.of(
                 action instanceof Action.Detach ? Outcome.DETACHED : Outcome.ALREADY_GONE)); // and asked for again
         observe(at(0), at(a().attached(0), inA().uses(0)));

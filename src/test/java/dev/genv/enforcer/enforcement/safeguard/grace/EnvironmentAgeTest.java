@@ -3,7 +3,7 @@ package dev.genv.enforcer.enforcement.safeguard.grace;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.testsupport.KnownRules;
 import org.junit.jupiter.api.Test;
 
 /** Whether a process or its environment was there first, and what is enforced in each case. */
@@ -11,7 +11,7 @@ class EnvironmentAgeTest extends GraceFixture {
     /** He writes the pid of another user into his entry, so that he looks like a stranger in it. */
     @Test
     void listingPidsOfRootGivesNoProtection() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(at(0), at(a().livePidsOf(1000).attached(0), inA().uses(0)));
         observe(at(10), at(a().livePidsOf(0).attached(0), inA().uses(0).uses(1)));
 
@@ -39,7 +39,7 @@ class EnvironmentAgeTest extends GraceFixture {
     /** By the same user's hand, or by a pid that is used again. */
     @Test
     void processIsProtectedFromEnvironmentThatAppearedLater() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(at(0), at(inA().uses(0)));
         observe(at(10), at(a().livePidsOf(1000), inA().uses(0)));
         runCycles(100, 1000);
@@ -64,7 +64,7 @@ class EnvironmentAgeTest extends GraceFixture {
     /** The shell has exited, and the job runs. Another user adds the environment again with the job's own pid. */
     @Test
     void processIsProtectedWhenItsEndedEnvironmentReappears() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(at(0), at(a().pids(7).livePidsOf(1000).attached(0), inA().uses(0)));
         observe(at(10), at(inA().uses(0)));
         observe(at(20), at(a().pids(1).livePidsOf(1000).capacity("1").attached(1), inA().uses(0)));
@@ -76,7 +76,7 @@ class EnvironmentAgeTest extends GraceFixture {
 
     @Test
     void environmentIsNewWhenAllPidsChangeToAnotherUid() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(at(0), at(a().pids(7).livePidsOf(1000).attached(0), inA().uses(0)));
         observe(at(10), at(a().pids(1).livePidsOf(1001).attached(1), inA().uses(0)));
         runCycles(100, 1000);
@@ -87,7 +87,7 @@ class EnvironmentAgeTest extends GraceFixture {
     /** Its user would shield all his older processes otherwise. What is taken from it with that has the ordinary time. */
     @Test
     void environmentIsTheSameWhenPidsChangeWithinItsUser() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(at(0), at(a().pids(7).livePidsOf(1000).attached(0), inA().uses(0)));
         observe(at(10), at(a().pids(8).livePidsOf(1000), inA().uses(0)));
         runCycles(69);
@@ -100,7 +100,7 @@ class EnvironmentAgeTest extends GraceFixture {
     /** The kernel knows the shell after which the environment is named: it is older than the process, regardless of the state files. */
     @Test
     void continuousEnvironmentIsAsOldAsItsShell() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(at(0), at(a().pids(7).shellStartedAt(900_000).attached(0), inA().uses(0)));
         observe(
                 at(10),
@@ -114,7 +114,7 @@ class EnvironmentAgeTest extends GraceFixture {
     /** The user deactivates it in a shell that stays open, and the job goes on; another user writes it anew. */
     @Test
     void processIsProtectedFromReappearedEnvironmentDespiteOlderShell() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(at(0), at(a().pids(7).shellStartedAt(900_000).attached(0), inA().uses(0)));
         observe(at(10), at(inA().uses(0)));
         observe(at(20), at(a().pids(7).shellStartedAt(900_000), inA().uses(0)));
@@ -126,7 +126,7 @@ class EnvironmentAgeTest extends GraceFixture {
 
     @Test
     void processIsProtectedFromNewEnvironmentDespiteOlderShell() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(at(0), at(inA().uses(0)));
         observe(at(10), at(a().pids(7).shellStartedAt(900_000), inA().uses(0)));
         runCycles(100, 1000);
@@ -138,7 +138,7 @@ class EnvironmentAgeTest extends GraceFixture {
     /** A job that is started after it was written anew names an environment that is there. */
     @Test
     void processStartedAfterTheEnvironmentReappearedIsTerminated() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(at(0), at(a().pids(7).shellStartedAt(900_000).attached(0)));
         node.setTicks(1_001_000);
         observe(at(10), host().devices(2));

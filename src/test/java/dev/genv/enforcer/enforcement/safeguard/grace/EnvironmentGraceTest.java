@@ -2,7 +2,7 @@ package dev.genv.enforcer.enforcement.safeguard.grace;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.testsupport.KnownRules;
 import org.junit.jupiter.api.Test;
 
 /** An environment that vanishes from the state counts for a while, unless it is another one. */
@@ -68,7 +68,7 @@ class EnvironmentGraceTest extends GraceFixture {
     /** A job outlives its shell. Another user adds an environment with the same id. */
     @Test
     void processIsProtectedFromLaterEnvironmentOfAnotherUser() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         node.setTicks(1_000_000);
         observe(at(0), at(inA().uses(0)));
         observe(
@@ -85,7 +85,7 @@ class EnvironmentGraceTest extends GraceFixture {
     /** A pid is used again: the next shell belongs to another user, and the job of the first shell is not in its environment. */
     @Test
     void processIsProtectedFromReusedEnvironmentIdOfAnotherUser() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(at(0), at(a().livePidsOf(1000).attached(0), inA().uses(0)));
         observe(at(10), at(inA().uses(0)));
         observe(at(20), at(a().uid(1007).livePidsOf(1007).attached(1), inA().uses(0)));

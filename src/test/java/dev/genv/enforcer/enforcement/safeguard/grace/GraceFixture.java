@@ -11,18 +11,19 @@ import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -41,8 +42,8 @@ abstract class GraceFixture {
     final FakeTime time = new FakeTime();
     final Journal journal = new Journal(100);
     final FakeHost node = new FakeHost(host());
-    final Set<RuleName> off = EnumSet.of(RuleName.ENV_OWNER); // it never does anything
-    DeviceLimits limits = DeviceLimits.NONE;
+    final Set<RuleDefinition> off = new HashSet<>(Set.of(KnownRules.ENV_OWNER)); // it never does anything
+    Limits limits = Limits.NONE;
     SafetyLimits safetyLimits = new SafetyLimits(Duration.ZERO, STATE_CHANGE_GRACE, null, 0);
     private @Nullable Enforcer enforcer;
 
@@ -102,7 +103,7 @@ abstract class GraceFixture {
     }
 
     private Enforcer enforcer() {
-        var modes = Arrays.stream(RuleName.values())
+        var modes = Arrays.stream(KnownRules.all())
                 .filter(rule -> !off.contains(rule))
                 .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         var config = SetupBuilder.setup(node)

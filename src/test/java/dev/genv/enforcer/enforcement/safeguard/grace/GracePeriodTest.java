@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -107,7 +107,7 @@ class GracePeriodTest extends GraceFixture {
 
     @Test
     void exemptEnvironmentIsNotDetached() {
-        limits = new DeviceLimits(0, Map.of());
+        limits = new Limits(0, Map.of());
         observe(at(0), at(a().exempt().attached(0)));
 
         assertThat(node.executed).isEmpty();

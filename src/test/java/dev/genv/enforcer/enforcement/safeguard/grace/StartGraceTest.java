@@ -11,19 +11,20 @@ import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -32,7 +33,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A service that was just started cannot know what was changed before: what may rest on that waits. */
 class StartGraceTest {
@@ -43,18 +44,16 @@ class StartGraceTest {
     private final Journal journal = new Journal(100);
     private final FakeHost node = new FakeHost(host());
     private final FakeHost other = new FakeHost(host("other"));
-    private final Set<RuleName> off = EnumSet.of(RuleName.ENV_OWNER);
-    private DeviceLimits limits = DeviceLimits.NONE;
+    private final Set<RuleDefinition> off = new HashSet<>(Set.of(KnownRules.ENV_OWNER));
+    private Limits limits = Limits.NONE;
     private Duration grace = GRACE;
     private Duration interval = Duration.ofDays(1);
     private @Nullable Enforcer enforcer;
 
     /** The environment, an attachment or a pid may have been struck out, or the capacity lowered, before the start. */
     @ParameterizedTest
-    @EnumSource(
-            value = RuleName.class,
-            names = {"NON_ENV_PROCESSES", "INACTIVE_ENV_PROCESSES", "ENV_DEVICES", "ENV_MEMORY"})
-    void violationsPresentAtTheStartWaitForTheGrace(RuleName rule) {
+    @ValueSource(strings = {"non-env-processes", "inactive-env-processes", "env-devices", "env-memory"})
+    void violationsPresentAtTheStartWaitForTheGrace(String rule) {
         observe(0, broken(rule));
         runCycles(59);
         assertThat(node.executed).isEmpty();
@@ -67,7 +66,7 @@ class StartGraceTest {
     @Test
     void enforcesAtOnceWithoutGrace() {
         grace = Duration.ZERO;
-        observe(0, broken(RuleName.ENV_DEVICES));
+        observe(0, broken("env-devices"));
 
         assertThat(node.executed).hasSize(1);
     }
@@ -181,7 +180,7 @@ class StartGraceTest {
     /** Judged as before the start: it came after the shell of the environment, so it named it knowingly. */
     @Test
     void strangerInOlderEnvironmentIsTerminatedAfterTheGrace() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         var stranger = process(1).inEnvironment("a").uid(1007).uses(0);
         observe(0, hostWith(a().shellStartedAt(900_000), stranger));
         runCycles(60);
@@ -192,7 +191,7 @@ class StartGraceTest {
     /** Whether the stranger was there first is not known; then no entry makes it a victim. */
     @Test
     void strangerInEnvironmentOfUnknownAgeIsProtected() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(
                 0,
                 hostWith(
@@ -206,7 +205,7 @@ class StartGraceTest {
 
     @Test
     void processOfTheOwnerIsTerminatedAfterTheGrace() {
-        off.add(RuleName.INACTIVE_ENV_PROCESSES);
+        off.add(KnownRules.INACTIVE_ENV_PROCESSES);
         observe(
                 0,
                 hostWith(
@@ -221,7 +220,7 @@ class StartGraceTest {
 
     @Test
     void quotaWaitsForTheGraceThenDetachesTheIdleDevice() {
-        limits = new DeviceLimits(1, Map.of());
+        limits = new Limits(1, Map.of());
         var held =
                 hostWith(a().attached(0), process(1).inEnvironment("a").uses(0)).with(env("b").attached(1));
         observe(0, held);
@@ -241,7 +240,7 @@ class StartGraceTest {
     /** What is found on it may have been forged while it was not observed. */
     @Test
     void quotaWaitsForTheGraceOfTheLastReachedHost() {
-        limits = new DeviceLimits(1, Map.of());
+        limits = new Limits(1, Map.of());
         other.setSnapshot(host("other").missing(SnapshotPart.values()));
         observe(0, hostWith(a().attached(0)));
         runCycles(100);
@@ -257,7 +256,7 @@ class StartGraceTest {
     /** A job runs under the uid of a container. Another user adds an environment in its user's name with an old time. */
     @Test
     void backdatedAttachmentIsDetachedFirstAfterTheGrace() {
-        limits = new DeviceLimits(1, Map.of());
+        limits = new Limits(1, Map.of());
         var job = process(1).inEnvironment("a").uid(1007).uses(0);
         observe(0, hostWith(a().attached(0), job));
         runCycles(100);
@@ -286,7 +285,7 @@ class StartGraceTest {
     /** The service restarts after another user added an environment in bob's name with an old time, and used the device. */
     @Test
     void recordedTimesChooseNoJobAfterAStart() {
-        limits = new DeviceLimits(1, Map.of());
+        limits = new Limits(1, Map.of());
         var held = hostWith(
                         a().attached(0),
                         process(1).inEnvironment("a").uid(1007).uses(0),
@@ -301,7 +300,7 @@ class StartGraceTest {
     /** Otherwise the quota would be enforced for a forged entry as soon as the entry is not new any more. */
     @Test
     void attachmentCountsAsNewDuringTheGrace() {
-        limits = new DeviceLimits(1, Map.of());
+        limits = new Limits(1, Map.of());
         grace = Duration.ofHours(2);
         interval = Duration.ofMinutes(1);
         var job = process(1).inEnvironment("a").uid(1007).uses(0);
@@ -324,7 +323,7 @@ class StartGraceTest {
     /** Otherwise the quota would act without a grace on an entry that was forged an hour before the service can read it. */
     @Test
     void anAttachmentStaysNewWhileTheStateCannotBeRead() {
-        limits = new DeviceLimits(1, Map.of());
+        limits = new Limits(1, Map.of());
         interval = Duration.ofSeconds(20);
         observe(0, withJob());
         cyclesUntil(100);
@@ -359,7 +358,7 @@ class StartGraceTest {
     /** It was disputed for a while: it counts in his quota only since it is not. */
     @Test
     void attachmentOfResolvedDisputeCountsAsNew() {
-        limits = new DeviceLimits(1, Map.of());
+        limits = new Limits(1, Map.of());
         var job = process(1).inEnvironment("a").uid(1007).uses(0);
         observe(
                 0,
@@ -377,7 +376,7 @@ class StartGraceTest {
     /** To strike it out and to put it back makes nothing new. */
     @Test
     void restoredAttachmentKeepsItsAge() {
-        limits = new DeviceLimits(1, Map.of());
+        limits = new Limits(1, Map.of());
         var job = process(1).inEnvironment("a").uid(1007).uses(0);
         observe(0, hostWith(a().attached(0), job));
         runCycles(100);
@@ -391,14 +390,14 @@ class StartGraceTest {
                 .satisfies(action -> assertThat(action.environmentId()).isEqualTo("forged"));
     }
 
-    private static HostBuilder broken(RuleName rule) {
+    private static HostBuilder broken(String rule) {
         var inA = process(1).inEnvironment("a").uses(0, "2000mi");
         return switch (rule) {
-            case NON_ENV_PROCESSES -> hostWith(process(1).uses(0));
-            case INACTIVE_ENV_PROCESSES -> hostWith(inA);
-            case ENV_DEVICES -> hostWith(a(), inA);
-            case ENV_MEMORY -> hostWith(a().capacity("1g").attached(0), inA);
-            case MAX_DEVICES_PER_USER, ENV_OWNER -> throw new IllegalArgumentException();
+            case "non-env-processes" -> hostWith(process(1).uses(0));
+            case "inactive-env-processes" -> hostWith(inA);
+            case "env-devices" -> hostWith(a(), inA);
+            case "env-memory" -> hostWith(a().capacity("1g").attached(0), inA);
+            default -> throw new IllegalArgumentException(rule);
         };
     }
 
@@ -436,7 +435,7 @@ class StartGraceTest {
     }
 
     private Enforcer enforcer() {
-        var modes = Arrays.stream(RuleName.values())
+        var modes = Arrays.stream(KnownRules.all())
                 .filter(rule -> !off.contains(rule))
                 .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         var config = SetupBuilder.setup(node, other)

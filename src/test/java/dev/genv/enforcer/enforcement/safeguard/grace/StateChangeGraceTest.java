@@ -6,7 +6,7 @@ import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -73,7 +73,7 @@ class StateChangeGraceTest extends GraceFixture {
     /** Another user replaces carol's name by raz's: no device of carol is detached for raz's quota before the change is reported. */
     @Test
     void ownerChangeGetsStateChangeGraceForTheQuota() {
-        limits = new DeviceLimits(1, Map.of());
+        limits = new Limits(1, Map.of());
         var raz = env("b").attached(1);
         var razs = process(2).inEnvironment("b").uses(1);
         observe(

@@ -11,15 +11,15 @@ import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.List;
@@ -225,7 +225,7 @@ class StrangerGraceTest {
 
     private Enforcer enforcer() {
         var config = SetupBuilder.setup(node)
-                .rules(Map.of(RuleName.ENV_OWNER, mode), DeviceLimits.NONE)
+                .rules(Map.of(KnownRules.ENV_OWNER, mode), Limits.NONE)
                 .safetyLimits(new SafetyLimits(Duration.ZERO, GRACE, Duration.ofSeconds(30), 0))
                 .build();
         return new Enforcer(config, new Journal(10), time.ticker(), List.of());

@@ -11,14 +11,14 @@ import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.Arrays;
@@ -28,7 +28,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Another user changes the state after a process was started, and before the service observes it. */
 class UnobservedChangeTest {
@@ -53,10 +53,8 @@ class UnobservedChangeTest {
     }
 
     @ParameterizedTest
-    @EnumSource(
-            value = RuleName.class,
-            names = {"NON_ENV_PROCESSES", "INACTIVE_ENV_PROCESSES", "ENV_DEVICES", "ENV_MEMORY"})
-    void whatMayRestOnItGetsTheStateChangeGraceOnce(RuleName rule) {
+    @ValueSource(strings = {"non-env-processes", "inactive-env-processes", "env-devices", "env-memory"})
+    void whatMayRestOnItGetsTheStateChangeGraceOnce(String rule) {
         node.stateChangedAt(STARTED);
         shows(100, broken(rule));
         node.setTicks(STARTED + 2000).stateChangedAt(STARTED + 1500); // others go on using genv
@@ -76,10 +74,8 @@ class UnobservedChangeTest {
     }
 
     @ParameterizedTest
-    @EnumSource(
-            value = RuleName.class,
-            names = {"NON_ENV_PROCESSES", "INACTIVE_ENV_PROCESSES", "ENV_DEVICES", "ENV_MEMORY"})
-    void aStateThatWasLastChangedBeforeTheStartHidesNothing(RuleName rule) {
+    @ValueSource(strings = {"non-env-processes", "inactive-env-processes", "env-devices", "env-memory"})
+    void aStateThatWasLastChangedBeforeTheStartHidesNothing(String rule) {
         node.stateChangedAt(STARTED - 1);
         shows(100, broken(rule));
 
@@ -187,13 +183,13 @@ class UnobservedChangeTest {
         assertThat(node.executed).hasSize(1);
     }
 
-    private static HostBuilder broken(RuleName rule) {
+    private static HostBuilder broken(String rule) {
         return switch (rule) {
-            case NON_ENV_PROCESSES -> at(process(1).startedLaterBy(LATER).uses(0));
-            case INACTIVE_ENV_PROCESSES -> at(job().uses(0));
-            case ENV_DEVICES -> at(env("a"), job().uses(0));
-            case ENV_MEMORY -> at(env("a").capacity("1g").attached(0), job().uses(0, "2000mi"));
-            case MAX_DEVICES_PER_USER, ENV_OWNER -> throw new IllegalArgumentException();
+            case "non-env-processes" -> at(process(1).startedLaterBy(LATER).uses(0));
+            case "inactive-env-processes" -> at(job().uses(0));
+            case "env-devices" -> at(env("a"), job().uses(0));
+            case "env-memory" -> at(env("a").capacity("1g").attached(0), job().uses(0, "2000mi"));
+            default -> throw new IllegalArgumentException(rule);
         };
     }
 
@@ -221,10 +217,10 @@ class UnobservedChangeTest {
 
     private Enforcer enforcer() {
         var modes =
-                Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
+                Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         var config = SetupBuilder.setup(node)
                 .interval(Duration.ofDays(1))
-                .rules(modes, DeviceLimits.NONE)
+                .rules(modes, Limits.NONE)
                 .safetyLimits(new SafetyLimits(Duration.ZERO, GRACE, null, 0))
                 .build();
         return new Enforcer(config, journal, time.ticker(), List.of());
