@@ -171,17 +171,8 @@ class LogLinesTest {
     }
 
     private static JournalEntry entry(String message) {
-        return new JournalEntry(
-                "id",
-                violation(message),
-                RuleMode.AUDIT,
-                true,
-                Instant.EPOCH,
-                Instant.EPOCH,
-                1,
-                List.of(),
-                null,
-                new JournalEntry.Recency(1, Instant.EPOCH));
+        return JournalEntry.begin(
+                violation(message), RuleMode.AUDIT, Instant.EPOCH, new JournalEntry.Recency(1, Instant.EPOCH));
     }
 
     private static Violation violation(String message) {

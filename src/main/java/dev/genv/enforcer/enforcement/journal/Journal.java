@@ -10,7 +10,6 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.definition.RuleScope;
-import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Instant;
@@ -20,10 +19,8 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -78,7 +75,9 @@ public final class Journal {
             var mode = modes.apply(found.rule());
             var known = active.get(found.key());
             var violation = known == null ? found : found.alsoOn(unseenHosts(known.violation(), fleet));
-            var entry = known == null ? begin(violation, mode, now) : known.seenAgain(violation, mode, now, latest);
+            var entry = known == null
+                    ? JournalEntry.begin(violation, mode, now, new JournalEntry.Recency(++appearances, latest))
+                    : known.seenAgain(violation, mode, now, latest);
             entry = entry.withStateChange(cycleOutcome.changes().get(violation.key()));
             if (known == null) {
                 appeared.add(entry);
@@ -143,36 +142,22 @@ public final class Journal {
                         .collect(Collectors.toUnmodifiableSet());
     }
 
-    private JournalEntry begin(Violation violation, RuleMode mode, Instant now) {
-        return new JournalEntry(
-                UUID.randomUUID().toString(),
-                violation,
-                mode,
-                true,
-                now,
-                now,
-                1,
-                List.of(),
-                null,
-                new JournalEntry.Recency(++appearances, latest));
-    }
-
     /** Records the actions with the violations that caused them; repetitions are left out. */
     private List<ActionRecord> recordActions(List<ActionRecord> records, Function<RuleDefinition, RuleMode> modes) {
-        var cycleOutcome = new ArrayList<ActionRecord>();
+        var reported = new ArrayList<ActionRecord>();
         for (var each : records) {
             var isNew = false;
             for (var cause : each.planned().causes()) {
-                isNew |= recordActions(each, cause, modes.apply(cause.rule()));
+                isNew |= recordAction(each, cause, modes.apply(cause.rule()));
             }
             if (isNew) {
-                cycleOutcome.add(each);
+                reported.add(each);
             }
         }
-        return cycleOutcome;
+        return reported;
     }
 
-    private boolean recordActions(ActionRecord each, Violation cause, RuleMode mode) {
+    private boolean recordAction(ActionRecord each, Violation cause, RuleMode mode) {
         var entry = active.get(cause.key());
         if (entry == null) {
             return each.result().outcome() == Outcome.EXITED && recordLateExit(each, cause);
@@ -180,9 +165,9 @@ public final class Journal {
         var done = mode == RuleMode.ENFORCE || each.result().outcome().isSkipped()
                 ? each.result()
                 : new Result(Outcome.SKIPPED_AUDIT, "executed for another rule; this one only audits");
-        var note = recordActions(each.planned().action(), done, each.at());
+        var note = JournalEntry.ActionNote.of(each.planned().action(), done, each.at());
         var last = entry.actions().reversed().stream()
-                .filter(earlier -> sameTarget(earlier, note))
+                .filter(earlier -> earlier.target().equals(note.target()))
                 .findFirst();
         if (!note.outcome().hasEffect() && last.isPresent() && last.get().repeats(note)) {
             return false;
@@ -194,8 +179,8 @@ public final class Journal {
     /** A process may release its device before it exits, so its exit may come after the violation was resolved. */
     private boolean recordLateExit(ActionRecord each, Violation cause) {
         var entry = resolved.remove(cause.key());
-        entry.ifPresent(over ->
-                resolved.add(over.with(added(over, recordActions(each.planned().action(), each.result(), each.at())))));
+        var note = JournalEntry.ActionNote.of(each.planned().action(), each.result(), each.at());
+        entry.ifPresent(over -> resolved.add(over.with(added(over, note))));
         return entry.isPresent();
     }
 
@@ -203,30 +188,5 @@ public final class Journal {
         var actions = new ArrayList<>(entry.actions());
         actions.add(note);
         return actions.subList(Math.max(0, actions.size() - MAX_ACTIONS), actions.size());
-    }
-
-    private static boolean sameTarget(JournalEntry.ActionNote one, JournalEntry.ActionNote other) {
-        return one.type().equals(other.type())
-                && Objects.equals(one.pid(), other.pid())
-                && Objects.equals(one.environment(), other.environment())
-                && Objects.equals(one.device(), other.device());
-    }
-
-    private static JournalEntry.ActionNote recordActions(Action action, Result result, Instant at) {
-        return switch (action) {
-            case Action.Terminate(var host, var process, var signal) ->
-                new JournalEntry.ActionNote(
-                        "terminate",
-                        process.pid(),
-                        result.outcome().isSkipped() ? null : signal.name(),
-                        null,
-                        null,
-                        at,
-                        result.outcome(),
-                        result.detail());
-            case Action.Detach(var host, var environment, var device, var attachment) ->
-                new JournalEntry.ActionNote(
-                        "detach", null, null, environment.eid(), device, at, result.outcome(), result.detail());
-        };
     }
 }

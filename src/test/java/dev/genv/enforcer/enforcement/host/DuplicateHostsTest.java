@@ -30,7 +30,7 @@ class DuplicateHostsTest {
         });
     }
 
-    /** Else its processes would be asked twice, once under each name. */
+    /** Otherwise its processes would be signalled twice, once under each name. */
     @Test
     void countedNameStaysTheSame() {
         assertThat(counted(duplicateHosts.collapse(List.of(unreachable("gpu-1"), reachable("alias", "m1")))))

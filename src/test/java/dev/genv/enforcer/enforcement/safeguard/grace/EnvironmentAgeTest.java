@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 /** Whether a process or its environment was there first, and what is enforced in each case. */
 class EnvironmentAgeTest extends GraceFixture {
-    /** He writes the pid of another user into his entry, so that he looks like a stranger in it. */
+    /** The owner writes the pid of another user into the entry, so that the owner seems to be a stranger in it. */
     @Test
     void listingPidsOfRootGivesNoProtection() {
         off.add(KnownRules.INACTIVE_ENV_PROCESSES);
@@ -84,7 +84,7 @@ class EnvironmentAgeTest extends GraceFixture {
         assertThat(node.executed).isEmpty();
     }
 
-    /** Its user would shield all his older processes otherwise. What is taken from it with that has the ordinary time. */
+    /** Otherwise its user would protect all older processes of the user. What is taken from it with that has the ordinary grace. */
     @Test
     void environmentIsTheSameWhenPidsChangeWithinItsUser() {
         off.add(KnownRules.INACTIVE_ENV_PROCESSES);

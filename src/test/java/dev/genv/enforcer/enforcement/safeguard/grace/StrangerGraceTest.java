@@ -144,7 +144,7 @@ class StrangerGraceTest {
         assertThat(terminated()).isEmpty();
     }
 
-    /** The environment is taken from its user before the first undisputed observation of his job. */
+    /** The environment is taken from its user before the first undisputed observation of the user's job. */
     @Test
     void neverTerminatesAProcessFirstObservedInADisputedEnvironment() {
         var enforcer = enforcer();
