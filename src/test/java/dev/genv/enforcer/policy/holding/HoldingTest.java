@@ -1,5 +1,10 @@
 package dev.genv.enforcer.policy.holding;
 
+import static dev.genv.enforcer.policy.holding.SurplusPlans.NEW;
+import static dev.genv.enforcer.policy.holding.SurplusPlans.OLD;
+import static dev.genv.enforcer.policy.holding.SurplusPlans.hostWithBusyNewerDevice;
+import static dev.genv.enforcer.policy.holding.SurplusPlans.planWithSurplus;
+import static dev.genv.enforcer.policy.holding.SurplusPlans.planWithSurplusOfOne;
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
@@ -9,14 +14,9 @@ import static dev.genv.enforcer.testsupport.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
-import dev.genv.enforcer.testsupport.HostBuilder;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;
 import java.util.Map;
@@ -27,12 +27,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.NullSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which of a user's devices is given up first: the limit is always one less than he holds. */
+/** Which of a user's devices is detached first. */
 class HoldingTest {
-    private static final String OLD = "01/01/2026 00:00:00";
-    private static final String NEW = "31/12/2026 00:00:00";
-    private static final Appearances NO_HISTORY = new Appearances(Map.of(), false);
-
     @Test
     void detachesIdleDeviceBeforeNewerBusyDevice() {
         var plan = planWithSurplusOfOne(hostWithBusyNewerDevice().fleet(), 2);
@@ -103,61 +99,6 @@ class HoldingTest {
                         process(2).inEnvironment("b").uid(1003).uses(1))
                 .fleet();
         assertThat(detachments(planWithSurplusOfOne(fleet, 2))).containsExactly("here/1 b");
-    }
-
-    /** Somebody wrote it in the user's name a moment ago, with any date, and runs a process in it. */
-    @Test
-    void detachesNewDeviceFirst() {
-        var forged = env("forged").attachedAt(OLD, 1);
-        for (var own : List.of(
-                process(1).inEnvironment("a"), process(1).inEnvironment("a").uid(1003))) {
-            var fleet = host().devices(2)
-                    .with(env("a").attachedAt(NEW, 0), forged)
-                    .with(
-                            own.uses(0),
-                            process(2).inEnvironment("forged").uid(1003).uses(1))
-                    .fleet();
-            assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "forged", 1, true), 2)))
-                    .containsExactly("here/1 forged");
-        }
-        var idle = host().devices(2).with(env("a").attachedAt(NEW, 0), forged).fleet();
-        assertThat(detachments(planWithSurplusOfOne(withAppearance(idle, "forged", 1, true), 2)))
-                .containsExactly("here/1 forged");
-    }
-
-    @Test
-    void detachesIdleDeviceBeforeNewDeviceWithProcessOfOwnersUid() {
-        var fleet = withAppearance(hostWithBusyNewerDevice().fleet(), "b", 1, true);
-        assertThat(detachments(planWithSurplusOfOne(fleet, 2))).containsExactly("here/0 a");
-    }
-
-    @Test
-    void appearanceThatIsNotRecentDoesNotMakeDeviceNew() {
-        var fleet = host().devices(2)
-                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1))
-                .with(process(1).inEnvironment("b").uid(1003).uses(1))
-                .fleet();
-        assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "b", 1, false), 2)))
-                .containsExactly("here/0 a");
-    }
-
-    /** What the file says of the time is anybody's; what the service saw is not. */
-    @Test
-    void observedAppearanceOutranksRecordedAttachTime() {
-        var fleet = host().devices(2)
-                .with(env("a").attachedAt(NEW, 0), env("b").attachedAt(OLD, 1))
-                .fleet();
-        assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "b", 1, false), 2)))
-                .containsExactly("here/1 b");
-    }
-
-    @Test
-    void deviceAlreadyHeldThroughAnotherEnvironmentIsNotNew() {
-        var fleet = host().devices(2)
-                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(OLD, 0), env("c").attachedAt(NEW, 1))
-                .fleet();
-        assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "b", 0, true), 2)))
-                .containsExactly("here/1 c");
     }
 
     @Test
@@ -232,83 +173,10 @@ class HoldingTest {
         assertThat(detachments(planWithSurplus(2, hosts, 3))).containsExactly("gpu-1/0 a", "gpu-2/0 b");
     }
 
-    /** One of them may be forged, in a fleet whose history is not known: the user may not be above the quota at all. */
-    @Test
-    void recordedTimesChooseNoneOfTheBusyOnes() {
-        var fleet = bothBusy(process(1).uid(1007), process(2).uid(1008)).with(NO_HISTORY);
-        var plan = planWithSurplusOfOne(fleet, 2);
-
-        assertThat(plan.actions()).isEmpty();
-        assertThat(plan.violations()).hasSize(1);
-        assertThat(plan.problems())
-                .singleElement()
-                .satisfies(
-                        problem -> assertThat(problem.problem())
-                                .isEqualTo(
-                                        new Problem(
-                                                ProblemCode.QUOTA_UNDECIDED,
-                                                "User raz holds 1 device(s) too many, and only the times in devices.json show which ones came last: the user must detach them")));
-    }
-
-    @Test
-    void recordedTimesChooseWhereThatIsWanted() {
-        var fleet = bothBusy(process(1).uid(1007), process(2).uid(1008));
-        assertThat(detachments(planWithSurplusOfOne(fleet, 2))).containsExactly("here/1 b");
-    }
-
-    /** Only the user can start a process of this uid, so another user can only have forged the other one. */
-    @Test
-    void anUnprovenOneGoesBeforeAProvenOne() {
-        var fleet = bothBusy(process(1).uid(1000), process(2).uid(1008)).with(NO_HISTORY);
-        assertThat(detachments(planWithSurplusOfOne(fleet, 2))).containsExactly("here/1 b");
-    }
-
-    @Test
-    void allUnprovenOnesGoWhereNoneNeedsToBeChosen() {
-        var fleet = bothBusy(process(1).uid(1007), process(2).uid(1008)).with(NO_HISTORY);
-        var plan = planWithSurplus(2, fleet, 2);
-        assertThat(detachments(plan)).containsExactly("here/0 a", "here/1 b");
-        assertThat(plan.problems()).isEmpty();
-    }
-
-    @Test
-    void oneThatAppearedLaterGoesBeforeThoseOfUnknownAge() {
-        var fleet = bothBusy(process(1).uid(1007), process(2).uid(1008));
-        assertThat(detachments(planWithSurplusOfOne(withAppearance(fleet, "a", 0, false), 2)))
-                .containsExactly("here/0 a");
-    }
-
-    private static Fleet bothBusy(GpuProcessBuilder inA, GpuProcessBuilder inB) {
-        return host().devices(2)
-                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1))
-                .with(inA.inEnvironment("a").uses(0), inB.inEnvironment("b").uses(1))
-                .fleet();
-    }
-
-    private static Fleet withAppearance(Fleet fleet, String eid, int device, boolean recent) {
-        return fleet.with(new Appearances(
-                Map.of(new Appearances.Key("here", eid, device), new Appearances.Appearance(1, recent)), false));
-    }
-
-    private static HostBuilder hostWithBusyNewerDevice() {
-        return host().devices(2)
-                .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1))
-                .with(process(1).inEnvironment("b").uses(1));
-    }
-
     private static Fleet fleetWithNewerDeviceUsedBy(GpuProcessBuilder process) {
         return host().devices(2)
                 .with(env("a").attachedAt(OLD, 0), env("b").attachedAt(NEW, 1))
                 .with(process.inEnvironment("b").uses(1))
                 .fleet();
-    }
-
-    private static Plan planWithSurplusOfOne(Fleet fleet, int held) {
-        return planWithSurplus(1, fleet, held);
-    }
-
-    private static Plan planWithSurplus(int surplus, Fleet fleet, int held) {
-        var limits = new Limits(null, Map.of("raz", held - surplus));
-        return enforcingPolicy(limits, KnownRules.MAX_DEVICES_PER_USER).check(fleet, Set.of());
     }
 }

@@ -4,32 +4,22 @@ import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.HostBuilder.remote;
-import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Named.named;
-import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.KnownRules;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
 
 class EnvOwnerTest {
     @Test
@@ -60,83 +50,6 @@ class EnvOwnerTest {
                 .fleet());
 
         assertThat(plan.violations()).isEmpty();
-    }
-
-    @Test
-    void plansToTerminateAStrangerWhenTheKernelConfirmsBothUids() {
-        var environment = env("a").livePidsOf(1000).attached(0);
-        assertThat(terminatedPids(check(
-                        RuleMode.ENFORCE,
-                        environment,
-                        process(1).inEnvironment("a").uid(1007).uses(0))))
-                .containsExactly(1);
-    }
-
-    @Test
-    void treatsSubordinateUidOfTheOwnerAsTheOwner() {
-        var node = host().devices(1)
-                .subordinate(1000, 165_536, 65_536)
-                .with(env("a").livePidsOf(1000).attached(0))
-                .with(process(1).inEnvironment("a").uid(165_536).uses(0));
-        assertThat(KnownRules.policy(Map.of(KnownRules.ENV_OWNER, RuleMode.ENFORCE), Limits.NONE)
-                        .check(node.fleet(), Set.of()))
-                .isEqualTo(Plan.EMPTY);
-    }
-
-    /** Somebody wrote it anew with his own uid and pid: the owner's shell is still alive. */
-    @Test
-    void plansNoActionWhenTheShellOfTheEnvironmentHasAnotherUid() {
-        var taken = env("4711").uid(1008).livePidsOf(1008).pids(99).attached(0);
-        var job = process(1).inEnvironment("4711").uses(0);
-        var plan = KnownRules.policy(Map.of(KnownRules.ENV_OWNER, RuleMode.ENFORCE), Limits.NONE)
-                .check(host().devices(1).with(taken).with(job).pidOf(4711, 1000).fleet(), Set.of());
-        assertThat(plan.actions()).isEmpty();
-        assertThat(plan.violations()).hasSize(1);
-    }
-
-    @ParameterizedTest
-    @MethodSource("unproven")
-    void plansNoActionUnlessTheKernelConfirmsAStranger(EnvBuilder environment, GpuProcessBuilder process) {
-        assertThat(check(RuleMode.ENFORCE, environment, process).actions()).isEmpty();
-    }
-
-    static Stream<Arguments> unproven() {
-        var stranger = process(1).inEnvironment("a").uid(1007).uses(0);
-        return Stream.of(
-                arguments(named("no live pid is known", env("a")), stranger),
-                arguments(named("its pids are of another uid than it records", env("a").livePidsOf(1001)), stranger),
-                arguments(named("it is disputed", env("a").disputed("so")), stranger),
-                arguments(
-                        named(
-                                "a container of genv's own toolkit",
-                                env("a").withoutUsername().uid(0).livePidsOf(0)),
-                        stranger),
-                arguments(
-                        named("the process is root's", env("a").livePidsOf(1000)),
-                        process(1).inEnvironment("a").uid(0).uses(0)),
-                arguments(
-                        named("the uid of the process is not known", env("a").livePidsOf(1000)),
-                        process(1).inEnvironment("a").uidUnknown().uses(0)),
-                arguments(
-                        named("the process is the owner's", env("a").livePidsOf(1000)),
-                        process(1).inEnvironment("a").uses(0)));
-    }
-
-    /** Others who cannot be terminated must not hide those who can. */
-    @Test
-    void terminatesStrangerDespiteManyUnprovenStrangers() {
-        var many = IntStream.rangeClosed(2, EnvOwner.MAX_FINDINGS + 5)
-                .mapToObj(pid -> process(pid).inEnvironment("a").uid(1007).uses(0))
-                .toArray(GpuProcessBuilder[]::new);
-        var plan = KnownRules.policy(Map.of(KnownRules.ENV_OWNER, RuleMode.ENFORCE), Limits.NONE)
-                .check(
-                        host().devices(1)
-                                .with(env("a"), env("b").livePidsOf(1000))
-                                .with(many)
-                                .with(process(7000).inEnvironment("b").uid(1007).uses(0))
-                                .fleet(),
-                        Set.of());
-        assertThat(terminatedPids(plan)).containsExactly(7000);
     }
 
     @Test
@@ -197,76 +110,6 @@ class EnvOwnerTest {
                 .fleet());
 
         assertThat(plan.violations()).isEmpty();
-    }
-
-    @Test
-    void disputedEnvironmentCountsInNoQuotaAndIsNotDetached() {
-        var plan = KnownRules.policy(Map.of(KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(1, Map.of()))
-                .check(
-                        host().devices(3)
-                                .with(
-                                        env("a").attached(0),
-                                        env("b").attached(1, 2).disputed("so"))
-                                .fleet(),
-                        Set.of());
-
-        assertThat(plan.violations()).isEmpty();
-        assertThat(plan.actions()).isEmpty();
-    }
-
-    /** What is not ended goes on holding its memory, so another one must go, or nobody can. */
-    @Test
-    void immuneProcessIsNotTerminatedForMemory() {
-        var server = process(1).inEnvironment("a").uses(0, "900mi").immune(Immunity.Kind.PROTECTED, "so");
-        var job = process(2).inEnvironment("a").uses(0, "200mi");
-        var environment = env("a").capacity("1000mi").attached(0);
-
-        assertThat(terminatedForMemory(
-                        host().devices(1).with(environment).with(server, job).fleet()))
-                .containsExactly(2);
-        assertThat(terminatedForMemory(host().devices(1)
-                        .with(env("a").capacity("100mi").attached(0))
-                        .with(server)
-                        .fleet()))
-                .isEmpty();
-    }
-
-    @Test
-    void immuneProcessSelectedByAnotherRuleFreesNoMemory() {
-        var both = KnownRules.policy(
-                Map.of(KnownRules.ENV_DEVICES, RuleMode.ENFORCE, KnownRules.ENV_MEMORY, RuleMode.ENFORCE), Limits.NONE);
-        var plan = both.check(
-                host().devices(2)
-                        .with(env("a").capacity("1000mi").attached(0))
-                        .with(
-                                process(1)
-                                        .inEnvironment("a")
-                                        .uses(0, "900mi")
-                                        .uses(1)
-                                        .immune(Immunity.Kind.EXEMPT, "so"),
-                                process(2).inEnvironment("a").uses(0, "200mi"))
-                        .fleet(),
-                Set.of());
-
-        assertThat(plan.actions())
-                .filteredOn(planned -> planned.rules().contains(KnownRules.ENV_MEMORY))
-                .extracting(planned ->
-                        ((Action.Terminate) planned.action()).process().pid())
-                .containsExactly(2);
-    }
-
-    private static List<Integer> terminatedForMemory(Fleet fleet) {
-        return KnownRules.policy(Map.of(KnownRules.ENV_MEMORY, RuleMode.ENFORCE), Limits.NONE)
-                .check(fleet, Set.of())
-                .actions()
-                .stream()
-                .map(planned -> ((Action.Terminate) planned.action()).process().pid())
-                .toList();
-    }
-
-    private static Plan check(RuleMode mode, EnvBuilder environment, GpuProcessBuilder process) {
-        return KnownRules.policy(Map.of(KnownRules.ENV_OWNER, mode), Limits.NONE)
-                .check(host().devices(1).with(environment).with(process).fleet(), Set.of());
     }
 
     private static Plan audit(Fleet fleet) {

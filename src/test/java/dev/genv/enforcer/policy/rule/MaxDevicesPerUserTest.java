@@ -208,6 +208,18 @@ class MaxDevicesPerUserTest {
         assertThat(detachments(check(0, fleet))).containsExactly("here/0 67609");
     }
 
+    @Test
+    void disputedEnvironmentCountsInNoQuotaAndIsNotDetached() {
+        var plan = check(
+                1,
+                host().devices(3)
+                        .with(env("a").attached(0), env("b").attached(1, 2).disputed("so"))
+                        .fleet());
+
+        assertThat(plan.violations()).isEmpty();
+        assertThat(plan.actions()).isEmpty();
+    }
+
     private static int[] devices(int host) {
         return host % 2 == 0 ? new int[] {0, 1, 2} : new int[] {0, 3};
     }
