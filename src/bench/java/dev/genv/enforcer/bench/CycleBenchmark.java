@@ -3,14 +3,15 @@ package dev.genv.enforcer.bench;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.node.NodeHost;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
@@ -80,9 +81,9 @@ public class CycleBenchmark {
         }
     }
 
-    private Enforcer.Setup setup() {
+    private EnforcerConfig setup() {
         var modes =
-                Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
+                Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         var places = new NodeHost.NodePaths(
                 Path.of("/proc"),
                 directory.resolve("genv"),
@@ -92,7 +93,7 @@ public class CycleBenchmark {
                 false);
         var node = new NodeHost("bench", places, new NodeHost.NodeSafety(List.of(), List.of(), true, true));
         return SetupBuilder.setup(node)
-                .rules(modes, new DeviceLimits(DEVICES, Map.of()))
+                .rules(modes, new Limits(DEVICES, Map.of()))
                 .build();
     }
 

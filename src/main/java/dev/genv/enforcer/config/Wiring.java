@@ -7,6 +7,7 @@ import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
@@ -108,10 +109,10 @@ class Wiring {
     @Produces
     @Singleton
     Enforcer enforcer(Journal journal, GpuLossDetector gpus, MeterRegistry registry) throws InterruptedException {
-        var setup = new Enforcer.Setup(
+        var config = new EnforcerConfig(
                 fleetWiring == null ? node() : fleet(fleetWiring),
                 fleetWiring != null,
-                new Policy(settings.ruleModes(), settings.deviceLimits()),
+                new Policy(settings.rules()),
                 settings.general().mode(),
                 settings.general().terminateProcesses(),
                 settings.safetyLimits(),
@@ -121,7 +122,7 @@ class Wiring {
                 fleetWiring != null && fleetWiring.remote().quiet());
         countDroppedLines(registry);
         return new Enforcer(
-                setup,
+                config,
                 journal,
                 Ticker.ofSystem(),
                 List.of(

@@ -72,7 +72,7 @@ class CycleLoopTest {
     }
 
     private Enforcer enforcer() {
-        var setup = SetupBuilder.setup(new FakeHost(host())).build();
-        return new Enforcer(setup, new Journal(1), time.ticker(), List.of(cycles::add));
+        var config = SetupBuilder.setup(new FakeHost(host())).build();
+        return new Enforcer(config, new Journal(1), time.ticker(), List.of(cycles::add));
     }
 }

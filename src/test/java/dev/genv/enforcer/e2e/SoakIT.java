@@ -6,14 +6,15 @@ import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.rule.Rules;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
@@ -23,7 +24,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.logging.Level;
@@ -77,13 +77,14 @@ class SoakIT {
                 .gpus(GPUS)
                 .fault("case $1 in *compute-apps*) cat \"$0.processes\"; exit 0 ;; esac");
         var host = new NodeBuilder(stateDirectory, gpus.path()).proc(proc.root()).host();
-        var modes = EnumSet.allOf(RuleName.class).stream()
+        var modes = Rules.definitions().stream()
                 .collect(Collectors.toMap(
-                        rule -> rule, rule -> rule == RuleName.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));
+                        rule -> rule, rule -> rule == KnownRules.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));
         enforcer = new Enforcer(
                 SetupBuilder.setup(host)
-                        .rules(modes, new DeviceLimits(1, Map.of()))
-                        .restraint(new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10))
+                        .rules(modes, new Limits(1, Map.of()))
+                        .safetyLimits(
+                                new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10))
                         .build(),
                 new Journal(100),
                 time.ticker(),

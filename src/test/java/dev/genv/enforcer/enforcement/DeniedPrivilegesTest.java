@@ -11,10 +11,10 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.FakeHost;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +27,7 @@ class DeniedPrivilegesTest {
             new FakeHost(host("gpu-2").devices(1).with(process(2).uses(0)));
     private final Enforcer enforcer = new Enforcer(
             SetupBuilder.setup(node, other)
-                    .rules(Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE), DeviceLimits.NONE)
+                    .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                     .build(),
             new Journal(10),
             Ticker.ofSystem(),

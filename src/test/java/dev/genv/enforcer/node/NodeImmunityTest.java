@@ -130,18 +130,18 @@ class NodeImmunityTest {
         assertThat(child.isAlive()).isTrue();
     }
 
-    private static GpuProcess observed(Child child, ObservedHost host) throws InterruptedException {
+    private static GpuProcess observed(Child child, ObservedHost host) throws Exception {
         return host.observe(Set.of()).snapshot().processes().stream()
                 .filter(process -> process.pid() == child.pid())
                 .findFirst()
                 .orElseThrow();
     }
 
-    private static Result terminate(Child child, ObservedHost host) throws InterruptedException {
+    private static Result terminate(Child child, ObservedHost host) throws Exception {
         return execute(host, new Action.Terminate("gpu-1", observed(child, host)));
     }
 
-    private static Result execute(ObservedHost host, Action action) throws InterruptedException {
+    private static Result execute(ObservedHost host, Action action) throws Exception {
         var results = new ArrayList<Result>();
         host.execute(List.of(action), (_, result) -> results.add(result));
         assertThat(results).hasSize(1);

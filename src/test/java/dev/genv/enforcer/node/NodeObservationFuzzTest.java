@@ -26,11 +26,12 @@ import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.Findings;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.State;
-import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.rule.Rules;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -70,10 +71,9 @@ class NodeObservationFuzzTest {
     /** To set one up costs more than to look at it. */
     private static final int RUNS_PER_NODE = 25;
 
-    private static final Policy ALL = new Policy(
-            EnumSet.allOf(RuleName.class).stream()
-                    .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
-            new DeviceLimits(FuzzNode.MAX_DEVICES, Map.of()));
+    private static final Policy ALL = KnownRules.policy(
+            Rules.definitions().stream().collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
+            new Limits(FuzzNode.MAX_DEVICES, Map.of()));
 
     @TempDir
     Path folder;

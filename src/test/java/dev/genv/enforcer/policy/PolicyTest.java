@@ -1,14 +1,14 @@
 package dev.genv.enforcer.policy;
 
-import static dev.genv.enforcer.policy.plan.RuleName.ENV_DEVICES;
-import static dev.genv.enforcer.policy.plan.RuleName.ENV_MEMORY;
-import static dev.genv.enforcer.policy.plan.RuleName.MAX_DEVICES_PER_USER;
-import static dev.genv.enforcer.policy.plan.RuleName.NON_ENV_PROCESSES;
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.KnownRules.ENV_DEVICES;
+import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
+import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
+import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
 import static dev.genv.enforcer.testsupport.Plans.enforce;
 import static dev.genv.enforcer.testsupport.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.Plans.lines;
@@ -21,24 +21,26 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class PolicyTest {
-    private static final DeviceLimits NO_DEVICES = new DeviceLimits(0, Map.of());
+    private static final Limits NO_DEVICES = new Limits(0, Map.of());
 
     @Test
     void appliesRulesInOrder() {
-        var plan = enforcingPolicy(NO_DEVICES, RuleName.values()).check(fleetThatBreaksEveryRule(), Set.of());
+        var plan = enforcingPolicy(NO_DEVICES, KnownRules.all()).check(fleetThatBreaksEveryRule(), Set.of());
         assertThat(lines(plan))
                 .containsExactly(
                         "[gpu-1] Process 1 is not running in a GPU environment",
@@ -57,8 +59,8 @@ class PolicyTest {
 
     @Test
     void rulesHaveTheirDocumentedLabels() {
-        assertThat(RuleName.values())
-                .extracting(RuleName::label)
+        assertThat(KnownRules.all())
+                .extracting(RuleDefinition::name)
                 .containsExactly(
                         "non-env-processes",
                         "inactive-env-processes",
@@ -70,7 +72,7 @@ class PolicyTest {
 
     @Test
     void ruleWithoutModeIsOff() {
-        var policy = new Policy(Map.of(ENV_DEVICES, RuleMode.ENFORCE, ENV_MEMORY, RuleMode.OFF), NO_DEVICES);
+        var policy = KnownRules.policy(Map.of(ENV_DEVICES, RuleMode.ENFORCE, ENV_MEMORY, RuleMode.OFF), NO_DEVICES);
         var plan = policy.check(fleetThatBreaksEveryRule(), Set.of());
         assertThat(plan.violations()).extracting(Violation::rule).containsExactly(ENV_DEVICES);
         assertThat(policy.modeOf(NON_ENV_PROCESSES)).isEqualTo(RuleMode.OFF);
@@ -80,7 +82,7 @@ class PolicyTest {
     @Test
     void auditedRulesReportWithoutEnforcing() {
         var audit = Map.of(NON_ENV_PROCESSES, RuleMode.AUDIT, MAX_DEVICES_PER_USER, RuleMode.AUDIT);
-        var plan = new Policy(audit, NO_DEVICES).check(fleetThatBreaksEveryRule(), Set.of());
+        var plan = KnownRules.policy(audit, NO_DEVICES).check(fleetThatBreaksEveryRule(), Set.of());
         assertThat(plan.violations()).hasSize(3);
         assertThat(plan.actions()).hasSize(4).noneMatch(PlannedAction::enforced);
     }
@@ -89,7 +91,7 @@ class PolicyTest {
     void processSelectedByAuditedRuleFreesNoMemory() {
         var fleet = hostWithUnattachedUseOverCapacity().fleet();
         var audited = Map.of(ENV_DEVICES, RuleMode.AUDIT, ENV_MEMORY, RuleMode.ENFORCE);
-        var plan = new Policy(audited, DeviceLimits.NONE).check(fleet, Set.of());
+        var plan = KnownRules.policy(audited, Limits.NONE).check(fleet, Set.of());
         assertThat(plan.actions())
                 .extracting(PlannedAction::rules, PlannedAction::enforced)
                 .containsExactly(tuple(List.of(ENV_MEMORY), true), tuple(List.of(ENV_DEVICES), false));
@@ -103,7 +105,7 @@ class PolicyTest {
                 .with(process(1).inEnvironment("a").uses(0, "1100mi").uses(1))
                 .fleet();
         var modes = Map.of(ENV_DEVICES, RuleMode.AUDIT, ENV_MEMORY, RuleMode.ENFORCE);
-        var plan = new Policy(modes, DeviceLimits.NONE).check(fleet, Set.of());
+        var plan = KnownRules.policy(modes, Limits.NONE).check(fleet, Set.of());
         assertThat(plan.actions()).singleElement().satisfies(action -> {
             assertThat(action.rules()).containsExactly(ENV_DEVICES, ENV_MEMORY);
             assertThat(action.enforced()).isTrue();
@@ -120,7 +122,7 @@ class PolicyTest {
                         .uses(1, "1200mi")
                         .uses(2))
                 .fleet();
-        var plan = enforcingPolicy(NO_DEVICES, RuleName.values()).check(fleet, Set.of());
+        var plan = enforcingPolicy(NO_DEVICES, KnownRules.all()).check(fleet, Set.of());
         assertThat(plan.violations()).hasSize(4);
         assertThat(terminatedPids(plan)).containsExactly(1);
         assertThat(plan.actions().getFirst().causes()).isEqualTo(plan.violations());
@@ -139,7 +141,7 @@ class PolicyTest {
     @Test
     void pendingProcessFreesMemoryAndStillBreaksOtherRules() {
         var fleet = hostWithUnattachedUseOverCapacity().fleet();
-        var plan = enforcingPolicy(DeviceLimits.NONE, ENV_DEVICES, ENV_MEMORY).check(fleet, Set.of(id("here", 2)));
+        var plan = enforcingPolicy(Limits.NONE, ENV_DEVICES, ENV_MEMORY).check(fleet, Set.of(id("here", 2)));
         assertThat(plan.violations()).extracting(Violation::rule).containsExactly(ENV_DEVICES, ENV_MEMORY);
         assertThat(terminatedPids(plan)).containsExactly(2);
     }
@@ -150,7 +152,7 @@ class PolicyTest {
                 .with(env("a").withoutUsername().uid(0).capacity("1g").attached(0))
                 .with(process(1).inEnvironment("a").usesUnknown(0))
                 .fleet();
-        assertThat(enforcingPolicy(NO_DEVICES, RuleName.values())
+        assertThat(enforcingPolicy(NO_DEVICES, KnownRules.all())
                         .check(fleet, Set.of())
                         .problems())
                 .extracting(problem -> problem.problem().code())
@@ -161,19 +163,19 @@ class PolicyTest {
     void unobservedHostBreaksNoRuleAndDoesNotAffectOthers() {
         var seen = hostWithUnattachedUseOverCapacity().snapshot();
         var unseen = Snapshot.unseen("gpu-9", new Problem(ProblemCode.UNREACHABLE, "no answer"));
-        var plan = enforce(new Fleet(List.of(unseen, seen), false), RuleName.values());
-        assertThat(plan).isEqualTo(enforce(new Fleet(List.of(seen), false), RuleName.values()));
+        var plan = enforce(new Fleet(List.of(unseen, seen), false), KnownRules.all());
+        assertThat(plan).isEqualTo(enforce(new Fleet(List.of(seen), false), KnownRules.all()));
     }
 
     @Test
     void refusesNegativeLimits() {
-        assertThatIllegalArgumentException().isThrownBy(() -> new DeviceLimits(-1, Map.of()));
-        assertThatIllegalArgumentException().isThrownBy(() -> new DeviceLimits(null, Map.of("john", -1)));
+        assertThatIllegalArgumentException().isThrownBy(() -> new Limits(-1, Map.of()));
+        assertThatIllegalArgumentException().isThrownBy(() -> new Limits(null, Map.of("john", -1)));
     }
 
     @Test
     void emptyFleetYieldsEmptyPlan() {
-        assertThat(enforcingPolicy(NO_DEVICES, RuleName.values()).check(remote(), Set.of()))
+        assertThat(enforcingPolicy(NO_DEVICES, KnownRules.all()).check(remote(), Set.of()))
                 .isEqualTo(Plan.EMPTY);
     }
 

@@ -11,12 +11,12 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
@@ -34,11 +34,11 @@ class ActionMetricsTest {
             SetupBuilder.setup(node)
                     .rules(
                             Map.of(
-                                    RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE,
-                                    RuleName.ENV_DEVICES, RuleMode.AUDIT,
-                                    RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
-                            new DeviceLimits(1, Map.of()))
-                    .restraint(new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0))
+                                    KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                    KnownRules.ENV_DEVICES, RuleMode.AUDIT,
+                                    KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                            new Limits(1, Map.of()))
+                    .safetyLimits(new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0))
                     .build(),
             journal,
             time.ticker(),

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.testsupport;
 
 import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
@@ -9,6 +10,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.plan.Action;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -138,6 +140,15 @@ public final class FakeHost implements Host {
         for (var action : actions) {
             executed.add(action);
             done.accept(action, answer.apply(action));
+        }
+    }
+
+    /** Observes it, and returns the report of a cycle. */
+    public HostReport report() {
+        try {
+            return HostReport.observed(observe(Set.of()), Instant.EPOCH, Duration.ZERO);
+        } catch (UnreachableException | InterruptedException e) {
+            throw new AssertionError(e);
         }
     }
 

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.testsupport;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Messages;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.List;
 import java.util.Map;
@@ -21,13 +21,13 @@ public final class Plans {
     private Plans() {}
 
     /** With these rules enforced, the others off, and no limits. */
-    public static Plan enforce(Fleet fleet, RuleName... rules) {
-        return enforcingPolicy(DeviceLimits.NONE, rules).check(fleet, Set.of());
+    public static Plan enforce(Fleet fleet, RuleDefinition... rules) {
+        return enforcingPolicy(Limits.NONE, rules).check(fleet, Set.of());
     }
 
-    public static Policy enforcingPolicy(DeviceLimits limits, RuleName... rules) {
+    public static Policy enforcingPolicy(Limits limits, RuleDefinition... rules) {
         var modes = Stream.of(rules).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
-        return new Policy(Map.copyOf(modes), limits);
+        return KnownRules.policy(Map.copyOf(modes), limits);
     }
 
     /** What people read: the violations first, then the actions. */

@@ -9,9 +9,8 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.telemetry.ActionMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -31,19 +30,19 @@ public final class SampleCycles {
         var enforcing = SetupBuilder.setup(node)
                 .rules(
                         Map.of(
-                                RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE,
-                                RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
-                        new DeviceLimits(1, Map.of()))
+                                KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                        new Limits(1, Map.of()))
                 .build();
         var gone = new FakeHost(host("gone")).observeWith(() -> {
             throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
         var auditing = SetupBuilder.setup(node, gone)
-                .rules(Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.AUDIT), DeviceLimits.NONE)
+                .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.AUDIT), Limits.NONE)
                 .build();
-        for (var setup : List.of(enforcing, auditing)) {
+        for (var config : List.of(enforcing, auditing)) {
             new Enforcer(
-                            setup,
+                            config,
                             new Journal(10),
                             Ticker.ofSystem(),
                             List.of(new ActionMetrics(registry)::record, new HostMetrics(registry)::record))

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.testsupport;
 
-import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -17,7 +17,7 @@ import java.util.function.Supplier;
 public final class SetupBuilder {
     private final Supplier<List<Host>> hosts;
     private boolean remote;
-    private Policy policy = new Policy(Map.of(), DeviceLimits.NONE);
+    private Policy policy = KnownRules.policy(Map.of(), Limits.NONE);
     private ServiceMode mode = ServiceMode.ENFORCE;
     private boolean signals = true;
     private SafetyLimits safetyLimits = SafetyLimits.NONE;
@@ -43,8 +43,8 @@ public final class SetupBuilder {
         return this;
     }
 
-    public SetupBuilder rules(Map<RuleName, RuleMode> modes, DeviceLimits limits) {
-        policy = new Policy(modes, limits);
+    public SetupBuilder rules(Map<RuleDefinition, RuleMode> modes, Limits limits) {
+        policy = KnownRules.policy(modes, limits);
         return this;
     }
 
@@ -58,7 +58,7 @@ public final class SetupBuilder {
         return this;
     }
 
-    public SetupBuilder restraint(SafetyLimits now) {
+    public SetupBuilder safetyLimits(SafetyLimits now) {
         safetyLimits = now;
         return this;
     }
@@ -83,8 +83,8 @@ public final class SetupBuilder {
         return this;
     }
 
-    public Enforcer.Setup build() {
-        return new Enforcer.Setup(
+    public EnforcerConfig build() {
+        return new EnforcerConfig(
                 hosts, remote, policy, mode, signals, safetyLimits, interval, observationTimeout, actionTimeout, quiet);
     }
 }

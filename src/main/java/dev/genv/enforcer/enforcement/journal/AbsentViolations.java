@@ -5,7 +5,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.RuleScope;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -103,8 +103,8 @@ final class AbsentViolations {
 
     /** Whether one of its processes still runs and its membership is unknown in this cycle. */
     private static boolean isUncertain(Violation violation, Snapshot snapshot) {
-        if (violation.rule() == RuleName.MAX_DEVICES_PER_USER) {
-            return false; // attachments alone decide this rule
+        if (violation.rule().scope() == RuleScope.FLEET) {
+            return false; // attachments alone decide
         }
         var processes = violation.processes().stream().map(GpuProcess::id).collect(Collectors.toUnmodifiableSet());
         return snapshot.processes().stream()

@@ -100,8 +100,8 @@ class LivenessCheckTest {
 
         Service(boolean remote) {
             var gpus = new GpuLossDetector();
-            var setup = SetupBuilder.setup(node).remote(remote).build();
-            enforcer = new Enforcer(setup, new Journal(10), time.ticker(), List.of(gpus::record));
+            var config = SetupBuilder.setup(node).remote(remote).build();
+            enforcer = new Enforcer(config, new Journal(10), time.ticker(), List.of(gpus::record));
             live = new LivenessCheck(enforcer, new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(5)), gpus);
         }
 

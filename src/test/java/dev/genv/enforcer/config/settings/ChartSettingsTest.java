@@ -8,8 +8,10 @@ import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -68,15 +70,15 @@ class ChartSettingsTest {
         assertThat(settings.general().interval()).isEqualTo(Duration.ofSeconds(15));
         assertThat(settings.general().mode()).isEqualTo(ServiceMode.AUDIT);
         assertThat(settings.general().terminateProcesses()).isFalse();
-        assertThat(settings.ruleModes())
-                .isEqualTo(Map.of(
-                        RuleName.NON_ENV_PROCESSES, RuleMode.AUDIT,
-                        RuleName.INACTIVE_ENV_PROCESSES, RuleMode.AUDIT,
-                        RuleName.ENV_DEVICES, RuleMode.ENFORCE,
-                        RuleName.MAX_DEVICES_PER_USER, RuleMode.AUDIT,
-                        RuleName.ENV_MEMORY, RuleMode.OFF,
-                        RuleName.ENV_OWNER, RuleMode.OFF));
-        assertThat(settings.deviceLimits().toString()).contains("2", "john=3", "1003=1000000");
+        assertThat(settings.rules())
+                .containsEntry(KnownRules.NON_ENV_PROCESSES, RuleConfig.of(RuleMode.AUDIT))
+                .containsEntry(KnownRules.INACTIVE_ENV_PROCESSES, RuleConfig.of(RuleMode.AUDIT))
+                .containsEntry(KnownRules.ENV_DEVICES, RuleConfig.of(RuleMode.ENFORCE))
+                .containsEntry(KnownRules.ENV_MEMORY, RuleConfig.of(RuleMode.OFF))
+                .containsEntry(KnownRules.ENV_OWNER, RuleConfig.of(RuleMode.OFF))
+                .containsEntry(
+                        KnownRules.MAX_DEVICES_PER_USER,
+                        new RuleConfig(RuleMode.AUDIT, new Limits(2, Map.of("john", 3, "1003", 1_000_000))));
         assertThat(settings.safetyLimits().killAfter()).isNull();
         assertThat(settings.safetyLimits().compliancePeriod()).isEqualTo(Duration.ofMinutes(10));
         assertThat(settings.safety().protectedExecutables()).hasSize(3);
@@ -119,9 +121,7 @@ class ChartSettingsTest {
         for (var name : Set.of("full", "remote", "existing")) {
             set.addAll(environment(RenderedChart.ofExample(name)).keySet());
         }
-        var known = new TreeSet<String>();
-        SettingsReader.GROUPS.forEach(group ->
-                group.getProperties().keySet().stream().map(Variables::nameOf).forEach(known::add));
+        var known = new TreeSet<>(SettingsReader.variables());
         known.remove("GENV_TMPDIR"); // the state directory is always said
         known.remove(EXIT_ON_ERROR);
         set.remove("TZ"); // one that the example adds

@@ -1,9 +1,8 @@
 package dev.genv.enforcer.config.settings;
 
+import static dev.genv.enforcer.config.settings.SettingsReading.errors;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,11 +45,5 @@ class SecretSettingsTest {
                 .singleElement()
                 .asString()
                 .startsWith("GENV_ENFORCER_REMOTE_PASSPHRASE_FILE: has no effect without machines");
-    }
-
-    private static List<String> errors(Map<String, String> environment) {
-        return catchThrowableOfType(
-                        InvalidSettingsException.class, () -> SettingsReader.read(new Variables(environment)))
-                .lines();
     }
 }

@@ -129,7 +129,7 @@ final class HostileActions {
 
     private void overwrittenEnviron() throws IOException, InterruptedException {
         var command = shared.command(user, "exec perl -e '$0 = \"x\" x 5000; sleep 600'");
-        try (var child = Child.running(List.of(command), inEnvironment(eid(user)))) {
+        try (var child = Child.running(command, inEnvironment(eid(user)))) {
             use(child, FREE_DEVICE, 100);
         }
     }
@@ -228,7 +228,7 @@ final class HostileActions {
     }
 
     private void heldLock() throws IOException, InterruptedException {
-        var command = List.of(shared.command(user, "exec flock -x -F genv.lock sleep 600"));
+        var command = shared.command(user, "exec flock -x -F genv.lock sleep 600");
         try (var _ = Child.running(command, Map.of("PATH", "/usr/bin:/bin"))) {
             Thread.sleep(randomTime());
         }
@@ -239,7 +239,7 @@ final class HostileActions {
         var script =
                 "exec perl -e 'for (1..100) { last unless fork } sleep 600' kernel-$(head -c 100000 /dev/zero | tr '\\0' k)";
         var own = "arguments-" + user;
-        try (var child = Child.running(List.of(shared.command(user, script)), Map.of("PATH", "/usr/bin:/bin"))) {
+        try (var child = Child.running(shared.command(user, script), Map.of("PATH", "/usr/bin:/bin"))) {
             shared.addTemporarily(
                     user,
                     files -> files.env(own, uid(user), username(user), null, List.of(), List.of("kernel-" + own)),

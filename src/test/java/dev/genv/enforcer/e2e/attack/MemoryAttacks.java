@@ -1,7 +1,6 @@
 package dev.genv.enforcer.e2e.attack;
 
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.e2e.TwoUserNode;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.util.List;
@@ -29,7 +28,7 @@ final class MemoryAttacks {
                         twoUserNode -> {
                             for (var cycle = 0; cycle < CYCLES; cycle++) {
                                 twoUserNode.writeAsAttacker("envs.json", names(cycle));
-                                twoUserNode.awaitObservation();
+                                twoUserNode.awaitTwoObservations();
                             }
                             twoUserNode.useGpuAsAttacker(Map.of(), 2, 10);
                         },
@@ -39,7 +38,7 @@ final class MemoryAttacks {
                         "writes 300,000 environments in the format before genv 0.9.0",
                         twoUserNode -> {
                             twoUserNode.writeAsAttacker("envs.json", environmentsOfOldForm());
-                            twoUserNode.awaitObservation();
+                            twoUserNode.awaitTwoObservations();
                             twoUserNode.useGpuAsAttacker(Map.of(), 2, 10);
                         },
                         "membership_unknown",
@@ -49,7 +48,7 @@ final class MemoryAttacks {
                         twoUserNode -> {
                             for (var cycle = 0; cycle < CYCLES; cycle++) {
                                 twoUserNode.writeAsAttacker(users(twoUserNode, cycle));
-                                twoUserNode.awaitObservation();
+                                twoUserNode.awaitTwoObservations();
                             }
                             twoUserNode.useGpuAsAttacker(Map.of(), 2, 10);
                         },

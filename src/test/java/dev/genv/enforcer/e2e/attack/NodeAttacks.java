@@ -1,7 +1,6 @@
 package dev.genv.enforcer.e2e.attack;
 
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.e2e.TwoUserNode;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +26,7 @@ final class NodeAttacks {
                                             null,
                                             List.of(),
                                             List.of("one")));
-                            startStray(twoUserNode);
+                            AttackSteps.startStray(twoUserNode);
                         },
                         "non-env-processes"),
                 Attack.withoutEffect(
@@ -35,14 +34,10 @@ final class NodeAttacks {
                         twoUserNode -> {
                             twoUserNode.writeAsAttacker(
                                     twoUserNode.validState().device(1).device(99, TwoUserNode.ATTACKER_ENVIRONMENT));
-                            startStray(twoUserNode);
+                            AttackSteps.startStray(twoUserNode);
                         },
                         "device_unlisted",
                         "non-env-processes"));
-    }
-
-    private static void startStray(TwoUserNode twoUserNode) throws IOException {
-        twoUserNode.useGpuAsAttacker(Map.of(), 2, 10);
     }
 
     /**

@@ -10,8 +10,6 @@ import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.Closeable;
 import java.io.IOException;
-import java.io.RandomAccessFile;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -20,7 +18,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /**
@@ -36,7 +33,6 @@ final class SharedNode implements Closeable {
     private static final int CONTAINER_UID = 54_020;
     private static final int FIRST_HOSTILE_UID = 54_030;
     private static final Duration TIMEOUT = Duration.ofMinutes(2);
-    private static final Pattern PID_PATTERN = Pattern.compile(" pid=([0-9]+) ");
 
     final Node node;
     private final Node.Service service;
@@ -45,9 +41,9 @@ final class SharedNode implements Closeable {
     private final List<Child> shells = new ArrayList<>();
     private final List<Child> jobs = new ArrayList<>();
     private int drafts;
-    private long checkedLength;
+    private final ActionLog log;
 
-    /** What one hostile action makes of the state, as long as it lasts. */
+    /** A change of the state for as long as a hostile action lasts. */
     interface Contribution {
         void addTo(StateFiles files) throws IOException;
     }
@@ -72,11 +68,12 @@ final class SharedNode implements Closeable {
                 .set("MAX_DEVICES_PER_USER", 1)
                 .set("LOCK_TIMEOUT", "300ms")
                 .startService();
+        log = new ActionLog(service.out());
         serviceClient = new ServiceClient(service);
         serviceClient.awaitObservation();
     }
 
-    /** Users from 0 on: first the honest ones, then the hostile ones. */
+    /** Users have numbers from 0: first the honest ones, then the hostile ones. */
     static int uid(int user) {
         return user < HONEST_USERS ? FIRST_HONEST_UID + user : FIRST_HOSTILE_UID + user - HONEST_USERS;
     }
@@ -106,17 +103,17 @@ final class SharedNode implements Closeable {
         return user == 1 ? new Integer[] {shellPid(1), jobPid(1)} : new Integer[] {shellPid(user)};
     }
 
-    /** The user's process uses that many MiB of that device. */
+    /** Lists a process on a device, with its memory in MiB. */
     synchronized void use(int device, Child process, int memory) throws IOException {
         node.gpus.process(device, process.pid(), Integer.toString(memory));
     }
 
-    /** Removes from the GPUs what runs no more. */
+    /** Removes processes that have exited from the GPUs. */
     synchronized void forgetEndedProcesses() throws IOException {
         node.gpus.retain(line -> Files.exists(Path.of("/proc", line.split(", ", -1)[1])));
     }
 
-    /** The user changes the state for a while: it is written by a process of that user, with all that others do meanwhile. */
+    /** Changes the state for a while: a process of the user writes it, with the changes of the other users. */
     void addTemporarily(int user, Contribution contribution, Duration length) throws IOException, InterruptedException {
         var key = new Object();
         synchronized (contributions) {
@@ -130,7 +127,7 @@ final class SharedNode implements Closeable {
         }
     }
 
-    /** The user replaces a file of the state by this text; after that time the state is as it was. */
+    /** Replaces a file of the state as the user, and restores the state after that time. */
     void overwriteTemporarily(int user, String file, String content, Duration length)
             throws IOException, InterruptedException {
         synchronized (contributions) {
@@ -139,7 +136,7 @@ final class SharedNode implements Closeable {
         restoreAfter(user, length);
     }
 
-    /** The user runs a script in the state directory; after that time the state is as it was. */
+    /** Runs a script of the user in the state directory, and restores the state after that time. */
     void runTemporarily(int user, String script, Duration length) throws IOException, InterruptedException {
         synchronized (contributions) {
             Command.run(command(user, script));
@@ -156,7 +153,7 @@ final class SharedNode implements Closeable {
         }
     }
 
-    /** The state as genv writes it for all of them, before an attack. */
+    /** Returns a copy of the state of all users before an attack. */
     StateFiles validState() {
         var files = new StateFiles(node.stateDirectory);
         for (var user = 0; user < HONEST_USERS + HOSTILE_USERS; user++) {
@@ -185,17 +182,8 @@ final class SharedNode implements Closeable {
         Files.delete(draft);
     }
 
-    String[] command(int user, String script) {
-        var uid = Integer.toString(uid(user));
-        return new String[] {
-            "setpriv",
-            "--reuid=" + uid,
-            "--regid=" + uid,
-            "--clear-groups",
-            "sh",
-            "-c",
-            "cd %s && umask 0 && %s".formatted(node.stateDirectory, script)
-        };
+    List<String> command(int user, String script) {
+        return Command.asUser(uid(user), node.stateDirectory, "umask 0 && " + script);
     }
 
     /**
@@ -207,13 +195,11 @@ final class SharedNode implements Closeable {
         assertThat(service.process().isAlive()).as("the service runs").isTrue();
         serviceClient.awaitNext(serviceClient.observe());
         var honest = jobs.stream().map(Child::pid).toList();
-        var actions = newLines().stream()
-                .filter(line -> line.contains("outcome=signalled") || line.contains("outcome=detached"))
-                .toList();
-        assertThat(actions.stream().filter(line -> honest.contains(pid(line)) || isHonestDetachment(line)))
+        var actions = log.newActions();
+        assertThat(actions.stream().filter(line -> honest.contains(ActionLog.pid(line)) || isHonestDetachment(line)))
                 .isEmpty();
         assertThat(jobs).allMatch(Child::isAlive);
-        return actions.stream().filter(line -> pid(line) > 0).count();
+        return actions.stream().filter(line -> ActionLog.pid(line) > 0).count();
     }
 
     /** Waits until a process of a hostile user that breaks a rule is terminated. */
@@ -224,25 +210,8 @@ final class SharedNode implements Closeable {
         }
     }
 
-    private List<String> newLines() throws IOException {
-        try (var file = new RandomAccessFile(service.out().toFile(), "r")) {
-            file.seek(checkedLength);
-            var bytes = new byte[Math.toIntExact(file.length() - checkedLength)];
-            file.readFully(bytes);
-            var text = new String(bytes, StandardCharsets.US_ASCII);
-            var whole = text.substring(0, text.lastIndexOf('\n') + 1);
-            checkedLength += whole.length();
-            return whole.lines().toList();
-        }
-    }
-
-    private static int pid(String line) {
-        var match = PID_PATTERN.matcher(line);
-        return match.find() ? Integer.parseInt(match.group(1)) : 0;
-    }
-
     private static boolean isHonestDetachment(String line) {
-        return pid(line) == 0
+        return ActionLog.pid(line) == 0
                 && IntStream.range(0, HONEST_USERS)
                         .anyMatch(user -> line.contains("environment=\"%s\"".formatted(eid(user))));
     }

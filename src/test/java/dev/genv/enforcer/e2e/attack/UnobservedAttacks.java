@@ -1,10 +1,9 @@
 package dev.genv.enforcer.e2e.attack;
 
-import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_ENVIRONMENT;
-import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_NAME;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
 
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.e2e.TwoUserNode;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;

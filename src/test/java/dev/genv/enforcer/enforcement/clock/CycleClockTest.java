@@ -12,14 +12,14 @@ import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.List;
@@ -184,12 +184,12 @@ class CycleClockTest {
     }
 
     private Enforcer enforcer(FakeHost node, SafetyLimits safetyLimits) {
-        var rules = Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE, RuleName.ENV_DEVICES, RuleMode.ENFORCE);
-        var setup = SetupBuilder.setup(() -> hosts(node))
-                .rules(rules, DeviceLimits.NONE)
-                .restraint(safetyLimits)
+        var rules = Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE, KnownRules.ENV_DEVICES, RuleMode.ENFORCE);
+        var config = SetupBuilder.setup(() -> hosts(node))
+                .rules(rules, Limits.NONE)
+                .safetyLimits(safetyLimits)
                 .interval(INTERVAL)
                 .build();
-        return new Enforcer(setup, new Journal(10), time.ticker(), List.of());
+        return new Enforcer(config, new Journal(10), time.ticker(), List.of());
     }
 }

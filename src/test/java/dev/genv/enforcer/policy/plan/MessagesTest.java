@@ -7,9 +7,10 @@ import static dev.genv.enforcer.testsupport.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.Plans;
 import java.util.Map;
 import java.util.Set;
@@ -95,8 +96,8 @@ class MessagesTest {
                         process(1).inEnvironment(evil).uses(0, 1),
                         process(2).inEnvironment("b" + evil).uses(0),
                         process(3).inEnvironment("c" + evil).uses(0)));
-        var limits = new DeviceLimits(0, Map.of());
-        var plan = Plans.enforcingPolicy(limits, RuleName.values()).check(fleet, Set.of());
+        var limits = new Limits(0, Map.of());
+        var plan = Plans.enforcingPolicy(limits, KnownRules.all()).check(fleet, Set.of());
         assertThat(Plans.lines(plan))
                 .hasSizeGreaterThan(7)
                 .allSatisfy(line -> assertThat(line).matches("[ -~]*"));

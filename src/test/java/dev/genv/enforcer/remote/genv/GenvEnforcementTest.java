@@ -8,12 +8,12 @@ import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.remote.RemoteHost;
 import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import java.time.Duration;
 import java.util.Arrays;
@@ -31,19 +31,16 @@ class GenvEnforcementTest {
 
     private final FakeTime time = new FakeTime();
     private final ScriptedCommandRunner commandRunner = new ScriptedCommandRunner();
-    private final Host host = new RemoteHost(
-            "gpu-1",
-            commandRunner,
-            new GenvAgent("gpu-1", GenvObservationTest.config(true, "/var/tmp/genv", List.of(), List.of())));
+    private final Host host = new RemoteHost("gpu-1", commandRunner, new GenvAgent("gpu-1", GenvAgentSuite.config()));
     private final Enforcer enforcer = new Enforcer(
             SetupBuilder.setup(host)
                     .remote(true)
                     .rules(
                             Map.of(
-                                    RuleName.ENV_DEVICES, RuleMode.ENFORCE,
-                                    RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE),
-                            DeviceLimits.NONE)
-                    .restraint(new SafetyLimits(Duration.ZERO, GRACE, null, 0))
+                                    KnownRules.ENV_DEVICES, RuleMode.ENFORCE,
+                                    KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE),
+                            Limits.NONE)
+                    .safetyLimits(new SafetyLimits(Duration.ZERO, GRACE, null, 0))
                     .build(),
             new Journal(100),
             time.ticker(),
