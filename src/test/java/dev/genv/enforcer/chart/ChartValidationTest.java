@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What makes no sense together is refused with a sentence that says what to do. */
+/** Contradicting values are refused with one sentence and its remedy. */
 class ChartValidationTest {
     @ParameterizedTest
     @CsvSource(
@@ -100,7 +100,7 @@ class ChartValidationTest {
         assertThat(RenderedChart.errorOf(all)).contains(sentence.strip());
     }
 
-    /** Who has several things to mend need not find them one after the other. */
+    /** All errors are reported at once. */
     @Test
     void reportsAllErrorsAtOnce() {
         assertThat(RenderedChart.errorOf("mode: remote").lines())

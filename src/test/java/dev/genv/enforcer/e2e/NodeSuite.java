@@ -6,7 +6,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every test has a node of its own, and nothing of it is left when the test ends. */
+/** Every test has its own node, which is removed at the end of the test. */
 public abstract class NodeSuite {
     @TempDir
     Path directory;

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** With the server that machines have. */
+/** With a real OpenSSH server. */
 class OpenSshTest {
     @TempDir
     Path directory;
@@ -95,7 +95,7 @@ class OpenSshTest {
 
     @Test
     void hangingCommandsDoNotExhaustTheChannels() throws Exception {
-        for (var i = 0; i < 12; i++) { // more than sshd allows at once on one connection
+        for (var i = 0; i < 12; i++) { // more than the parallel sessions that sshd allows on one connection
             fleet.advanceTime(Duration.ofMinutes(1));
             var answer = fleet.runUntilAborted(
                     connection,
@@ -212,7 +212,7 @@ class OpenSshTest {
         assertThat(far.run(TestFleet.request("true")).exitCode()).isZero();
     }
 
-    /** It may be too slow for the timeout once in a while. */
+    /** Sometimes the server is too slow for the timeout. */
     private boolean isReached(Connection shortTimeoutConnection) throws InterruptedException {
         fleet.advanceTime(Duration.ofMinutes(1));
         try {

@@ -20,7 +20,7 @@ import org.apache.sshd.common.util.buffer.Buffer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a host may do of its own accord, while nobody asks it for anything. */
+/** Data that a server sends while no command runs. */
 class UnsolicitedDataLimitTest extends ServerTest {
     @BeforeEach
     void connect() throws Exception {
@@ -66,8 +66,7 @@ class UnsolicitedDataLimitTest extends ServerTest {
     }
 
     /**
-     * The thread that reads would wait for the keys that it alone could make. It is that thread that closes the connection
-     * when it has given up, so the server sees its end.
+     * The reading thread would wait for new keys that only it can negotiate. This thread closes the connection when it gives up, so the server sees the end.
      */
     @Test
     void closesTheConnectionWhenAKeyExchangeNeverEnds() throws Exception {
@@ -86,7 +85,7 @@ class UnsolicitedDataLimitTest extends ServerTest {
         await().until(() -> isReached(shortTimeoutConnection));
     }
 
-    /** A second may be too short for the login. */
+    /** One second can be too short for the login. */
     private boolean isReached(Connection shortTimeoutConnection) throws InterruptedException {
         fleet.advanceTime(Duration.ofMinutes(1));
         try {
@@ -96,7 +95,7 @@ class UnsolicitedDataLimitTest extends ServerTest {
         }
     }
 
-    /** The connection may end before the server knows that it has said it. */
+    /** The connection can end before the server has sent everything. */
     private void sendIgnoringDisconnect(FakeSshd.Message message) {
         try {
             server.send(message);
@@ -170,7 +169,7 @@ class UnsolicitedDataLimitTest extends ServerTest {
             try {
                 talk.send();
             } catch (IOException _) {
-                // nobody listens any longer
+                // the client closed the connection
             }
             return server.activeConnections() == 0;
         });
