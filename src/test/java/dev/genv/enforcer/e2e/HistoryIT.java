@@ -115,12 +115,7 @@ class HistoryIT extends NodeSuite {
         node.set("STATE_CHANGE_GRACE", grace.toSeconds() + "s");
         try (var shell = Child.withEnvironment(Map.of());
                 var job = Child.inEnvironment("a")) {
-            node.state
-                    .ownEnv("a", null, shell.pid())
-                    .device(0, "a")
-                    .device(1)
-                    .device(2)
-                    .write();
+            writeEnvironment(shell);
             node.gpus.process(0, job.pid(), "10");
             var service = node.startService();
             var serviceClient = new ServiceClient(service);

@@ -47,12 +47,7 @@ class ServiceIT extends NodeSuite {
         var member = Map.of("GENV_ENVIRONMENT_ID", "a", "PATH", "/usr/bin:/bin");
         try (var shell = Child.withEnvironment(Map.of());
                 var stubborn = Child.running(List.of("/bin/sh", "-c", script), member)) {
-            node.state
-                    .ownEnv("a", "1000mi", shell.pid())
-                    .device(0, "a")
-                    .device(1)
-                    .device(2)
-                    .write();
+            writeEnvironment(shell, "1000mi");
             node.gpus.process(0, stubborn.pid(), "1100").process(1, stubborn.pid(), "10");
             var service = node.set("STATE_CHANGE_GRACE", "0s").startService();
 
@@ -70,12 +65,7 @@ class ServiceIT extends NodeSuite {
     void survivesFailedObservationsAndRecovers() throws IOException {
         try (var shell = Child.withEnvironment(Map.of());
                 var member = Child.inEnvironment("a")) {
-            node.state
-                    .ownEnv("a", null, shell.pid())
-                    .device(0, "a")
-                    .device(1)
-                    .device(2)
-                    .write();
+            writeEnvironment(shell);
             node.gpus.process(0, member.pid(), "10");
             node.set("NON_ENV_PROCESSES", "enforce")
                     .set("GPU_TIMEOUT", "300ms")

@@ -65,11 +65,7 @@ class FaultsIT {
 
     /** Runs each part on a separate node, because most faults wait. */
     private void split(Path directory, List<Fault> list, int count) {
-        var number = 0;
-        for (var part : ParallelFaults.split(list, count)) {
-            var own = directory.resolveSibling("%s-%d".formatted(directory.getFileName(), number++));
-            runFaults(own, part, _ -> {}, () -> {});
-        }
+        ParallelFaults.split(directory, list, count, (own, part) -> runFaults(own, part, _ -> {}, () -> {}));
     }
 
     /** Runs faults on a separate node. */

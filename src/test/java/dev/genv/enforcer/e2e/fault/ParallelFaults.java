@@ -2,6 +2,7 @@ package dev.genv.enforcer.e2e.fault;
 
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -9,7 +10,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
-import java.util.stream.IntStream;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 
@@ -38,11 +39,13 @@ public final class ParallelFaults<F, O> {
         void inject(Injection<F, O> injection);
     }
 
-    /** Divides the faults, in their order, into this number of lists of similar length. */
-    static <F> List<List<F>> split(List<F> faults, int count) {
-        return IntStream.range(0, count)
-                .mapToObj(i -> faults.subList(faults.size() * i / count, faults.size() * (i + 1) / count))
-                .toList();
+    /** Divides the faults, in their order, into this number of lists of similar length, each with its own directory. */
+    static <F> void split(Path directory, List<F> faults, int count, BiConsumer<Path, List<F>> runner) {
+        for (var i = 0; i < count; i++) {
+            runner.accept(
+                    directory.resolveSibling("%s-%d".formatted(directory.getFileName(), i)),
+                    faults.subList(faults.size() * i / count, faults.size() * (i + 1) / count));
+        }
     }
 
     void start(List<F> faults, Setup<F, O> place) {

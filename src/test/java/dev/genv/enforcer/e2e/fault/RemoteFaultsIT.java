@@ -57,12 +57,9 @@ class RemoteFaultsIT {
         faults.join();
     }
 
-    /** Runs each part on a separate fleet, because faults mostly wait. */
+    /** Runs each part on a separate fleet, because most faults wait. */
     private void split(Path directory, List<RemoteFault> list, int count) {
-        var number = 0;
-        for (var part : ParallelFaults.split(list, count)) {
-            runFaults(directory.resolveSibling("%s-%d".formatted(directory.getFileName(), number++)), part);
-        }
+        ParallelFaults.split(directory, list, count, this::runFaults);
     }
 
     /** Runs faults on a separate fleet. */

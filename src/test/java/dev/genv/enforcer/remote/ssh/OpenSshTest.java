@@ -5,7 +5,6 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
@@ -156,7 +155,7 @@ class OpenSshTest {
     @Test
     void timesOutWhenTheMachineFreezes() throws Exception {
         var shortTimeoutConnection = fleet.connect(access("root", Duration.ofSeconds(3)), host.target());
-        await().until(() -> isReached(shortTimeoutConnection));
+        await().until(() -> fleet.isReached(shortTimeoutConnection));
         host.freeze();
 
         assertRefused(shortTimeoutConnection, ProblemCode.TIMEOUT, Duration.ofMillis(500))
@@ -165,7 +164,7 @@ class OpenSshTest {
         assertRefused(shortTimeoutConnection, ProblemCode.CONNECT_TIMEOUT);
 
         host.thaw();
-        await().until(() -> isReached(shortTimeoutConnection));
+        await().until(() -> fleet.isReached(shortTimeoutConnection));
     }
 
     @Test
@@ -210,16 +209,6 @@ class OpenSshTest {
         assertThat(bastion.log()).contains("Accepted publickey for root");
         bastion.cutConnections();
         assertThat(far.run(TestFleet.request("true")).exitCode()).isZero();
-    }
-
-    /** Sometimes the server is too slow for the timeout. */
-    private boolean isReached(Connection shortTimeoutConnection) throws InterruptedException {
-        fleet.advanceTime(Duration.ofMinutes(1));
-        try {
-            return shortTimeoutConnection.run(TestFleet.request("true")).exitCode() != null;
-        } catch (UnreachableException e) {
-            return false;
-        }
     }
 
     private SshAccess access(String user) {

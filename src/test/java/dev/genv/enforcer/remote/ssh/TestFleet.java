@@ -96,6 +96,16 @@ public final class TestFleet implements Closeable {
         nanos.addAndGet(time.toNanos());
     }
 
+    /** Whether a connection reaches its machine after a pause; it may not, because a short timeout can end the login. */
+    public boolean isReached(Connection connection) throws InterruptedException {
+        advanceTime(Duration.ofMinutes(1));
+        try {
+            return connection.run(request("true")).exitCode() != null;
+        } catch (UnreachableException e) {
+            return false;
+        }
+    }
+
     public static CommandRequest request(String command) {
         return new CommandRequest(command, "", LONG_TIMEOUT, 1 << 20);
     }

@@ -4,10 +4,8 @@ import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
-import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ssh.ServerTest;
 import dev.genv.enforcer.remote.ssh.TestFleet;
 import dev.genv.enforcer.testsupport.FakeSshd;
@@ -74,7 +72,7 @@ class UnsolicitedDataLimitTest extends ServerTest {
         await().until(() -> server.activeConnections() == 0);
         var shortTimeoutConnection =
                 fleet.connect(fleet.access(Duration.ofSeconds(1), server.knownHostsLine()), server.target());
-        await().until(() -> isReached(shortTimeoutConnection));
+        await().until(() -> fleet.isReached(shortTimeoutConnection));
 
         sendIgnoringDisconnect(session -> {
             session.writePacket(keyExchangeOffer(session));
@@ -82,17 +80,7 @@ class UnsolicitedDataLimitTest extends ServerTest {
         });
 
         await().until(() -> server.activeConnections() == 0);
-        await().until(() -> isReached(shortTimeoutConnection));
-    }
-
-    /** One second can be too short for the login. */
-    private boolean isReached(Connection shortTimeoutConnection) throws InterruptedException {
-        fleet.advanceTime(Duration.ofMinutes(1));
-        try {
-            return shortTimeoutConnection.run(TestFleet.request("true")).exitCode() != null;
-        } catch (UnreachableException e) {
-            return false;
-        }
+        await().until(() -> fleet.isReached(shortTimeoutConnection));
     }
 
     /** The connection can end before the server has sent everything. */
