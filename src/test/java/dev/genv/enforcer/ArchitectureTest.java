@@ -17,10 +17,10 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Arrows point inwards: {@code api, telemetry, remote, node, config -> enforcement -> observation, policy -> facts, model}. */
+/** Dependencies point one way: {@code api, telemetry, remote, node, config -> enforcement -> observation, policy -> facts, model}. */
 class ArchitectureTest {
     private static final String ROOT = "dev.genv.enforcer";
-    /** Only config knows the adapters, and nobody knows config. */
+    /** Only config knows the adapters, and no other package knows config. */
     private static final Map<String, List<String>> MAY_KNOW = Map.ofEntries(
             entry("model", List.of()),
             entry("files", List.of()),
@@ -115,7 +115,7 @@ class ArchitectureTest {
         slices().matching(ROOT + ".(**)").should().beFreeOfCycles().check(CLASSES);
     }
 
-    /** An agent does not mind how its host is reached, and the way there does not mind what is said on it. */
+    /** Agents do not depend on SSH, and SSH does not depend on agents. */
     @Test
     void waysAndAgentsDoNotKnowEachOther() {
         slices().matching(ROOT + ".remote.(*)").should().notDependOnEachOther().check(CLASSES);

@@ -40,8 +40,7 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A whole cycle on a node with 8 devices, 16 environments and 32 real processes that break no rule. The baseline is its only
- * child process, the fake nvidia-smi.
+ * A whole cycle on a node with 8 devices, 16 environments and 32 real processes that break no rule. The baseline is the fake nvidia-smi, the only child process of a cycle.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)

@@ -24,7 +24,7 @@ import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What users wrote comes out of the API as text and as nothing else. */
+/** The API returns text of users as text, and a browser never interprets it. */
 @QuarkusTest
 @Tag("quarkus")
 @TestProfile(TokenProtectedNode.class)
@@ -115,7 +115,7 @@ class HostileTextTest {
         assertThat(answer.text()).hasSizeLessThan(10_000);
     }
 
-    /** A metric with a label that strangers choose is a memory that they fill. */
+    /** Users could fill the memory of the service through a label that they choose. */
     @Test
     void clientsCannotCreateMetricSeries() throws IOException {
         var http = new RawHttp(port);

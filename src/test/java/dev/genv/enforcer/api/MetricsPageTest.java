@@ -23,7 +23,7 @@ import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The table of {@code metrics.md} is what the service registers. */
+/** The table of {@code metrics.md} lists the metrics that the service registers. */
 @QuarkusTest
 @Tag("quarkus")
 @TestProfile(TokenProtectedNode.class)

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 
-/** The HTTP face of the real node: first without a GPU tool, then with the fake one, as it recovers by itself. */
+/** The HTTP API on the real node: first without a GPU tool, then with a fake one, with which the service recovers. */
 @QuarkusTest
 @Tag("quarkus")
 @TestMethodOrder(OrderAnnotation.class)

@@ -44,7 +44,7 @@ class ViolationsResourceTest {
     @Inject
     Journal journal;
 
-    /** A memory violation that goes on since ten, and a stray process that was over at nine. */
+    /** A memory violation that is active since 10:00, and a violation of a process that exited at 9:00. */
     @BeforeAll
     void recordViolations() {
         var stray = new Violation(

@@ -20,7 +20,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the loop does besides what the scheduler does: that goes by the time of day, which may be set back. */
+/** The loop measures intervals itself, because the scheduler uses the time of day, which can be set back. */
 @QuarkusTest
 @Tag("quarkus")
 class CycleLoopTest {

@@ -18,8 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Others write the state at full speed while the service detaches. Whatever the service did to it must be what it says that
- * it did: nobody else loses an attachment, none comes back, and nobody is ended for a file that was half written.
+ * Other programs write the state at full speed while the service detaches. The service must change exactly what it reports: no other user loses an attachment, no attachment reappears, and no process is terminated because of a partly written file.
  */
 @Timeout(600)
 class ConcurrencyIT extends NodeSuite {
@@ -45,7 +44,7 @@ class ConcurrencyIT extends NodeSuite {
                     System.nanoTime());
             node.gpus.gpus(DEVICES).process(0, member.pid(), "10");
             var service = node.set("MAX_DEVICES_PER_USER", 1)
-                    // Whatever is seen is acted on at once.
+                    // The service acts in the cycle that observes a violation.
                     .set("STATE_CHANGE_GRACE", "0s")
                     .set("NON_ENV_PROCESSES", "enforce")
                     .set("INACTIVE_ENV_PROCESSES", "enforce")
@@ -80,7 +79,7 @@ class ConcurrencyIT extends NodeSuite {
         return new Holder(name, uid, shell.pid(), habit);
     }
 
-    /** What the service says that it detached, in the words of the ledger. */
+    /** The detachments that the service reports, in the format of the ledger. */
     private static Map<String, Integer> detachments(Node.Service service) throws IOException {
         return counted(service.outputLines().stream()
                 .filter(line -> line.contains(DETACHED) && line.contains("outcome=detached"))

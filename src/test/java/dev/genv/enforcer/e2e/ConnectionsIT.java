@@ -22,13 +22,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ConnectionsIT extends NodeSuite {
     private static final int CONNECTIONS = 1024;
     private static final int PROBES = 19;
-    /** How many of one address the service keeps. */
+    /** The maximum number of connections of one address. */
     private static final int MAX_OPEN = 256;
 
     private static final String PARTIAL_REQUEST = "GET /hosts HTTP/1.1\r\nHost: localhost\r\nX: ";
     private static final String LIVENESS_PATH = "/q/health/live";
 
-    /** Each sends the beginning of a request and then a byte before each probe. */
+    /** Each client sends the beginning of a request, and then one byte before each probe. */
     @ParameterizedTest
     @CsvSource({
         "/hosts,'GET /hosts HTTP/1.1\r\nHost: localhost\r\nX: '",
@@ -51,7 +51,7 @@ class ConnectionsIT extends NodeSuite {
         }
     }
 
-    /** On both ports, the head of a first request and that of a second one; side by side, for each takes ten seconds. */
+    /** On both ports, the head of a first and of a second request; in parallel, because each takes ten seconds. */
     @Test
     void closesConnectionsWhoseHeadsArriveSlowly() throws Exception {
         var service = node.startService();
@@ -86,7 +86,7 @@ class ConnectionsIT extends NodeSuite {
         assertThat(http.get("http://localhost" + path).status()).isEqualTo(200);
     }
 
-    /** On HTTP/2 a request has no limit of time: an HTTP/1.1 answer means that the upgrade was ignored. */
+    /** An HTTP/2 request has no time limit: an HTTP/1.1 answer shows that the service ignores the upgrade. */
     @Test
     void managementPortDoesNotSpeakHttp2() throws IOException {
         var service = node.startService();
@@ -103,7 +103,7 @@ class ConnectionsIT extends NodeSuite {
                 .isEmpty();
     }
 
-    /** Each label is a series that Prometheus keeps. */
+    /** Prometheus stores a series for each label. */
     @Test
     void invalidRequestsAddNoMetricSeries() throws IOException {
         var service = node.startService();

@@ -25,11 +25,11 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The demo, as a new user runs it. */
+/** The demo, with the commands of the README. */
 class DemoIT {
     private static final Pattern AFTER = Pattern.compile("  (running|terminated) +pid ([0-9]+) +(.*)");
 
-    /** Root alone may listen on lower ones. */
+    /** Only root may listen on lower ports. */
     private static final int LOWEST_PORT = 1024;
 
     private static final int MAX_ATTEMPTS = 100;
@@ -120,7 +120,7 @@ class DemoIT {
         }
     }
 
-    /** Below the ports of which the kernel gives one to each process that binds port 0, so that none of these takes it. */
+    /** Below the range of ports that the kernel assigns for port 0, so that no other test gets the port. */
     private static int freePort() throws IOException {
         var range = Files.readString(Path.of("/proc/sys/net/ipv4/ip_local_port_range"));
         var end = Integer.parseInt(range.split("\\s", 2)[0]);
@@ -129,7 +129,7 @@ class DemoIT {
             try (var free = new ServerSocket(port)) {
                 return free.getLocalPort();
             } catch (BindException e) {
-                // Another process has this one.
+                // Another process uses this port.
             }
         }
         try (var free = new ServerSocket(0)) {
@@ -137,7 +137,7 @@ class DemoIT {
         }
     }
 
-    /** Started with these variables, and without a home. */
+    /** The demo with these variables and without a home directory. */
     private static Process demo(Map<String, String> variables, String... arguments) throws IOException {
         var command = new ArrayList<>(List.of("docker/demo/run"));
         command.addAll(List.of(arguments));

@@ -14,12 +14,12 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What the packaged service remembers of the state and of its own actions, and what it does where it cannot remember. */
+/** What the packaged service records of the state and of its own actions, and what it does after a restart. */
 class HistoryIT extends NodeSuite {
     private static final Duration TIMEOUT = Duration.ofSeconds(40);
     private static final Map<String, String> PATH = Map.of("PATH", "/usr/bin:/bin");
 
-    /** Longer than the tests run: whatever is signalled within it was not waited for. */
+    /** Longer than the tests: a process that is signalled had no such grace period. */
     private static final String LONG_GRACE = "10m";
 
     /** Many trainers take a first SIGTERM for "save, then end", and a second one for "at once". */
@@ -44,7 +44,7 @@ class HistoryIT extends NodeSuite {
         }
     }
 
-    /** The stranger came after the shell of the environment, so it named it knowingly; a restart does not change that. */
+    /** The other user's process started after the shell of the environment, so it names that environment on purpose. */
     @Test
     void strangerIsTerminatedAfterARestart() throws IOException {
         Requirements.root();
@@ -57,7 +57,7 @@ class HistoryIT extends NodeSuite {
                     .device(1)
                     .device(2)
                     .write();
-            // Later than the shell by the kernel's clock, which ticks a hundred times a second.
+            // The process must start later than the shell by the kernel's clock, which has 100 ticks per second.
             await().until(() -> ticks() > shell.startTime());
             try (var stranger = Child.ofUser(TestUsers.ATTACKER_UID, Map.of("GENV_ENVIRONMENT_ID", eid))) {
                 node.gpus.process(0, stranger.pid(), "1500");
@@ -115,12 +115,7 @@ class HistoryIT extends NodeSuite {
         node.set("STATE_CHANGE_GRACE", grace.toSeconds() + "s");
         try (var shell = Child.withEnvironment(Map.of());
                 var job = Child.inEnvironment("a")) {
-            node.state
-                    .ownEnv("a", null, shell.pid())
-                    .device(0, "a")
-                    .device(1)
-                    .device(2)
-                    .write();
+            writeEnvironment(shell);
             node.gpus.process(0, job.pid(), "10");
             var service = node.startService();
             var serviceClient = new ServiceClient(service);
@@ -129,7 +124,7 @@ class HistoryIT extends NodeSuite {
             awaitCycles(serviceClient, job, 1);
 
             Command.run("kill", "-STOP", Long.toString(service.process().pid()));
-            Thread.sleep(grace.plusSeconds(1).toMillis()); // not waited for: time itself is what must not count
+            Thread.sleep(grace.plusSeconds(1).toMillis()); // not a condition to wait for: this time must not count
             Command.run("kill", "-CONT", Long.toString(service.process().pid()));
 
             await().atMost(TIMEOUT).until(() -> !job.isAlive());
@@ -144,7 +139,7 @@ class HistoryIT extends NodeSuite {
         }
     }
 
-    /** One line that cannot be read could belong to any process. Else every process that a user starts would be kept. */
+    /** An unreadable line could belong to any process. Otherwise the service would keep the violation of every process that exits. */
     @Test
     void violationsOfExitedProcessesAreResolvedDespiteIncompleteListing() throws IOException {
         node.set("NON_ENV_PROCESSES", "audit");

@@ -14,7 +14,7 @@ final class HostileBodies {
 
     private HostileBodies() {}
 
-    /** By what they consist of, with a maker that is given the number of entries. */
+    /** The bodies by their content, created from a number of entries. */
     static Map<String, IntFunction<String>> all() {
         var bodies = new LinkedHashMap<String, IntFunction<String>>();
         bodies.put("empty arrays", count -> array("[]", count));
@@ -90,7 +90,7 @@ final class HostileBodies {
                 + "]}}}}";
     }
 
-    /** The text so often, each time with another number in the place of the sign. */
+    /** Repeats the text, each time with another number in place of the sign. */
     private static String repeat(String text, int count) {
         return IntStream.range(0, count)
                 .mapToObj(Integer::toString)

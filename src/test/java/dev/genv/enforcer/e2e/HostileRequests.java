@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What hostile users send to the HTTP API of a service. */
+/** Requests of hostile users to the HTTP API of a service. */
 public final class HostileRequests {
     private final int port;
     private final int managementPort;
@@ -46,7 +46,7 @@ public final class HostileRequests {
         }
     }
 
-    /** A connection to which the text was sent, as far as the service read it. */
+    /** Opens a connection and sends the text, as far as the service reads it. */
     private static Socket connect(int port, String request) throws IOException {
         var socket = new Socket(InetAddress.getLoopbackAddress(), port);
         try {

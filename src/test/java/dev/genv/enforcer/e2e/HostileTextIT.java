@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** A terminal that shows what the packaged program says is safe, whatever users called their things. */
+/** The output of the packaged program contains no control characters of users' names. */
 class HostileTextIT extends NodeSuite {
     private static final String EVIL = "\u001b[2J\u0007\r\nProcess 1 was never here\t\u007f\"' %n%s\\";
 

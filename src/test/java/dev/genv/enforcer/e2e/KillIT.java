@@ -14,7 +14,7 @@ import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
-/** The service is killed on the spot at any moment around a detachment: the file is the old one or the new one, whole. */
+/** The service is killed with SIGKILL at any moment around a detachment: the file is the complete old or new one. */
 class KillIT extends NodeSuite {
     private static final String HEAVY_USER = "greedy";
     private static final String LIGHT_USER = "modest";
@@ -67,7 +67,7 @@ class KillIT extends NodeSuite {
         var service = startAndAwaitFirstCycle();
         assertThat(tempFiles()).as("after the first cycle").isEmpty();
         try (var _ = RealFlock.take(node.stateDirectory.resolve("genv.lock"))) {
-            Files.writeString(node.devicesJson(), before); // in its place, as genv does
+            Files.writeString(node.devicesJson(), before); // in place, as genv does
         }
         awaitRandomInstant();
         service.kill();
@@ -80,7 +80,7 @@ class KillIT extends NodeSuite {
         return service;
     }
 
-    /** Any instant of a cycle, or one shortly after the writing has begun. */
+    /** Any time of a cycle, or a time shortly after the write began. */
     private void awaitRandomInstant() throws IOException {
         var now = System.nanoTime();
         var end = now + random.nextLong(CYCLE_NANOS);

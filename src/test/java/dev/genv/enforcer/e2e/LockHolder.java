@@ -18,7 +18,7 @@ final class LockHolder implements AutoCloseable {
 
     static LockHolder hold(Path lock) throws IOException {
         Requirements.program(PROGRAM.toString(), "util-linux");
-        // It prints a word once it has the lock, and holds it until its standard input is closed.
+        // It prints a line when it has the lock, and holds the lock until its standard input is closed.
         var process =
                 new ProcessBuilder(PROGRAM.toString(), "-x", lock.toString(), "sh", "-c", "echo held; cat").start();
         var said = new byte[4];
@@ -34,7 +34,7 @@ final class LockHolder implements AutoCloseable {
         return process.isAlive();
     }
 
-    /** Waits until a process has opened the lock file, which is what it does before it waits for it. */
+    /** Waits until a process has opened the lock file, which it does before it waits for the lock. */
     static void awaitOpenedBy(long pid, Path lock) {
         await().until(() -> {
             try (var descriptors = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {

@@ -56,7 +56,7 @@ public final class LockUser implements Closeable {
         try (var _ = RealFlock.take(lock)) {
             timesTaken++;
         } catch (IOException e) {
-            // While the state directory is gone there is no lock.
+            // There is no lock without the state directory.
         }
     }
 }

@@ -18,8 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * The packaged service, with the heap that it has in the image, lives through clients that ask for large answers and do
- * not read them, while users write other large state files in every cycle. It stays below the memory that the chart allows.
+ * The packaged service with the heap of the image, with clients that request large answers and do not read them, while users write other large state files in every cycle. It stays below the memory limit of the chart.
  */
 class MemoryIT extends NodeSuite {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
@@ -30,7 +29,7 @@ class MemoryIT extends NodeSuite {
     private static final int ENVIRONMENTS = 1_300;
     private static final String LONG_TEXT = "\u20ac" + "x".repeat(4_000);
 
-    /** All of them are the same resource. */
+    /** Paths of the same resource. */
     private static final List<String> SNAPSHOTS = List.of("/snapshot", "/snapshot/", "/snapshot;x=1", "/snapshot/;x");
 
     private final List<Socket> clients = new ArrayList<>();
@@ -97,7 +96,7 @@ class MemoryIT extends NodeSuite {
         return new SlowClients(service.portOf(path), PIPELINING, "").flood(request.repeat(PIPELINED));
     }
 
-    /** Answers may be late while so many others are made, and are asked for again. */
+    /** Answers can be late under this load, so requests are repeated. */
     private static void awaitObservation(ServiceClient serviceClient) {
         var observed = new HashSet<String>();
         await().atMost(TIMEOUT).ignoreExceptions().until(() -> {
@@ -113,7 +112,7 @@ class MemoryIT extends NodeSuite {
         client.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
     }
 
-    /** Environments of as many users, each above the quota: as many violations. */
+    /** Environments of this number of users, each above the quota: one violation each. */
     private void write(int cycle, Child shell) throws IOException {
         var eids = IntStream.range(0, ENVIRONMENTS)
                 .mapToObj(user -> "%d-%d".formatted(cycle, user))

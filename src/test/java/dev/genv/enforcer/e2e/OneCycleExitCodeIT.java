@@ -38,7 +38,7 @@ class OneCycleExitCodeIT extends NodeSuite {
             node.launchWith(
                             "/bin/bash",
                             "-c",
-                            // The reader is gone before there is any output.
+                            // The reader exits before there is any output.
                             "exec 3> >(exec sleep 0); wait $!; \"$@\" >&3; echo $? >%s".formatted(exitCode),
                             "bash")
                     .set("MODE", "audit")
@@ -69,13 +69,13 @@ class OneCycleExitCodeIT extends NodeSuite {
         assertThat(output.log()).anyMatch(line -> line.contains("Exit code 1: [gpu-1] entry_unreadable: "));
     }
 
-    /** The first of two waits for its reader: that must not keep the second one from acting. */
+    /** The first of two services waits for its reader, and must not prevent actions of the second one. */
     @Test
     void holdsNoLockWhileTheOutputIsNotRead() throws Exception {
         try (var stray = startStray()) {
             var pipe = directory.resolve("pipe");
             Fifo.at(pipe);
-            // More than a pipe holds, so that it cannot be written to its end.
+            // More than a pipe holds, so that the write blocks.
             node.launchWith(
                             "/bin/bash",
                             "-c",
@@ -85,7 +85,7 @@ class OneCycleExitCodeIT extends NodeSuite {
                     .set("NON_ENV_PROCESSES", "audit")
                     .set("INTERVAL", 0);
             var first = node.start();
-            // This line is written in the cycle, when it has the lock for sure.
+            // The cycle writes this line while it has the lock.
             await().atMost(TIMEOUT)
                     .until(() -> first.outputLines().stream()
                             .anyMatch(line -> line.contains("pid=%d ".formatted(stray.pid()))));

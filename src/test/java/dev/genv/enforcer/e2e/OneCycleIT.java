@@ -77,12 +77,7 @@ class OneCycleIT extends NodeSuite {
     void severalViolationsOfOneProcessAreReportedAndSignalledOnce() throws IOException {
         try (var shell = Child.withEnvironment(Map.of());
                 var culprit = Child.inEnvironment("a")) {
-            node.state
-                    .ownEnv("a", "1000mi", shell.pid())
-                    .device(0, "a")
-                    .device(1)
-                    .device(2)
-                    .write();
+            writeEnvironment(shell, "1000mi");
             node.gpus.process(0, culprit.pid(), "1100").process(1, culprit.pid(), "10");
 
             var output = node.set("MAX_DEVICES_FOR_USER", CurrentProcess.name() + "=0")

@@ -16,7 +16,8 @@ class OneCycleLockIT extends NodeSuite {
     void heldLockPreventsOnlyDetachments() throws IOException {
         try (var shell = Child.withEnvironment(Map.of());
                 var member = Child.inEnvironment("a")) {
-            writeEnvironmentWithOneDevice(shell, member);
+            writeEnvironment(shell);
+            node.gpus.process(0, member.pid(), "10");
             var lock = Files.writeString(node.stateDirectory.resolve("genv.lock"), "");
             var before = FileVersions.in(node.stateDirectory);
             node.set("LOCK_TIMEOUT", "500ms").set("MAX_DEVICES_PER_USER", 0);
@@ -49,7 +50,8 @@ class OneCycleLockIT extends NodeSuite {
     void waitsForALockThatIsReleasedInTime() throws Exception {
         try (var shell = Child.withEnvironment(Map.of());
                 var member = Child.inEnvironment("a")) {
-            writeEnvironmentWithOneDevice(shell, member);
+            writeEnvironment(shell);
+            node.gpus.process(0, member.pid(), "10");
             var lock = Files.writeString(node.stateDirectory.resolve("genv.lock"), "");
             node.set("LOCK_TIMEOUT", "60s").set("MAX_DEVICES_PER_USER", 0).set("INTERVAL", 0);
 
@@ -62,15 +64,5 @@ class OneCycleLockIT extends NodeSuite {
             }
             member.awaitExit();
         }
-    }
-
-    private void writeEnvironmentWithOneDevice(Child shell, Child member) throws IOException {
-        node.state
-                .ownEnv("a", null, shell.pid())
-                .device(0, "a")
-                .device(1)
-                .device(2)
-                .write();
-        node.gpus.process(0, member.pid(), "10");
     }
 }

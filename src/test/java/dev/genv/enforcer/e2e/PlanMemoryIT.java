@@ -15,12 +15,12 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
-/** Requests for plans that would take all the memory, with the heap that the image has, while cycles run. */
+/** Requests for plans that would take all the memory, with the heap of the image, while cycles run. */
 class PlanMemoryIT extends NodeSuite {
     private static final Duration TIMEOUT = Duration.ofMinutes(2);
     private static final int CLIENTS = 4;
     private static final int MAX_ATTEMPTS = 1000;
-    /** A body that is too large is refused before its end. Then it may be the end of the connection that is seen first. */
+    /** A body that is too large is refused before its end. Then the client may see the end of the connection first. */
     private static final int DISCONNECTED = 0;
 
     private static final int MAX_BODY_LENGTH = 15 << 20;
@@ -34,7 +34,7 @@ class PlanMemoryIT extends NodeSuite {
             for (var shape : HostileBodies.all().entrySet()) {
                 var before = serviceClient.observe();
                 var answers = new ArrayList<Future<Integer>>();
-                // Some are just small enough to be answered, others could never be.
+                // Some are just small enough for an answer, others are always refused.
                 for (var count = 4000; count <= 400_000; count = count * 3 / 2) {
                     var body = shape.getValue().apply(count);
                     if (body.length() > MAX_BODY_LENGTH) {
@@ -63,7 +63,7 @@ class PlanMemoryIT extends NodeSuite {
                 .POST(HttpRequest.BodyPublishers.ofString(body))
                 .build();
         for (var attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-            // A connection that is used again may be closed at that very moment.
+            // The service may close a reused connection at the same moment.
             try (var http = HttpClient.newHttpClient()) {
                 var status = http.send(request, HttpResponse.BodyHandlers.discarding())
                         .statusCode();

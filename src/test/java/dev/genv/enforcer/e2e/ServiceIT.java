@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** The packaged program as a service, cycle after cycle. */
+/** The packaged program as a service that runs cycles. */
 class ServiceIT extends NodeSuite {
 
     @Test
@@ -47,12 +47,7 @@ class ServiceIT extends NodeSuite {
         var member = Map.of("GENV_ENVIRONMENT_ID", "a", "PATH", "/usr/bin:/bin");
         try (var shell = Child.withEnvironment(Map.of());
                 var stubborn = Child.running(List.of("/bin/sh", "-c", script), member)) {
-            node.state
-                    .ownEnv("a", "1000mi", shell.pid())
-                    .device(0, "a")
-                    .device(1)
-                    .device(2)
-                    .write();
+            writeEnvironment(shell, "1000mi");
             node.gpus.process(0, stubborn.pid(), "1100").process(1, stubborn.pid(), "10");
             var service = node.set("STATE_CHANGE_GRACE", "0s").startService();
 
@@ -70,12 +65,7 @@ class ServiceIT extends NodeSuite {
     void survivesFailedObservationsAndRecovers() throws IOException {
         try (var shell = Child.withEnvironment(Map.of());
                 var member = Child.inEnvironment("a")) {
-            node.state
-                    .ownEnv("a", null, shell.pid())
-                    .device(0, "a")
-                    .device(1)
-                    .device(2)
-                    .write();
+            writeEnvironment(shell);
             node.gpus.process(0, member.pid(), "10");
             node.set("NON_ENV_PROCESSES", "enforce")
                     .set("GPU_TIMEOUT", "300ms")
@@ -142,7 +132,7 @@ class ServiceIT extends NodeSuite {
         }
     }
 
-    /** Else one slow tool would stop the shells of all users. */
+    /** Otherwise one slow nvidia-smi would block the shells of all users. */
     @Test
     void doesNotHoldGenvsLockWhileNvidiaSmiRuns() throws IOException {
         Requirements.program("/usr/bin/flock", "util-linux");
@@ -188,13 +178,13 @@ class ServiceIT extends NodeSuite {
                 status(service, "/q/health/ready") == 503 && problems(service).contains(code));
     }
 
-    /** None before the first cycle has ended: the service answers as soon as it listens. */
+    /** Returns the problems; none before the first cycle ended, because the service answers as soon as it listens. */
     private static List<String> problems(Node.Service service) throws IOException {
         List<String> codes = get(service, "/hosts").getList("[0].problems.code");
         return codes == null ? List.of() : codes;
     }
 
-    /** An ordinary user lacks rights, and the service is not ready for that. */
+    /** Without root the service lacks privileges and is not ready. */
     private static void awaitCompleteObservation(Node.Service service) throws IOException {
         var ready = CurrentProcess.hasRequiredCapabilities() ? 200 : 503;
         await().until(() -> status(service, "/q/health/ready") == ready

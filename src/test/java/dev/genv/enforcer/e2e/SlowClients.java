@@ -14,18 +14,18 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Connections whose requests never come to their end. */
+/** Connections with requests that never end. */
 final class SlowClients implements Closeable {
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
-    /** So small that unread answers soon stay with the service. */
+    /** A small receive buffer, so that unread answers soon stay with the service. */
     private static final int RECEIVE_BUFFER = 4096;
 
     private final List<Socket> sockets = new ArrayList<>();
     private final List<Thread> senders = new ArrayList<>();
 
-    /** Opens so many, and sends this on each. */
+    /** Opens this number of connections, and sends the text on each. */
     SlowClients(int port, int count, String begun) throws IOException {
         for (var i = 0; i < count; i++) {
             var socket = new Socket();
@@ -36,12 +36,12 @@ final class SlowClients implements Closeable {
         }
     }
 
-    /** Sends this on each that is still open. */
+    /** Sends the text on each open connection. */
     void send(String text) {
         sockets.forEach(socket -> send(socket, text));
     }
 
-    /** Waits until the service has closed so many, the oldest first. */
+    /** Waits until the service has closed this number of connections, the oldest first. */
     void awaitClosed(int count) throws IOException {
         for (var socket : sockets.subList(0, count)) {
             socket.setSoTimeout((int) TIMEOUT.toMillis());
@@ -49,7 +49,7 @@ final class SlowClients implements Closeable {
         }
     }
 
-    /** Sends a byte a second until the service has closed them all. */
+    /** Sends a byte a second until the service has closed all connections. */
     void sendUntilClosed() throws IOException {
         var deadline = System.nanoTime() + TIMEOUT.toNanos();
         for (var socket : sockets) {
@@ -68,19 +68,19 @@ final class SlowClients implements Closeable {
         }
     }
 
-    /** Sends this on each again and again, and reads nothing, until the service has closed it. */
+    /** Sends the text repeatedly on each connection without reading, until the service closes it. */
     SlowClients flood(String text) {
         for (var socket : sockets) {
             senders.add(Thread.ofVirtual().start(() -> {
                 while (send(socket, text)) {
-                    // Until the service has closed it.
+                    // The loop ends when the service closes the connection.
                 }
             }));
         }
         return this;
     }
 
-    /** Waits until the service has closed all on which something is sent again and again. */
+    /** Waits until the service has closed all connections with repeated text. */
     void awaitFloodsClosed() throws InterruptedException {
         for (var sender : senders) {
             assertThat(sender.join(TIMEOUT)).as("closed").isTrue();
@@ -93,11 +93,11 @@ final class SlowClients implements Closeable {
         } catch (SocketTimeoutException e) {
             throw e;
         } catch (IOException e) {
-            // Reset, which is an end too.
+            // A reset also ends the connection.
         }
     }
 
-    /** Whether the service has not closed it. */
+    /** Sends the text, and returns whether the connection is open. */
     private static boolean send(Socket socket, String text) {
         try {
             socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));

@@ -12,7 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** A file with the API token that its owner exchanges for a pipe at the worst moment. */
+/** A file with the API token that its owner replaces by a pipe while the service reads it. */
 class TokenFileIT extends NodeSuite {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final int EXCHANGES = Suite.repetitions(5_000, 300_000);
@@ -80,7 +80,7 @@ class TokenFileIT extends NodeSuite {
             try {
                 http.get("/hosts");
             } catch (IOException e) {
-                return; // what became of the service is seen afterwards
+                return; // the test checks the service afterwards
             }
         }
     }

@@ -13,28 +13,28 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The scenarios of genv's own tutorial on enforcement, with the packaged program; where they take place, others say. */
+/** The scenarios of genv's own tutorial on enforcement, with the packaged program; subclasses set the machine. */
 public abstract class Tutorial {
     private static final int SIGTERM_EXIT = 143;
 
     @TempDir
     public Path directory;
 
-    /** The program, all set to run. */
+    /** The program with its settings. */
     public Node node;
 
     /** The machine's state, which has no devices yet. */
     public StateFiles state;
 
-    /** The machine's GPUs, three of them. */
+    /** The three GPUs of the machine. */
     public FakeNvidiaSmi gpus;
 
     public Path devicesJson;
 
-    /** What a report puts in front of a line about that machine. */
+    /** The prefix of a line about the machine. */
     public String prefix = "";
 
-    /** What a report says of the number of machines. */
+    /** The text of a report about the number of machines. */
     public String hostsSuffix = "";
 
     @Test

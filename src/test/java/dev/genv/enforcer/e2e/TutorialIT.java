@@ -4,7 +4,7 @@ import java.io.IOException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-/** The tutorial on the machine that the program itself runs on. */
+/** The tutorial on the program's own node. */
 class TutorialIT extends Tutorial {
     @BeforeEach
     void makeNode() throws IOException {

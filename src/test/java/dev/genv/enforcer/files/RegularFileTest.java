@@ -59,7 +59,7 @@ class RegularFileTest {
         }
     }
 
-    /** It may have taken the place of a file that was examined a moment ago. */
+    /** Such a file can replace a regular file after its type was checked. */
     @Test
     @Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     void openingAPipeDoesNotWaitForAWriter() throws Exception {

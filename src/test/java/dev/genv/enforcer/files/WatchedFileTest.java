@@ -43,7 +43,7 @@ class WatchedFileTest {
                 .hasMessage("%s is longer than 10 bytes", path);
     }
 
-    /** The modification time can be set back, the change time cannot. */
+    /** Users can set the modification time, and not the change time. */
     @Test
     void detectsAChangeWhoseModificationTimeIsSetBack() throws IOException {
         Files.writeString(path, "one");

@@ -93,7 +93,7 @@ class DevicesFileTest {
                 .satisfies(problem -> assertThat(problem.detail()).startsWith("an attachment of device 3 "));
     }
 
-    /** Otherwise the processes of its environment would be strangers on their own device, and ended for it. */
+    /** Otherwise the processes of the environment would use a non-attached device, and be terminated. */
     @ParameterizedTest
     @ValueSource(strings = {"gpu_memory", "time"})
     void attachmentIsKeptWhenAnotherFieldIsInvalid(String name) throws UnreadableException {
@@ -115,7 +115,7 @@ class DevicesFileTest {
                         new Problem(ProblemCode.ENTRY_UNREADABLE, "device 1 has a total_memory that is not text"));
     }
 
-    /** So nobody can blind a device, or take it from those who hold it, by writing it down once more. */
+    /** So a user who adds a second entry of a device neither hides the device nor removes its attachments. */
     @Test
     void duplicateDevicesAreMergedWithAllAttachments() throws UnreadableException {
         var file = read("""

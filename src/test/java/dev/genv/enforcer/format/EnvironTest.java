@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class EnvironTest {
 
-    /** A {@code |} stands for the zero byte. */
+    /** In these texts {@code |} means the zero byte. */
     @ParameterizedTest
     @CsvSource({
         "GENV_ENVIRONMENT_ID=15971|, 15971",
@@ -70,7 +70,7 @@ class EnvironTest {
                 .isNotEqualTo(membership("GENV_ENVIRONMENT_ID=\u00fe"));
     }
 
-    /** A process can write over its variables, so such an id may be as long as all of them; it is kept for long. */
+    /** A process can overwrite its variables, so an id can be as long as all of them, and the service stores it. */
     @Test
     void longIdIsShortened() {
         var id = new byte[8 << 20];

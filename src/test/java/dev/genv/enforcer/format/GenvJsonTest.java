@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class GenvJsonTest {
 
-    /** Each of these is what Python 3 prints for {@code json.dumps(json.loads(text), indent=2)}. */
+    /** Each text is the output of Python 3 for {@code json.dumps(json.loads(text), indent=2)}. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -35,7 +35,7 @@ class GenvJsonTest {
                 "123456789012345678901234567890123456789012345678901234567890",
                 "\"\\\"\\\\/ \\b\\f\\n\\r\\t\\u0000\\u001f\\u007f\"",
                 "\"\\u00e9\\u0080\\u20ac\\u2028\\uffff\\ud83d\\ude00\"",
-                "\"\\ud83d\"", // half a pair, which Python reads and writes
+                "\"\\ud83d\"", // half of a surrogate pair, which Python reads and writes
                 "{\n  \"\\u00fc\\u007f\": \"\\u00fc\"\n}",
             })
     void writesAsPythonDoes(String text) throws UnreadableException {
@@ -53,7 +53,7 @@ class GenvJsonTest {
                 }""");
     }
 
-    /** Each of these is what Python 3 prints for {@code json.dumps(json.loads(text))}. */
+    /** Each text is the output of Python 3 for {@code json.dumps(json.loads(text))}. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -100,7 +100,7 @@ class GenvJsonTest {
                 .hasMessageStartingWith(why);
     }
 
-    /** A file of root's may be linked to where a state file should be, and what is wrong with it stands in reports. */
+    /** A user can link a file of root in place of a state file, and reports contain the errors of the file. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -136,7 +136,7 @@ class GenvJsonTest {
                 .hasMessageMatching(why);
     }
 
-    /** A stray byte, a half letter, a zero that is too long, half a pair, and more than Unicode has. */
+    /** A continuation byte, a truncated letter, an overlong zero, half of a surrogate pair, and a value above Unicode. */
     @ParameterizedTest
     @ValueSource(strings = {"ff", "c3", "c080", "eda080", "f4908080"})
     void refusesInvalidUtf8(String letter) {
@@ -178,7 +178,7 @@ class GenvJsonTest {
                 .hasMessageNotContaining("xx");
     }
 
-    /** The names that users choose would otherwise stay in a table of the parser's for good. */
+    /** Otherwise the parser would keep names of users in a table for ever. */
     @Test
     void cachesNoFieldNames() throws UnreadableException {
         var first = GenvJson.read(named("chosen")).fieldNames().next();

@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ProcStatTest {
-    /** Of a real process, but for its name and state. */
+    /** The line of a real process with another name and state. */
     private static final String TEXT = """
             16879 (%s) %s 16868 16868 14857 0 -1 %d 133 0 0 0 0 0 0 0 20 0 1 0 438555 2990080 411 \
             18446744073709551615 93869744926720 93869744944649 140727971759168 0 0 0 0 6 0 1 0 0 17 0 0 0 0 0 0 \

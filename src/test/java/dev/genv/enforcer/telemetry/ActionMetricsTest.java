@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What the counters and gauges of violations and of what is done about them say after whole cycles. */
+/** The counters and gauges of violations and actions after complete cycles. */
 class ActionMetricsTest {
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
     private final FakeTime time = new FakeTime();

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/** A real process that does nothing, and that is gone when the test is. */
+/** A real process that does nothing, and that the test ends. */
 public final class Child implements AutoCloseable {
     private final Process process;
 
@@ -16,17 +16,17 @@ public final class Child implements AutoCloseable {
         this.process = process;
     }
 
-    /** A {@code sleep} with exactly these variables. */
+    /** Starts a {@code sleep} with exactly these variables. */
     public static Child withEnvironment(Map<String, String> variables) throws IOException {
         return start(List.of("sleep", "3600"), variables);
     }
 
-    /** A {@code sleep} that says it is in this environment of genv's. */
+    /** Starts a {@code sleep} that names this environment of genv. */
     public static Child inEnvironment(String eid) throws IOException {
         return withEnvironment(Map.of("GENV_ENVIRONMENT_ID", eid));
     }
 
-    /** A {@code sleep} of another user; only root can start one. */
+    /** Starts a {@code sleep} of another user; only root can do that. */
     public static Child ofUser(long uid) throws IOException {
         return ofUser(uid, Map.of());
     }
@@ -36,7 +36,7 @@ public final class Child implements AutoCloseable {
         return ofUser(uid, Path.of("sleep"), variables);
     }
 
-    /** The same with another program, which is to take the argument {@code 7200}. */
+    /** The same with another program, which must accept the argument {@code 7200}. */
     public static Child ofUser(long uid, Path program, Map<String, String> variables) throws IOException {
         var child = start(
                 List.of("setpriv", "--reuid=" + uid, "--regid=" + uid, "--clear-groups", program.toString(), "7200"),
@@ -45,7 +45,7 @@ public final class Child implements AutoCloseable {
         return child;
     }
 
-    /** Any program, with exactly these variables. */
+    /** Starts any program with exactly these variables. */
     public static Child running(List<String> command, Map<String, String> variables) throws IOException {
         return start(command, variables);
     }
@@ -58,24 +58,24 @@ public final class Child implements AutoCloseable {
         return process.isAlive();
     }
 
-    /** Its end, as the shell would put it: 143 after a SIGTERM. */
+    /** Waits for the exit, and returns the exit code as a shell does: 143 after a SIGTERM. */
     public int awaitExit() {
         await().until(() -> !process.isAlive());
         return process.exitValue();
     }
 
-    /** The short name of the program that it runs at this moment. */
+    /** Returns the short name of its present program. */
     public String command() throws IOException {
         return Files.readString(file("comm")).strip();
     }
 
-    /** Clock ticks since boot. */
+    /** Returns its start time in clock ticks since boot. */
     public long startTime() throws IOException {
         var stat = Files.readString(file("stat"));
         return Long.parseLong(stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1)[22 - 3]);
     }
 
-    /** Ends it and all processes that it started. */
+    /** Kills it and its descendants. */
     public void closeWithDescendants() {
         process.descendants().forEach(ProcessHandle::destroyForcibly);
         close();

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** The user who runs the tests, and what he may do. */
+/** The user who runs the tests, and the user's privileges. */
 public final class CurrentProcess {
     private static final long CAP_DAC_READ_SEARCH = 1L << 1 | 1L << 2;
     private static final long CAP_KILL = 1L << 5;
@@ -20,12 +20,12 @@ public final class CurrentProcess {
         return uid() == 0;
     }
 
-    /** As this machine's passwd has it; any other name of his would be disputed. */
+    /** Returns the user's name in this machine's passwd; the service disputes any other name. */
     public static String name() {
         return System.getProperty("user.name");
     }
 
-    /** Whether he may read and signal the processes of others, as the service should. */
+    /** Whether the tests may read and signal the processes of other users, as the service must. */
     public static boolean hasRequiredCapabilities() throws IOException {
         var line = Files.readAllLines(Path.of("/proc/self/status")).stream()
                 .filter(status -> status.startsWith("CapEff:"))

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** Builds an environment and its attachments: raz's (uid 1000), without a capacity, unless told otherwise. */
+/** Builds an environment and its attachments; by default of raz (uid 1000) and without a capacity. */
 public final class EnvBuilder {
     public static final String TIME = "20/11/2026 09:22:28";
 
@@ -43,7 +43,7 @@ public final class EnvBuilder {
         return this;
     }
 
-    /** The memory capacity, as it was typed. */
+    /** Sets the text of the memory capacity. */
     public EnvBuilder capacity(String text) {
         capacity = text;
         return this;
@@ -54,25 +54,25 @@ public final class EnvBuilder {
         return this;
     }
 
-    /** The kernel knows its live pids for those of this user. */
+    /** Its live pids are processes of this user. */
     public EnvBuilder livePidsOf(long number) {
         ownership = new Ownership(null, false, Set.of(number));
         return this;
     }
 
-    /** The kernel knows its shell, raz's, since so many ticks after boot. */
+    /** Its shell, a process of raz, started at this number of ticks since boot. */
     public EnvBuilder shellStartedAt(long ticks) {
         ownership = new Ownership(null, false, Set.of(uid)).withShellStart(ticks);
         return this;
     }
 
-    /** An account of the machine has its user name and its uid. */
+    /** The machine has an account with its user name and its uid. */
     public EnvBuilder account() {
         ownership = ownership.withAccount(true);
         return this;
     }
 
-    /** All its live pids belong to users which is exempt. */
+    /** All its live pids belong to exempt users. */
     public EnvBuilder exempt() {
         ownership = new Ownership(null, true, Set.of());
         return this;

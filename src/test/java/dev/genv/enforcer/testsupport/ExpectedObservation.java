@@ -14,11 +14,11 @@ import dev.genv.enforcer.model.Snapshot;
 import java.io.IOException;
 import java.util.List;
 
-/** What a look must see, by whatever way it comes to it. */
+/** The expected result of an observation, for every adapter. */
 public final class ExpectedObservation {
     private ExpectedObservation() {}
 
-    /** A child that uses 1542 MiB of device 0, and nobody knows how much of device 1, in environment 15971, attached to 0. */
+    /** A child in environment 15971, which has device 0; it uses 1542 MiB of device 0, and an unknown amount of device 1. */
     public static void assertOneEnvironmentObserved(Snapshot snapshot, Child child) throws IOException {
         assertThat(snapshot.processes())
                 .containsExactly(new GpuProcess(

@@ -20,7 +20,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** A machine that shows what it is told to show and keeps what is asked of it. */
+/** A host that returns given snapshots and records the actions. */
 public final class FakeHost implements Host {
     private final String name;
     private volatile Callable<Snapshot> snapshotSource;
@@ -44,7 +44,7 @@ public final class FakeHost implements Host {
         return this;
     }
 
-    /** From now on looking at it does this. */
+    /** Sets what an observation does. */
     public FakeHost observeWith(Callable<Snapshot> something) {
         snapshotSource = something;
         return this;
@@ -55,49 +55,49 @@ public final class FakeHost implements Host {
         return this;
     }
 
-    /** From now on it knows that this process is gone. */
+    /** Sets a process as exited. */
     public FakeHost setExited(ProcessId process) {
         exited.add(process);
         return this;
     }
 
-    /** From now on it is so many ticks since boot. */
+    /** Sets the ticks since boot. */
     public FakeHost setTicks(long sinceBoot) {
         ticks = sinceBoot;
         return this;
     }
 
-    /** From now on nothing may be done on it. */
+    /** Makes the host read-only. */
     public FakeHost readOnly(String why) {
         readOnlyReason = why;
         return this;
     }
 
-    /** From now on these are missing on it. */
+    /** Sets the missing privileges. */
     public FakeHost setMissingPrivileges(String... privileges) {
         missingPrivileges = List.of(privileges);
         return this;
     }
 
-    /** From now on genv's lock is waited for so long on it. */
+    /** Sets the time that it waits for genv's lock. */
     public FakeHost setLockWait(Duration wait) {
         lockWait = wait;
         return this;
     }
 
-    /** From now on its state was last changed at that many ticks since boot. */
+    /** Sets the time of the last change of the state, in ticks since boot. */
     public FakeHost stateChangedAt(long sinceBoot) {
         stateChangedAt = sinceBoot;
         return this;
     }
 
-    /** From now on it is this machine. */
+    /** Sets the identity of the machine. */
     public FakeHost setMachine(String identity) {
         machine = identity;
         return this;
     }
 
-    /** Lets this observe it as it was at that many ticks, with nothing on it. */
+    /** Runs an observation at this number of ticks, with a snapshot without processes and environments. */
     public void observedBefore(long sinceBoot, Runnable observation) {
         var now = snapshotSource;
         var ticksNow = ticks;

@@ -10,12 +10,12 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.function.Predicate;
 
-/** The demo's fake nvidia-smi, in a folder of its own. Like the real one, it lists only processes that run. */
+/** The demo's fake nvidia-smi in a separate folder. Like the real one, it lists only running processes. */
 public final class FakeNvidiaSmi {
     private static final Path SCRIPT = Path.of("docker/demo/nvidia-smi");
     private final Path program;
 
-    /** Puts it into that folder, which is made if need be. Without {@link #gpus} it finds none. */
+    /** Creates it in a folder. Without {@link #gpus} it lists no GPU. */
     public FakeNvidiaSmi(Path folder) throws IOException {
         program = folder.resolve("nvidia-smi");
         Files.createDirectories(folder);
@@ -33,7 +33,7 @@ public final class FakeNvidiaSmi {
         return "GPU-fa4e0000-0000-4000-8000-%012d".formatted(index);
     }
 
-    /** So many GPUs, from index 0. */
+    /** Sets the number of GPUs. */
     public FakeNvidiaSmi gpus(int count) throws IOException {
         var lines = new StringBuilder();
         for (var index = 0; index < count; index++) {
@@ -42,23 +42,22 @@ public final class FakeNvidiaSmi {
         return gpuLines(lines.toString());
     }
 
-    /** The very lines that it answers when it is asked for the GPUs; the tool sees all of the change or none. */
+    /** Replaces the lines of GPUs at once. */
     public FakeNvidiaSmi gpuLines(String lines) throws IOException {
         var finished = Files.writeString(file("gpus.new"), lines);
         Files.move(finished, file("gpus"), StandardCopyOption.ATOMIC_MOVE);
         return this;
     }
 
-    /**
-     * One more process.
+    /** Adds a process.
      *
-     * @param memory in MiB, or any text that stands in this field
+     * @param memory in MiB, or any other text for this field
      */
     public FakeNvidiaSmi process(int gpu, long pid, String memory) throws IOException {
         return process(uuid(gpu), Long.toString(pid), memory + startTime(pid));
     }
 
-    /** So that the next process with this pid is not listed in its place; nothing of one that is not there. */
+    /** Removes a process, so that a later process with its pid is not listed in its place. */
     private static String startTime(long pid) throws IOException {
         var file = Path.of("/proc", Long.toString(pid), "stat");
         if (!Files.exists(file)) {
@@ -73,7 +72,7 @@ public final class FakeNvidiaSmi {
         return this;
     }
 
-    /** Keeps only those of the listed processes whose line satisfies that; the tool sees all of the change or none. */
+    /** Removes all other lines of processes at once. */
     public FakeNvidiaSmi retain(Predicate<String> lines) throws IOException {
         var kept = Files.readAllLines(file("processes")).stream().filter(lines).toList();
         var finished = Files.write(file("processes.new"), kept);
@@ -86,7 +85,7 @@ public final class FakeNvidiaSmi {
         return this;
     }
 
-    /** A shell line that is run first at every call; the query is in {@code $1}. */
+    /** Sets a shell line that runs first at every call; the query is in {@code $1}. */
     public FakeNvidiaSmi fault(String shell) throws IOException {
         Files.writeString(file("fault"), shell + "\n");
         return this;

@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** A fake {@code /proc}, in which any process can be put. */
+/** A fake {@code /proc} with any processes. */
 public final class FakeProc {
     private final Path root;
 
@@ -20,7 +20,7 @@ public final class FakeProc {
         return root;
     }
 
-    /** A sleeping {@code python} of user 1000, started at tick 1000, with neither arguments nor variables. */
+    /** Adds a sleeping {@code python} of user 1000, started at tick 1000, without arguments and variables. */
     public FakeProcess process(int pid) throws IOException {
         var process = new FakeProcess(Files.createDirectories(root.resolve(Integer.toString(pid))), pid);
         process.writeStat();
@@ -46,7 +46,7 @@ public final class FakeProc {
         Files.writeString(Files.createDirectories(root.resolve("driver/nvidia")).resolve("version"), version);
     }
 
-    /** What the service is told of itself: its effective capabilities as a hexadecimal number, and its label. */
+    /** Sets the service's effective capabilities, as a hexadecimal number, and its AppArmor label. */
     public void writeSelf(String capabilities, String label) throws IOException {
         var self = Files.createDirectories(root.resolve("self"));
         Files.writeString(
@@ -55,19 +55,19 @@ public final class FakeProc {
         Files.writeString(Files.createDirectories(self.resolve("attr")).resolve("current"), label + "\n");
     }
 
-    /** The inode of the PID namespace that the service is in. */
+    /** Sets the inode of the service's PID namespace. */
     public void pidNamespace(long inode) throws IOException {
         var link = Files.createDirectories(root.resolve("self/ns")).resolve("pid");
         Files.deleteIfExists(link);
         Files.createSymbolicLink(link, Path.of("pid:[%d]".formatted(inode)));
     }
 
-    /** The root directory of the machine's first process. */
+    /** Sets the root directory of the machine's first process. */
     public Path hostRoot() throws IOException {
         return Files.createDirectories(root.resolve("1/root"));
     }
 
-    /** One process of it. Whatever is changed can be read at once. */
+    /** A process. Every change is written at once. */
     public static final class FakeProcess {
         private static final long KERNEL_THREAD = 0x0020_0000;
         private final Path folder;
@@ -104,7 +104,7 @@ public final class FakeProc {
             return writeStat();
         }
 
-        /** One of its threads, with files of its own. */
+        /** Adds a thread with its own files. */
         public FakeProcess thread(int tid) throws IOException {
             var thread = new FakeProcess(Files.createDirectories(file("task").resolve(Integer.toString(tid))), tid);
             return thread.environ().writeStat();
@@ -120,14 +120,14 @@ public final class FakeProc {
             return withoutEnvironment();
         }
 
-        /** As it is while a process ends or is just being executed. */
+        /** Makes the environment unreadable, as while a process exits or executes a program. */
         public FakeProcess withoutEnvironment() throws IOException {
             numbers[50] = 0;
             numbers[51] = 0;
             return environ().writeStat();
         }
 
-        /** Its real uid; the effective and the others differ from it. */
+        /** Sets the real uid; the other uids differ. */
         public FakeProcess uid(long uid) throws IOException {
             var name = command.replace("\\", "\\\\").replace("\n", "\\n");
             Files.writeString(
@@ -148,7 +148,7 @@ public final class FakeProc {
             return this;
         }
 
-        /** The program that it runs. */
+        /** Sets its program. */
         public FakeProcess exe(Path program) throws IOException {
             Files.createSymbolicLink(file("exe"), program);
             return this;

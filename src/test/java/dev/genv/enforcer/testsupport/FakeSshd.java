@@ -19,7 +19,7 @@ import org.apache.sshd.core.CoreModuleProperties;
 import org.apache.sshd.server.SshServer;
 import org.apache.sshd.server.forward.AcceptAllForwardingFilter;
 
-/** An SSH server within the test, whose commands do what the test says. */
+/** An SSH server in the test's JVM, whose commands are functions of the test. */
 public final class FakeSshd implements Closeable {
     private final Map<String, Program> programs = new ConcurrentHashMap<>();
     private final AtomicInteger connections = new AtomicInteger();
@@ -32,7 +32,7 @@ public final class FakeSshd implements Closeable {
     private int port;
     private SshServer server;
 
-    /** What a command does, with the streams of its channel; its value is the exit code. */
+    /** A command with the streams of its channel; it returns the exit code. */
     public interface Program extends MinaServer.Program {}
 
     /** A packet of the SSH protocol. */
@@ -40,7 +40,7 @@ public final class FakeSshd implements Closeable {
         Buffer create(Session session) throws IOException;
     }
 
-    /** Started, at a free port; only {@code root} can log in, with that key. */
+    /** Starts a server at a free port; only {@code root} can log in, with this key. */
     public FakeSshd(String address, String clientKey) throws IOException {
         this.address = address;
         this.clientKey = publicKey(clientKey);
@@ -57,7 +57,7 @@ public final class FakeSshd implements Closeable {
         return this;
     }
 
-    /** Whether it refuses every key from now on. */
+    /** Sets whether it refuses every key. */
     public void refuseKeys(boolean all) {
         refuseKeys = all;
     }
@@ -70,22 +70,22 @@ public final class FakeSshd implements Closeable {
         return port;
     }
 
-    /** As a list of hosts has it. */
+    /** Returns its address for a list of hosts. */
     public String target() {
         return address + ":" + port;
     }
 
-    /** How many connections there have been. */
+    /** Returns the number of connections since the start. */
     public int connections() {
         return connections.get();
     }
 
-    /** How many are there now. */
+    /** Returns the number of open connections. */
     public int activeConnections() {
         return server.getActiveSessions().size();
     }
 
-    /** How many commands were begun. */
+    /** Returns the number of commands since the start. */
     public int commands() {
         return commands.get();
     }
@@ -94,22 +94,22 @@ public final class FakeSshd implements Closeable {
         return PublicKeyEntry.toString(hostKey.getPublic());
     }
 
-    /** As known_hosts calls it. */
+    /** Returns its name in known_hosts. */
     public String keyName() {
         return "[%s]:%d".formatted(address, port);
     }
 
-    /** A line of known_hosts. */
+    /** Returns its line of known_hosts. */
     public String knownHostsLine() {
         return keyName() + " " + hostKey() + "\n";
     }
 
-    /** From the next start on. */
+    /** Takes effect at the next start. */
     public void newHostKey() {
         hostKey = MinaServer.newKey();
     }
 
-    /** At the same port each time. */
+    /** Starts at the same port each time. */
     public void start() throws IOException {
         server = MinaServer.at(address, port, hostKey, this::startCommand);
         server.setNioWorkers(1);
@@ -127,24 +127,24 @@ public final class FakeSshd implements Closeable {
         port = server.getPort();
     }
 
-    /** Ends it and all connections, in the middle of whatever they do. */
+    /** Stops the server and closes all connections. */
     public void stop() throws IOException {
         server.stop(true);
     }
 
-    /** Ends the connections, but not the server. */
+    /** Closes the connections without stopping the server. */
     public void cutConnections() {
         server.getActiveSessions().forEach(session -> session.close(true));
     }
 
-    /** Says something of its own accord to all who are connected. */
+    /** Sends a packet on all connections without a request. */
     public void send(Message message) throws IOException {
         for (var session : server.getActiveSessions()) {
             session.writePacket(message.create(session)).verify(TestTimeouts.HANG);
         }
     }
 
-    /** Begins to agree on new keys with all who are connected. */
+    /** Begins a key exchange on all connections. */
     public void rekey() throws IOException {
         for (var session : server.getActiveSessions()) {
             session.reExchangeKeys().verify(TestTimeouts.HANG);

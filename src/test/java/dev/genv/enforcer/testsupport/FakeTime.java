@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import java.time.Duration;
 import java.time.Instant;
 
-/** A time that goes on only when it is told to. */
+/** A clock that advances only by a call. */
 public final class FakeTime {
     public static final Instant START = Instant.parse("2026-11-20T09:22:28Z");
     private Duration passed = Duration.ZERO;
@@ -13,7 +13,7 @@ public final class FakeTime {
         return new Ticker(() -> START.plus(passed), () -> passed.toNanos());
     }
 
-    /** So long after the start; it never goes back. */
+    /** Sets the time since the start; it never goes back. */
     public void passTo(Duration sinceStart) {
         if (sinceStart.compareTo(passed) < 0) {
             throw new IllegalArgumentException("time does not go back to " + sinceStart);

@@ -3,7 +3,7 @@ package dev.genv.enforcer.testsupport;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** A named pipe, which Java cannot make by itself. */
+/** A named pipe, which Java cannot create. */
 public final class Fifo {
     private Fifo() {}
 

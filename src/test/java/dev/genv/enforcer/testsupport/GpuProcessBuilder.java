@@ -10,7 +10,7 @@ import dev.genv.enforcer.model.ProcessId;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Builds a GPU process: raz's (uid 1000), in no environment, on no device yet, unless told otherwise. */
+/** Builds a GPU process; by default of raz (uid 1000), in no environment and on no device. */
 public final class GpuProcessBuilder {
     private static final long START = 991_232;
 
@@ -29,12 +29,12 @@ public final class GpuProcessBuilder {
         return new GpuProcessBuilder(pid);
     }
 
-    /** What a process of this pid and the usual start time is called, on that machine. */
+    /** Returns the id of a process with this pid and the default start time. */
     public static HostProcess id(String host, int pid) {
         return new HostProcess(host, new ProcessId(pid, START));
     }
 
-    /** Started so many ticks later than the others. */
+    /** It started this number of ticks later than the default. */
     public GpuProcessBuilder startedLaterBy(long ticks) {
         start = START + ticks;
         return this;
@@ -60,7 +60,7 @@ public final class GpuProcessBuilder {
         return this;
     }
 
-    /** The kernel does not allow the service to read its environment. */
+    /** The service may not read its environment. */
     public GpuProcessBuilder unreadable() {
         membership = Membership.NOT_PERMITTED;
         return this;
@@ -71,7 +71,7 @@ public final class GpuProcessBuilder {
         return this;
     }
 
-    /** It names no environment, and one lists it. */
+    /** It names no environment, and one environment lists its pid. */
     public GpuProcessBuilder listed() {
         membership = new Membership.Unknown("listed", true);
         return this;

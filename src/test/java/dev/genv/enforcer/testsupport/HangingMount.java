@@ -10,8 +10,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * A FUSE file system that never answers, mounted in the mount namespace of another process. The kernel is told that it is
- * served by a user, which takes no more than the right to mount.
+ * A FUSE file system that never answers, mounted in the mount namespace of another process. It claims to be served by a user, which needs only the privilege to mount.
  */
 public final class HangingMount implements Closeable {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
@@ -30,7 +29,7 @@ public final class HangingMount implements Closeable {
         this.server = server;
     }
 
-    /** Mounts it over a directory or a file, as the process sees it. */
+    /** Mounts it over a directory or a file in the namespace of a process. */
     public static HangingMount mount(Path point, long pid, long uid) throws IOException {
         var mode = Files.isDirectory(point) ? DIRECTORY : FILE;
         var script = MOUNT + " && exec sleep 600";
@@ -53,7 +52,7 @@ public final class HangingMount implements Closeable {
         return new HangingMount(point, pid, server);
     }
 
-    /** Why it cannot be mounted on this machine; empty where it can. */
+    /** Returns why it cannot be mounted on this machine; empty if it can. */
     public static Optional<String> reasonUnavailable() throws IOException {
         var point = Files.createTempDirectory("fuse");
         try {

@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 
-/** Builds the snapshot of a machine. Its devices are described and listed, and nothing is missing, unless told otherwise. */
+/** Builds the snapshot of a host; by default it is complete, and the state and the GPU tool have the same devices. */
 public final class HostBuilder {
     private final String name;
     private final Set<Integer> inState = new TreeSet<>();
@@ -38,7 +38,7 @@ public final class HostBuilder {
         return host("here");
     }
 
-    /** Several machines, or one that is not our own. */
+    /** Returns a fleet of machines over SSH. */
     public static Fleet remote(HostBuilder... hosts) {
         return new Fleet(Stream.of(hosts).map(HostBuilder::snapshot).toList(), true);
     }
@@ -52,13 +52,13 @@ public final class HostBuilder {
         return this;
     }
 
-    /** A device that the state describes and the GPU tool does not list. */
+    /** Adds a device that is in the state, and that the GPU tool does not list. */
     public HostBuilder unlisted(int device) {
         listedByTool.remove(device);
         return this;
     }
 
-    /** A device that the GPU tool lists and the state does not describe. */
+    /** Adds a device that the GPU tool lists, and that is not in the state. */
     public HostBuilder undescribed(int device) {
         inState.remove(device);
         return this;
@@ -74,7 +74,7 @@ public final class HostBuilder {
         return this;
     }
 
-    /** An account has these uids besides its own. */
+    /** Gives an account subordinate uids. */
     public HostBuilder subordinate(long owner, long first, long count) {
         subordinates.add(new SubordinateUids.Range(owner, first, count));
         return this;
@@ -85,7 +85,7 @@ public final class HostBuilder {
         return this;
     }
 
-    /** The kernel knows that this pid is of this user. */
+    /** Sets the user of the process with this pid. */
     public HostBuilder pidOf(int pid, long uid) {
         uidsOfPids.put(pid, uid);
         return this;
@@ -104,7 +104,7 @@ public final class HostBuilder {
                 List.of());
     }
 
-    /** This machine alone, as our own. */
+    /** Returns a fleet of this host only, as the service's node. */
     public Fleet fleet() {
         return new Fleet(List.of(snapshot()), false);
     }

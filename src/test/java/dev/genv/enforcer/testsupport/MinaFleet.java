@@ -26,8 +26,7 @@ import org.apache.sshd.common.util.threads.NoCloseExecutor;
 import org.apache.sshd.server.SshServer;
 
 /**
- * Any number of fake machines with an SSH server each, on addresses of their own in 127.0.0.0/8 and on one port, in
- * this JVM. They let everybody in who has a key.
+ * Any number of fake machines with an SSH server each, at different addresses of 127.0.0.0/8 and one port, in this JVM. They accept every key.
  */
 public final class MinaFleet implements AutoCloseable {
     private static final int HOSTS_PER_NET = 250;
@@ -42,8 +41,7 @@ public final class MinaFleet implements AutoCloseable {
     private final AtomicInteger hangingCommands = new AtomicInteger();
     private final int port;
 
-    /**
-     * Starts them.
+    /** Starts the machines.
      *
      * @param answer what a machine prints, by its number, from what it is handed on standard input
      */
@@ -62,7 +60,7 @@ public final class MinaFleet implements AutoCloseable {
         return "127.77.%d.%d".formatted(host / HOSTS_PER_NET, host % HOSTS_PER_NET + 1);
     }
 
-    /** All of them, as the service wants them listed. */
+    /** Returns the list of all machines in the service's format. */
     public List<String> hosts() {
         var hosts = new ArrayList<String>();
         for (var i = 0; i < servers.size(); i++) {
@@ -71,7 +69,7 @@ public final class MinaFleet implements AutoCloseable {
         return hosts;
     }
 
-    /** Writes their keys as ssh-keyscan would. */
+    /** Writes their keys as ssh-keyscan does. */
     public Path knownHosts(Path file) throws IOException {
         var key = PublicKeyEntry.toString(hostKey.getPublic());
         var lines = new ArrayList<String>();
@@ -81,23 +79,23 @@ public final class MinaFleet implements AutoCloseable {
         return Files.writeString(file, lines.stream().collect(Collectors.joining("\n", "", "\n")));
     }
 
-    /** From now on these take commands and never answer. */
+    /** Makes machines hang: they accept commands and never answer. */
     public void hang(Set<Integer> hosts) {
         hanging.clear();
         hanging.addAll(hosts);
     }
 
-    /** How many connections there were. */
+    /** Returns the number of connections since the start. */
     public int connections() {
         return connections.get();
     }
 
-    /** How many commands there were. */
+    /** Returns the number of commands since the start. */
     public int commands() {
         return commands.get();
     }
 
-    /** How many of them were never answered. */
+    /** Returns the number of commands without an answer. */
     public int hangingCommands() {
         return hangingCommands.get();
     }
@@ -119,7 +117,7 @@ public final class MinaFleet implements AutoCloseable {
 
     @Override
     public void close() {
-        // Whatever hangs: what still comes in afterwards would find nobody to take it.
+        // Connections must be closed before their threads stop.
         var closing = servers.stream().map(server -> server.close(true)).toList();
         var deadline = Instant.now().plus(TIME_TO_CLOSE);
         closing.forEach(each -> each.awaitUninterruptibly(remaining(deadline)));
@@ -136,7 +134,7 @@ public final class MinaFleet implements AutoCloseable {
         return Thread.ofPlatform().daemon().name("mina-", 0).factory();
     }
 
-    /** It reads all that it is handed before it answers. */
+    /** Reads its whole input before it answers. */
     private MinaServer.Program startCommand(int host, BiFunction<Integer, String, String> answer) {
         commands.incrementAndGet();
         return (in, out, _) -> {

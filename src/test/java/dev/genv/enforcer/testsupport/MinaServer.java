@@ -18,9 +18,9 @@ import org.apache.sshd.server.command.Command;
 import org.jboss.logmanager.LogContext;
 import org.jboss.logmanager.Logger;
 
-/** What the SSH servers within the tests have in common. */
+/** The common part of the SSH servers in the tests' JVM. */
 final class MinaServer {
-    /** It would write down every byte in hexadecimal; held, or its level would be forgotten. */
+    /** Otherwise it would log every byte. The reference keeps the logger and its level. */
     private static final Logger LOG = LogContext.getLogContext().getLogger("org.apache.sshd");
 
     static {
@@ -29,22 +29,21 @@ final class MinaServer {
 
     private MinaServer() {}
 
-    /** What a command does, with the streams of its channel; its value is the exit code. */
+    /** A command with the streams of its channel; it returns the exit code. */
     interface Program {
         int run(InputStream in, OutputStream out, OutputStream errors) throws Exception;
     }
 
-    /**
-     * One that is not started yet.
+    /** Creates a server without starting it.
      *
-     * @param port 0 for any that is free
-     * @param programs what runs for a command
+     * @param port 0 for any free port
+     * @param programs runs a command
      */
     static SshServer at(String address, int port, KeyPair hostKey, Function<String, Program> programs) {
         var server = SshServer.setUpDefaultServer();
         server.setHost(address);
         server.setPort(port);
-        CoreModuleProperties.TCP_NODELAY.set(server, true); // as OpenSSH has it
+        CoreModuleProperties.TCP_NODELAY.set(server, true); // as in OpenSSH
         server.setKeyPairProvider(KeyPairProvider.wrap(hostKey));
         server.setCommandFactory((_, command) -> new Running(programs.apply(command)));
         return server;

@@ -10,12 +10,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The processes that have a mount namespace in common, also those whose parents have died. */
+/** The processes of a mount namespace, also those whose parents exited. */
 final class MountNamespace implements Closeable {
     private static final Path NO_NAMESPACE = Path.of("");
 
     private final Path name;
-    /** As long as this is open, no other one gets the name. */
+    /** The open file prevents that the kernel reuses the namespace's inode. */
     private final Closeable hold;
 
     private MountNamespace(Path name, Closeable hold) {
@@ -23,7 +23,7 @@ final class MountNamespace implements Closeable {
         this.hold = hold;
     }
 
-    /** That of a process, which must not be the one that the tests run in. */
+    /** Returns the namespace of a process, which must not be the tests' own. */
     static MountNamespace of(long pid) throws IOException {
         var process = ProcessHandle.of(pid).orElseThrow(() -> new IOException(pid + " is gone"));
         var hold = new FileInputStream(file(process).toFile());
@@ -41,14 +41,14 @@ final class MountNamespace implements Closeable {
                 .toList();
     }
 
-    /** Those that run this program, by its short name. */
+    /** Returns the processes with this program, by its short name. */
     List<ProcessHandle> processes(String command) {
         return processes().stream()
                 .filter(process -> commandOf(process).equals(command))
                 .toList();
     }
 
-    /** Ends all of them on the spot. */
+    /** Kills all processes. */
     @Override
     public void close() throws IOException {
         await().until(() -> {

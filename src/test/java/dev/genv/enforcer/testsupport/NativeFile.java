@@ -13,7 +13,7 @@ import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 import java.util.List;
 
-/** An open file, for what the kernel can do with it and Java cannot; without any of the service's own code. */
+/** An open file for system calls that Java does not offer, without any of the service's own code. */
 final class NativeFile implements Closeable {
     static final int O_CREAT = 0100;
     private static final int O_RDWR = 2;
@@ -30,12 +30,12 @@ final class NativeFile implements Closeable {
         this.descriptor = descriptor;
     }
 
-    /** What is done with a file that was just opened. */
+    /** A step with an open file. */
     interface Step {
         void run(int descriptor) throws IOException;
     }
 
-    /** Opens it for reading and writing; where the step fails, it is closed again. */
+    /** Opens a file for reading and writing, and closes it if the step fails. */
     static NativeFile open(Path file, int flags, Step step) throws IOException {
         int descriptor;
         try (var arena = Arena.ofConfined()) {

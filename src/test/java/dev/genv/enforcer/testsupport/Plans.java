@@ -16,11 +16,11 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Short ways to make a plan and to read it. */
+/** Creates and formats plans. */
 public final class Plans {
     private Plans() {}
 
-    /** With these rules enforced, the others off, and no limits. */
+    /** Returns the plan with these rules enforced, all others off, and without limits. */
     public static Plan enforce(Fleet fleet, RuleDefinition... rules) {
         return enforcingPolicy(Limits.NONE, rules).check(fleet, Set.of());
     }
@@ -30,7 +30,7 @@ public final class Plans {
         return KnownRules.policy(Map.copyOf(modes), limits);
     }
 
-    /** What people read: the violations first, then the actions. */
+    /** Returns the lines of the violations, and then of the actions. */
     public static List<String> lines(Plan plan) {
         return Stream.concat(
                         plan.violations().stream().map(Violation::message),
@@ -38,14 +38,14 @@ public final class Plans {
                 .toList();
     }
 
-    /** The pids of those to be ended, in the order of the plan. */
+    /** Returns the pids to terminate, in the order of the plan. */
     public static List<Integer> terminatedPids(Plan plan) {
         return actions(plan, Action.Terminate.class)
                 .map(terminate -> terminate.process().pid())
                 .toList();
     }
 
-    /** What is to be detached, as {@code host/device eid}, in the order of the plan. */
+    /** Returns the detachments, as {@code host/device eid}, in the order of the plan. */
     public static List<String> detachments(Plan plan) {
         return actions(plan, Action.Detach.class)
                 .map(detach -> detach.host() + "/" + detach.device() + " "

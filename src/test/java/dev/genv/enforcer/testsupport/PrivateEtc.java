@@ -11,7 +11,7 @@ import java.util.UUID;
 
 /** The {@code /etc} of a fake machine: users, sudo's rules, a machine-id and the settings of its sshd. */
 final class PrivateEtc {
-    /** What programs need of the real one, besides what is mounted in it. */
+    /** Files of the real {@code /etc} that programs need. */
     private static final List<String> SHARED_FILES = List.of("bash.bashrc", "ld.so.cache", "localtime");
 
     private static final String SHELL = "/home/shell";
@@ -43,13 +43,13 @@ final class PrivateEtc {
         write("pam.d/other", "rw-r--r--", "auth required pam_deny.so\naccount required pam_deny.so\n");
     }
 
-    /** Somebody who can log in, with a home and Bash. */
+    /** Adds a user who can log in, with a home and Bash. */
     void addUser(String name, long uid) throws IOException {
         group.add("%s:x:%d:".formatted(name, uid));
         addAccount(name, uid, uid, "/home/" + name, SHELL);
     }
 
-    /** All of sudo's rules besides Debian's own. */
+    /** Replaces all rules of sudo except Debian's own. */
     void sudoers(String rules) throws IOException {
         write("sudoers", "r--r-----", """
                 Defaults env_reset
@@ -60,14 +60,14 @@ final class PrivateEtc {
                 """ + rules + "\n");
     }
 
-    /** A new key for sshd; what it was before is gone. */
+    /** Replaces the key of sshd. */
     void newHostKey() throws IOException {
         var key = Files.createDirectories(directory.resolve("ssh")).resolve("host_key");
         Files.deleteIfExists(key);
         Programs.newKey(key);
     }
 
-    /** Type and key, as a line of known_hosts ends. */
+    /** Returns type and key, as in known_hosts. */
     String hostKey() throws IOException {
         var parts = Files.readString(directory.resolve("ssh/host_key.pub")).split(" ", -1);
         return parts[0] + " " + parts[1].strip();
@@ -94,7 +94,7 @@ final class PrivateEtc {
                 """.formatted(address, port) + more + "\n");
     }
 
-    /** In its place at once, for programs that read it at this moment. */
+    /** Replaces a file at once, because programs can read it at the same time. */
     void write(String name, String mode, String content) throws IOException {
         var file = directory.resolve(name);
         Files.createDirectories(file.getParent());

@@ -4,11 +4,11 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
-/** Programs of this machine that tests run to their end. */
+/** Runs programs of this machine to their end. */
 final class Programs {
     private Programs() {}
 
-    /** What it says, which must not be much; it has to end well. */
+    /** Returns the output of a program, which must be short, and must exit with 0. */
     static String run(String... command) throws IOException {
         var process = new ProcessBuilder(command).redirectErrorStream(true).start();
         process.getOutputStream().close();
@@ -25,7 +25,7 @@ final class Programs {
         return said;
     }
 
-    /** A key pair without a passphrase, if there is none yet. */
+    /** Creates a key pair without a passphrase, unless it exists. */
     static void newKey(Path file) throws IOException {
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", file.toString());
     }

@@ -29,8 +29,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Fleets of up to 5 machines with up to 16 devices, 12 environments and 24 processes each, made to break rules often and
- * to tie often. The same seed always gives the same fleets.
+ * Fleets of up to 5 machines with up to 16 devices, 12 environments and 24 processes each, which often break rules and often have equal candidates. The same seed gives the same fleets.
  */
 public final class RandomFleets {
     private static final List<String> NAMES = Arrays.asList("raz", "alice", "bob", "root", "", null, null);
@@ -84,7 +83,7 @@ public final class RandomFleets {
         return new Fleet(snapshots, snapshots.size() > 1 || random.nextBoolean());
     }
 
-    /** Some of its processes, as those that were asked to end; often none. */
+    /** Returns some of its processes, often none, for pending terminations. */
     public Set<HostProcess> pending(Fleet fleet) {
         var oneIn = oneIn(2) ? 5 : 1_000;
         return fleet.snapshots().stream()
@@ -94,7 +93,7 @@ public final class RandomFleets {
                 .collect(Collectors.toSet());
     }
 
-    /** The same fleet, found in another order. */
+    /** Returns the same fleet in another order. */
     public Fleet shuffled(Fleet fleet) {
         return new Fleet(shuffled(fleet.snapshots().stream().map(this::shuffled).toList()), fleet.remote());
     }
@@ -208,7 +207,7 @@ public final class RandomFleets {
         return oneIn(12) ? null : Memory.parse(pick(AMOUNTS)).orElseThrow();
     }
 
-    /** From 0 to most, the fewer the likelier. */
+    /** Returns a number from 0 to the maximum; lower numbers are more likely. */
     private int smallNumber(int most) {
         return Math.min(random.nextInt(most + 1), random.nextInt(most + 1));
     }

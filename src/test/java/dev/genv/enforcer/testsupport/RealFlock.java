@@ -8,7 +8,7 @@ import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 import java.util.List;
 
-/** flock(2) on a file, taken as genv takes it and without any of the service's own code. Closing it gives it back. */
+/** flock(2) on a file, as genv uses it, without any of the service's own code. Closing it releases the lock. */
 public final class RealFlock implements Closeable {
     private static final int LOCK_EX = 2;
 
@@ -20,7 +20,7 @@ public final class RealFlock implements Closeable {
         this.file = file;
     }
 
-    /** Waits for the lock, for as long as that takes; the file is made if there is none. */
+    /** Waits for the lock without a time limit, and creates a missing file. */
     public static RealFlock take(Path file) throws IOException {
         return new RealFlock(NativeFile.open(
                 file, NativeFile.O_CREAT, descriptor -> NativeFile.call("flock " + file, FLOCK, descriptor, LOCK_EX)));

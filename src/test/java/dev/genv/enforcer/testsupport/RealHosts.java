@@ -10,12 +10,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.opentest4j.TestAbortedException;
 
-/** Several {@link RealSshd}, each on a loopback address of its own, and the one key that opens them all. */
+/** Several {@link RealSshd}, each at its own loopback address, and one key for all. */
 public final class RealHosts implements AutoCloseable {
-    /** Set where a machine that cannot run them is a failure. */
+    /** With this property the tests fail on a machine that cannot run them. */
     private static final String REQUIRED = "tests.sshd.required";
 
-    /** Addresses of this process alone: no other one can take a port while a machine does not listen. */
+    /** Only this process uses these addresses, so no other one can take a port while a machine does not listen. */
     private static final String NETWORK = "127.%d.%d."
             .formatted(
                     1 + (ProcessHandle.current().pid() >> 8) % 250,
@@ -26,7 +26,7 @@ public final class RealHosts implements AutoCloseable {
     private final Path knownHosts;
     private final List<RealSshd> hosts = new ArrayList<>();
 
-    /** Skips the test on a machine where they cannot be. */
+    /** Skips the test on a machine that cannot run them. */
     public RealHosts(Path directory) throws IOException {
         assumePossible();
         this.directory = Files.createDirectories(directory);
@@ -35,14 +35,14 @@ public final class RealHosts implements AutoCloseable {
         Programs.newKey(identity);
     }
 
-    /** One more, which runs and whose key is known. */
+    /** Starts another machine with a known key. */
     public RealSshd start(String name) throws IOException {
         var host = add(name).start();
         writeKnownHosts();
         return host;
     }
 
-    /** One more, which does not run yet. */
+    /** Creates another machine without starting it. */
     public RealSshd add(String name) throws IOException {
         var key = Files.readString(directory.resolve("id.pub"));
         var host = new RealSshd(directory.resolve(name), name, NETWORK + (2 + hosts.size()), key);
@@ -59,12 +59,12 @@ public final class RealHosts implements AutoCloseable {
         return knownHosts;
     }
 
-    /** Writes the keys that all of them have at this moment. */
+    /** Writes the present keys of all machines. */
     public void writeKnownHosts() throws IOException {
         writeKnownHosts(hosts);
     }
 
-    /** Writes them without that of this one. */
+    /** Writes the keys of all other machines. */
     public void removeFromKnownHosts(RealSshd host) throws IOException {
         writeKnownHosts(hosts.stream().filter(other -> other != host).toList());
     }
@@ -77,7 +77,7 @@ public final class RealHosts implements AutoCloseable {
         writeKnownHosts(lines.toString());
     }
 
-    /** Writes these lines, in the place of the file before. */
+    /** Replaces the file by these lines. */
     public void writeKnownHosts(String lines) throws IOException {
         var finished = Files.writeString(directory.resolve("known_hosts.new"), lines);
         Files.move(finished, knownHosts, StandardCopyOption.ATOMIC_MOVE);
@@ -90,7 +90,7 @@ public final class RealHosts implements AutoCloseable {
         }
     }
 
-    /** Skips the test, or fails it where that is asked for. */
+    /** Skips the test, or fails it if the machines are required. */
     public static void assumePossible() throws IOException {
         try {
             requirePrograms();

@@ -9,12 +9,12 @@ import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 import java.util.List;
 
-/** A lease on a file (fcntl(2), F_SETLEASE): whoever opens it waits, for as long as the kernel lets him. Closing it gives it back. */
+/** A lease on a file (fcntl(2), F_SETLEASE): a process that opens the file waits, up to the kernel's limit. Closing it releases the lease. */
 public final class RealLease implements Closeable {
     private static final int F_SETSIG = 10;
     private static final int F_SETLEASE = 1024;
     private static final int F_WRLCK = 1;
-    /** What tells that somebody waits; unlike the usual one, it ends nobody. */
+    /** The signal for a waiting process; unlike the default signal, it terminates no process. */
     private static final int SIGURG = 23;
 
     private static final MethodHandle FCNTL =
@@ -26,7 +26,7 @@ public final class RealLease implements Closeable {
         this.file = file;
     }
 
-    /** Takes it; the file must be there, and nobody may have it open. */
+    /** Takes the lease of an existing file, which no process has open. */
     public static RealLease take(Path file) throws IOException {
         return new RealLease(NativeFile.open(file, 0, descriptor -> {
             NativeFile.call("F_SETSIG", FCNTL, descriptor, F_SETSIG, SIGURG);

@@ -12,13 +12,12 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 
 /**
- * A fake machine with Debian's own sshd on a loopback address, in a mount namespace of its own: it has users,
- * sudo's rules, a machine-id, homes, a nvidia-smi and genv's state at the usual places. Its processes are this machine's.
+ * A fake machine with Debian's own sshd on a loopback address, in its own mount namespace, with users, rules of sudo, a machine-id, homes, a nvidia-smi and genv's state at the usual paths. Its processes are processes of the test machine.
  */
 public final class RealSshd implements AutoCloseable {
-    /** Who may use sudo. */
+    /** The user who may use sudo. */
     public static final String ADMIN = "admin";
-    /** Where the state is, as its processes see it. */
+    /** The path of the state on the machine. */
     public static final String STATE = "/var/tmp/genv";
 
     private static final String ENTER = """
@@ -48,7 +47,7 @@ public final class RealSshd implements AutoCloseable {
     private Process listener;
     private MountNamespace namespace;
 
-    /** Not started yet. Root and {@link #ADMIN} can log in with that key. */
+    /** Creates a machine without starting it. Root and {@link #ADMIN} can log in with the key. */
     RealSshd(Path directory, String name, String address, String clientKey) throws IOException {
         this.directory = Files.createDirectory(directory);
         this.name = name;
@@ -81,7 +80,7 @@ public final class RealSshd implements AutoCloseable {
         return port;
     }
 
-    /** Address and port, as a list of hosts has them. */
+    /** Returns address and port for a list of hosts. */
     public String target() {
         return "%s:%d".formatted(address, port);
     }
@@ -90,7 +89,7 @@ public final class RealSshd implements AutoCloseable {
         return state;
     }
 
-    /** What its processes see at {@link #STATE}. */
+    /** Returns the directory that is mounted at {@link #STATE}. */
     public Path stateDirectory() {
         return stateDirectory;
     }
@@ -99,36 +98,36 @@ public final class RealSshd implements AutoCloseable {
         return gpus;
     }
 
-    /** All that sshd has said since it was started last. */
+    /** Returns the log of sshd since its last start. */
     public String log() throws IOException {
         return Files.readString(directory.resolve("sshd.log"));
     }
 
-    /** Somebody whom this machine alone knows. */
+    /** Adds a user of this machine only. */
     public RealSshd addUser(String user, long uid) throws IOException {
         etc.addUser(user, uid);
         createHome(user);
         return this;
     }
 
-    /** In place of what lets {@link #ADMIN} do everything without a password. */
+    /** Replaces the rules of sudo, which by default allow {@link #ADMIN} everything without a password. */
     public void sudoers(String rules) throws IOException {
         etc.sudoers(rules);
     }
 
-    /** What Bash reads before each command of that user. */
+    /** Sets the file that Bash reads before each command of a user. */
     public void writeBashrc(String user, String text) throws IOException {
         Files.writeString(directory.resolve("home").resolve(user).resolve(".bashrc"), text);
     }
 
-    /** A program of root's that every shell there finds. */
+    /** Adds a program of root to the PATH of every shell. */
     public void installProgram(String name, String script) throws IOException {
         var draft = Files.writeString(directory.resolve("bin").resolve(name + ".new"), script);
         Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rwxr-xr-x"));
         Files.move(draft, draft.resolveSibling(name), StandardCopyOption.ATOMIC_MOVE);
     }
 
-    /** Shell lines that come before every command, also on connections that stand; empty to be well again. */
+    /** Sets shell lines that run before every command, also on open connections; empty for none. */
     public void setLoginShell(String fault) throws IOException {
         var home = directory.resolve("home");
         var draft =
@@ -137,7 +136,7 @@ public final class RealSshd implements AutoCloseable {
         Files.move(draft, home.resolve("shell"), StandardCopyOption.ATOMIC_MOVE);
     }
 
-    /** Nobody can log in any more; connections stay. */
+    /** Prevents logins; connections stay open. */
     public void refuseKey() throws IOException {
         etc.authorizedKeys("");
     }
@@ -146,22 +145,22 @@ public final class RealSshd implements AutoCloseable {
         etc.authorizedKeys(clientKey);
     }
 
-    /** From the next start on. */
+    /** Takes effect at the next start. */
     public void newHostKey() throws IOException {
         etc.newHostKey();
     }
 
-    /** More of sshd's settings, from the next start on. */
+    /** Adds settings of sshd from the next start on. */
     public void configure(String lines) throws IOException {
         etc.sshdConfig(address, port, lines);
     }
 
-    /** Type and key. */
+    /** Returns type and key. */
     public String hostKey() throws IOException {
         return etc.hostKey();
     }
 
-    /** A line of known_hosts. */
+    /** Returns its line of known_hosts. */
     public String knownHostsLineFor(String host) throws IOException {
         return "%s %s\n".formatted(host, hostKey());
     }
@@ -170,7 +169,7 @@ public final class RealSshd implements AutoCloseable {
         return knownHostsLineFor("[%s]:%d".formatted(address, port));
     }
 
-    /** Comes back when it can be connected to, at the same port each time. */
+    /** Starts at the same port each time, and waits until it accepts connections. */
     public RealSshd start() throws IOException {
         var log = directory.resolve("sshd.log");
         var builder =
@@ -187,7 +186,7 @@ public final class RealSshd implements AutoCloseable {
         return this;
     }
 
-    /** Ends it, its connections and all that runs by them; then its port is closed. */
+    /** Stops it with its connections and their processes; then its port is closed. */
     public void stop() throws IOException {
         if (namespace != null) {
             namespace.close();
@@ -199,13 +198,13 @@ public final class RealSshd implements AutoCloseable {
         }
     }
 
-    /** Ends what serves connections, in the middle of whatever it does. New ones can be made. */
+    /** Kills the processes of open connections. New connections are possible. */
     public void cutConnections() {
         connections().forEach(ProcessHandle::destroyForcibly);
         await().until(() -> connections().isEmpty());
     }
 
-    /** Stops it and its connections, as a machine stops that swaps itself to death: ports are open, nobody answers. */
+    /** Suspends it and its connections, like a machine that runs out of memory: ports are open, and no process answers. */
     public void freeze() throws IOException {
         MountNamespace.signal("STOP", List.of(listener.toHandle()));
         MountNamespace.signal("STOP", namespace.processes());
@@ -215,14 +214,14 @@ public final class RealSshd implements AutoCloseable {
         MountNamespace.signal("CONT", namespace.processes());
     }
 
-    /** The processes of sshd that serve somebody. */
+    /** Returns the processes of sshd that serve connections. */
     public List<ProcessHandle> connections() {
         return namespace.processes("sshd").stream()
                 .filter(process -> process.pid() != listener.pid())
                 .toList();
     }
 
-    /** All that runs on this machine since its start: sshd and what it was told to run. */
+    /** Returns all processes of the machine: sshd and the commands. */
     public List<ProcessHandle> processes() {
         return namespace == null ? List.of() : namespace.processes();
     }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the fake machines are, and what can go wrong with them, as OpenSSH's own client sees it. */
+/** The fake machines and their faults, with OpenSSH's own client. */
 class RealSshdTest {
     @TempDir
     Path directory;
@@ -184,7 +184,7 @@ class RealSshdTest {
         try {
             var stat = Files.readString(Path.of("/proc", Long.toString(process.pid()), "stat"));
             return !stat.substring(stat.lastIndexOf(')')).startsWith(") Z");
-        } catch (IOException e) { // it is gone altogether
+        } catch (IOException e) { // it has exited
             return false;
         }
     }

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Passes on what two sides of a connection say, until it goes dead without telling either of them, as a network may. */
+/** Forwards a connection, until it stops without notifying either side, as a network can. */
 public final class Relay implements Closeable {
     private final ServerSocket server;
     private final InetSocketAddress target;
@@ -20,7 +20,7 @@ public final class Relay implements Closeable {
     private final AtomicInteger accepted = new AtomicInteger();
     private volatile int firstForwarded;
 
-    /** From an address to another one, at a port that is free. */
+    /** Forwards a free port to an address. */
     public Relay(String address, String targetAddress, int targetPort) throws IOException {
         target = new InetSocketAddress(targetAddress, targetPort);
         server = new ServerSocket(0, 50, InetAddress.getByName(address));
@@ -31,7 +31,7 @@ public final class Relay implements Closeable {
         return server.getLocalPort();
     }
 
-    /** Nothing more comes through what has been connected so far. */
+    /** Stops forwarding the open connections. */
     public void stopForwarding() {
         firstForwarded = accepted.get();
     }

@@ -17,7 +17,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.Map;
 
-/** Cycles after which every metric of hosts and actions exists: some are registered only when they have a value. */
+/** Cycles that register every metric of hosts and actions: some metrics are registered only with their first value. */
 public final class SampleCycles {
     private SampleCycles() {}
 

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** What cycles are about: enforcing on our own machine, at once and with all the time in the world, but for what is said. */
+/** Builds the setup of cycles; by default for one node, in enforce mode, without grace periods and with long time limits. */
 public final class SetupBuilder {
     private final Supplier<List<Host>> hosts;
     private boolean remote;

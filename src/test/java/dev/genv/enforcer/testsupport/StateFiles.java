@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /** genv's state files, written as genv 1.4.3 writes them, byte for byte and without any of the service's own code. */
 public final class StateFiles {
-    /** The time of everything for which no other is given. */
+    /** The default time of entries. */
     public static final String TIME = "20/11/2026 09:22:28";
 
     private final Path directory;
@@ -25,18 +25,18 @@ public final class StateFiles {
         this.directory = directory;
     }
 
-    /** An environment; it takes the place of an earlier one of the same id. */
+    /** Adds an environment, or replaces the one with the same id. */
     public StateFiles env(
             String eid, long uid, @Nullable String username, @Nullable String gpuMemory, Integer... pids) {
         return env(eid, uid, username, gpuMemory, List.of(pids), List.of());
     }
 
-    /** An environment of the user who runs the tests, so that nothing speaks against its owner. */
+    /** Adds an environment of the user who runs the tests, so that its owner is not disputed. */
     public StateFiles ownEnv(String eid, @Nullable String gpuMemory, Integer... pids) throws IOException {
         return env(eid, CurrentProcess.uid(), CurrentProcess.name(), gpuMemory, pids);
     }
 
-    /** An environment with Jupyter kernels. */
+    /** Adds an environment with Jupyter kernels. */
     public StateFiles env(
             String eid,
             long uid,
@@ -69,19 +69,19 @@ public final class StateFiles {
         return this;
     }
 
-    /** A device that is attached to nobody. */
+    /** Adds a device without attachments. */
     public StateFiles device(int index) {
         return device(index, new Attachment[0]);
     }
 
-    /** A device that is attached to these environments. */
+    /** Adds a device that is attached to these environments. */
     public StateFiles device(int index, String... eids) {
         return device(
                 index,
                 Arrays.stream(eids).map(eid -> new Attachment(eid, null, TIME)).toArray(Attachment[]::new));
     }
 
-    /** A device with these attachments; it takes the place of an earlier one of the same index. */
+    /** Adds a device with these attachments, or replaces the one with the same index. */
     public StateFiles device(int index, Attachment... attachments) {
         var entries = Arrays.stream(attachments)
                 .map(attachment ->
@@ -116,7 +116,7 @@ public final class StateFiles {
         return file("devices", List.copyOf(devices.values()));
     }
 
-    /** Writes both files, each in the place of the one before at once. */
+    /** Replaces both files, each at once. */
     public StateFiles write() throws IOException {
         return writeEnvs().writeDevices();
     }

@@ -18,14 +18,12 @@ import java.util.TreeMap;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Attaches and detaches as fast as it can, the way genv does: under flock(2), by truncating the file and writing it anew. It
- * keeps a ledger, and whenever it has the lock it holds the file against it: what somebody else took away or put in between
- * shows at once.
+ * Attaches and detaches at full speed as genv does: under flock(2), it truncates the file and writes it again. It keeps a ledger, and compares the file with it whenever it has the lock. So it detects every change of another program.
  */
 public final class StateWriter {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("dd/MM/yyyy HH:mm:ss");
     private static final ObjectMapper JSON = new ObjectMapper();
-    /** Whoever asks for the lock without waiting for it must have a chance, as between two commands of a shell. */
+    /** A pause as between two commands of a shell, in which a program that does not wait for the lock can get it. */
     private static final long PAUSE_NANOS = 200_000;
 
     private final Path directory;
@@ -37,17 +35,17 @@ public final class StateWriter {
     private LocalDateTime time = LocalDateTime.of(2026, 11, 20, 9, 22, 28);
     private int rounds;
 
-    /** How somebody uses his environment. */
+    /** How a user uses an environment. */
     public enum Habit {
-        /** He has device 0, always. */
+        /** The user always has device 0. */
         STEADY,
-        /** He has one device or none, now this and now that one. */
+        /** The user has one device or none, and changes it. */
         MODEST,
-        /** He takes device after device and gives none back. */
+        /** The user attaches device after device, and detaches none. */
         GREEDY
     }
 
-    /** Somebody with an environment of the same name, which is alive through this pid. */
+    /** Adds a user with an environment of the same name, which this pid keeps alive. */
     public record Holder(String name, long uid, int pid, Habit habit) {}
 
     public StateWriter(Path directory, int devices, List<Holder> holders, long seed) throws IOException {
@@ -66,7 +64,7 @@ public final class StateWriter {
         return directory.resolve("genv.lock");
     }
 
-    /** Takes the lock, holds the file against the ledger, changes something, and writes. */
+    /** Takes the lock, compares the file with the ledger, changes an attachment, and writes. */
     public void writeRound() throws IOException {
         try (var _ = RealFlock.take(lock())) {
             checkChanges();
@@ -77,7 +75,7 @@ public final class StateWriter {
         LockSupport.parkNanos(PAUSE_NANOS);
     }
 
-    /** Takes the lock and holds the file against the ledger; then whether nobody has more than one device. */
+    /** Takes the lock, compares the file with the ledger, and returns whether no user has more than one device. */
     public boolean isEveryHolderWithinQuota() throws IOException {
         try (var _ = RealFlock.take(lock())) {
             checkChanges();
@@ -89,7 +87,7 @@ public final class StateWriter {
         return rounds;
     }
 
-    /** What was taken away from the greedy, each as {@code environment="NAME" devices=INDEX}. */
+    /** Returns the detachments by another program, each as {@code environment="NAME" devices=INDEX}. */
     public List<String> lostAttachments() {
         return List.copyOf(lostAttachments);
     }

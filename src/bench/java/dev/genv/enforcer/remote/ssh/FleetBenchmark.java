@@ -28,7 +28,7 @@ import java.util.stream.Stream;
 /**
  * Cycles over 1, 10, 100 and 1,000 machines that answer over SSH with a recorded observation of a node with 8 devices and 4
  * processes. The baseline is two runs of {@code ssh} for each host, as genv makes them in every cycle. The servers run in this JVM
- * and the client in another one, so that their time and memory are measured separately. Then a fleet in which a fifth hangs.
+ * and the client in another one, so that their time and memory are measured separately. The last table is of a fleet in which a fifth of the machines hangs.
  */
 public final class FleetBenchmark {
     private static final int[] SIZES = Stream.of(
@@ -152,7 +152,7 @@ public final class FleetBenchmark {
                 if (!input.contains("NONCE=")) {
                     return "ok\n";
                 }
-                // The accounts are sent once.
+                // A machine sends its accounts only once.
                 var answer = input.contains("\nPASSWD=''\n") ? first : later;
                 return answer.of("%032x".formatted(host + 1), nonce(input));
             };

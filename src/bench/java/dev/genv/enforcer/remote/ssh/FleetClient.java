@@ -38,7 +38,7 @@ import java.util.stream.Collectors;
 
 /** The client of the {@link FleetBenchmark}, in its own JVM. */
 public final class FleetClient {
-    /** In bytes, of the whole client. */
+    /** The heap of the whole client, in bytes. */
     static final String HEAP = "heap";
 
     private static final int OBSERVATIONS_TO_WARM_UP = 20_000;
@@ -58,7 +58,7 @@ public final class FleetClient {
     }
 
     public static void main(String... arguments) throws Exception {
-        LOG.setLevel(Level.WARNING); // as in the service; no settings were read here
+        LOG.setLevel(Level.WARNING); // as in the service, which reads it from its settings
         var client = new FleetClient(Path.of(arguments[0]));
         if (arguments[1].equals("cycles")) {
             client.cycles();

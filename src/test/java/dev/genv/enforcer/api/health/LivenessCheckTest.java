@@ -63,7 +63,7 @@ class LivenessCheckTest {
         }
     }
 
-    /** A cycle that saw nothing says neither that the GPUs are there nor that they are not. */
+    /** A failed cycle does not show whether the GPUs exist. */
     @Test
     void failedObservationNeitherCountsNorResets() {
         var service = new Service(false);
@@ -113,7 +113,7 @@ class LivenessCheckTest {
         }
     }
 
-    /** So many others of the state's that nobody is shown the one that counts. */
+    /** So many problems of the state that the relevant one is not listed. */
     private static Snapshot gpuNeedsNewContainer() {
         var problems = new ArrayList<Problem>();
         for (var i = 0; i < 200; i++) {

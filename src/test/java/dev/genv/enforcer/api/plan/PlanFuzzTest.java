@@ -29,7 +29,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A sample of the random fleets goes the whole way over HTTP: what comes back must be what the policy itself says. */
+/** Plans of some random fleets over HTTP: the answer must be the plan of the policy. */
 @QuarkusTest
 @Tag("quarkus")
 class PlanFuzzTest {

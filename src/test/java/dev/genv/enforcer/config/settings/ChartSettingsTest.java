@@ -29,17 +29,17 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the chart sets is what the service reads. */
+/** The service accepts every setting of the chart. */
 class ChartSettingsTest {
     private static final String FOLDER = "/etc/genv-enforcer/";
     private static final String NODE_NAME = "GENV_ENFORCER_NODE_NAME";
     private static final String STATE_DIRECTORY = "GENV_ENFORCER_STATE_DIR";
     private static final String ALLOWED_HOSTS = "GENV_ENFORCER_HTTP_ALLOWED_HOSTS";
-    /** Only the cluster knows them. */
+    /** The cluster sets these variables. */
     private static final String SERVICE_NAMES =
             "genv-enforcer,genv-enforcer.gpu,genv-enforcer.gpu.svc,genv-enforcer.gpu.svc.cluster.local";
 
-    /** In a cluster one machine that does not answer would end the pod again and again; it is for those who run it by hand. */
+    /** In a cluster one machine that does not answer would restart the pod again and again; the setting is for a single cycle. */
     private static final String EXIT_ON_ERROR = "GENV_ENFORCER_REMOTE_EXIT_ON_ERROR";
 
     @TempDir
@@ -51,7 +51,7 @@ class ChartSettingsTest {
         assertThatCode(() -> read(RenderedChart.ofExample(name))).doesNotThrowAnyException();
     }
 
-    /** Whatever is not set is not said, so the service's own defaults hold. */
+    /** The chart sets no variable without a value, so the service's defaults apply. */
     @Test
     void defaultsEqualThoseOfTheService() throws Exception {
         var bare = Map.of(
@@ -106,7 +106,7 @@ class ChartSettingsTest {
         assertThat(remote.quiet()).isTrue();
     }
 
-    /** Those of the file are not ours to write, so the others stand in a variable. */
+    /** The administrator writes the host file, so the chart sets the other machines in a variable. */
     @Test
     void hostListAndHostFileAreCombined() throws Exception {
         var remote = read(RenderedChart.ofExample("existing")).remote();
@@ -114,7 +114,7 @@ class ChartSettingsTest {
         assertThat(remote.hostfile().orElseThrow()).hasContent("gpu-7");
     }
 
-    /** And no other, for the service does not start with one that it does not know. */
+    /** The service does not start with an unknown setting. */
     @Test
     void chartCanSetEverySettingOfTheService() throws Exception {
         var set = new TreeSet<String>();
@@ -122,13 +122,13 @@ class ChartSettingsTest {
             set.addAll(environment(RenderedChart.ofExample(name)).keySet());
         }
         var known = new TreeSet<>(SettingsReader.variables());
-        known.remove("GENV_TMPDIR"); // the state directory is always said
+        known.remove("GENV_TMPDIR"); // the state directory is always set
         known.remove(EXIT_ON_ERROR);
-        set.remove("TZ"); // one that the example adds
+        set.remove("TZ"); // the example adds it
         assertThat(set).isEqualTo(known);
     }
 
-    /** Before anything is installed, and not by a pod that starts again and again. */
+    /** The chart refuses them before the installation, instead of the pod at each start. */
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -160,7 +160,7 @@ class ChartSettingsTest {
         return SettingsReader.read(new Variables(environment(chart)));
     }
 
-    /** As the container sees it, but that its files lie in a folder of the test. */
+    /** The environment of the container, with its files in a folder of the test. */
     private Map<String, String> environment(RenderedChart chart) throws IOException, JSchException {
         var environment = new HashMap<>(chart.environment());
         for (var each : chart.container().path("env")) {
@@ -179,7 +179,7 @@ class ChartSettingsTest {
         return environment;
     }
 
-    /** What the chart says there, or else what somebody could have put there. */
+    /** The chart's content of a file, or else an example of an administrator's. */
     private static String content(RenderedChart chart, String name) throws JSchException {
         assertThat(chart.pod().at("/volumes").toString()).contains("\"path\":\"" + name + "\"");
         for (var map : chart.all("ConfigMap")) {

@@ -28,7 +28,7 @@ import java.util.Locale;
 import java.util.Map;
 import javax.tools.ToolProvider;
 
-/** A group of settings as its source documents it: the Javadoc of its methods, in their order. */
+/** The documentation of a group of settings: the Javadoc of its methods, in their order. */
 record DocumentedGroup(String title, String description, List<Row> rows) {
     private static final Path SOURCES = Path.of("src/main/java");
 

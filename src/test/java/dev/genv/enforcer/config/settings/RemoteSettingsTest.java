@@ -99,7 +99,7 @@ class RemoteSettingsTest {
         assertThat(remote().hosts()).isEmpty();
     }
 
-    /** An unknown key refuses a host, so without keys there would be no host at all. */
+    /** A machine with an unknown key is refused, so without keys every machine would be. */
     @Test
     void requiresAReadableKnownHostsFile() {
         variables.remove(PREFIX + "KNOWN_HOSTS");
@@ -110,7 +110,7 @@ class RemoteSettingsTest {
                         PREFIX + "KNOWN_HOSTS=" + folder.resolve("none") + ": expected a file that can be read");
     }
 
-    /** Else this machine would be enforced on, which nobody meant. */
+    /** Otherwise the service would enforce on its own node instead of the machines. */
     @ParameterizedTest
     @CsvSource({"TIMEOUT,3s", "SUDO,false", "AGENT,genv", "QUIET,true", "USERNAME,raz", "STATE_DIR,/x"})
     void refusesRemoteSettingsWithoutHosts(String name, String value) {
@@ -154,7 +154,7 @@ class RemoteSettingsTest {
         assertThat(errors()).singleElement().asString().contains("line 3");
     }
 
-    /** Somebody relies on it, and nothing would tell him. */
+    /** An administrator would rely on it, without an error. */
     @ParameterizedTest
     @ValueSource(
             strings = {"ENV_OWNER=enforce", "EXEMPT_USERS=alice", "PROTECTED_EXECUTABLES=/opt/x", "KILL_AFTER=10s"})
@@ -180,7 +180,7 @@ class RemoteSettingsTest {
         return bytes.toString(StandardCharsets.US_ASCII);
     }
 
-    /** The files are tried at the start: what is wrong with them later costs hosts. */
+    /** The service reads the files at its start, because a later error makes machines unreachable. */
     @ParameterizedTest
     @CsvSource({"IDENTITY_FILE,no key", "KNOWN_HOSTS,gpu-1 ssh-ed25519 AAAA!"})
     void refusesInvalidFiles(String name, String content) throws IOException {

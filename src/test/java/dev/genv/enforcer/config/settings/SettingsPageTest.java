@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.Properties;
 import org.junit.jupiter.api.Test;
 
-/** The reference page lists every setting with the words, the bounds and the default of the code. */
+/** The reference page lists every setting with the Javadoc, the bounds and the default of the code. */
 class SettingsPageTest {
     private static final Path PAGE = Path.of("src/site/markdown/settings.md");
     private static final Path APPLICATION = Path.of("src/main/resources/application.properties");
@@ -29,7 +29,7 @@ class SettingsPageTest {
         GeneratedSection.assertSection(PAGE, "settings", page.append('\n').toString());
     }
 
-    /** Quarkus takes its own defaults from there, not from the mapping. */
+    /** Quarkus reads these defaults from the file, not from the mapping. */
     @Test
     void namesTheDefaultsThatQuarkusUses() throws IOException {
         var application = new Properties();

@@ -117,7 +117,7 @@ class SettingsTest {
                 .contains(text);
     }
 
-    /** Otherwise the service would enforce on its own node, which nobody meant. */
+    /** Otherwise the service would enforce on its own node instead of the machines. */
     @Test
     void aListWithoutAMachineStillMeansOtherMachines(@TempDir Path folder) throws Exception {
         var known = Files.createFile(folder.resolve("known_hosts")).toString();

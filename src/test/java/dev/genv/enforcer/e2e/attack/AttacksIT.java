@@ -38,7 +38,7 @@ class AttacksIT {
 
     @BeforeAll
     void startAttacks(@TempDir Path directory) throws Exception {
-        Files.setAttribute(directory, "unix:mode", 0755); // they must get through it
+        Files.setAttribute(directory, "unix:mode", 0755); // both users must be able to enter it
         for (var attack : allAttacks()) {
             var place = directory.resolve("attack-" + outcomes.size());
             outcomes.put(attack, attackers.submit(() -> runAttack(attack, place)));

@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 
-/** The attacker's process disguises what it is. */
+/** The attacker's process hides its program or its environment. */
 final class DisguiseAttacks {
     private static final Map<String, String> IN_ATTACKER_ENVIRONMENT =
             Map.of("GENV_ENVIRONMENT_ID", ATTACKER_ENVIRONMENT);

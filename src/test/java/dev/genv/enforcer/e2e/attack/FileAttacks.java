@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** The attacker holds the locks, replaces the files by links, or fills them. */
+/** The attacker holds the locks, or replaces the state files. */
 final class FileAttacks {
     private static final int MANY = 5_000;
 

@@ -10,7 +10,7 @@ import dev.genv.enforcer.testsupport.StateFiles;
 import java.util.List;
 import java.util.Map;
 
-/** The attacker writes into the state what is not true, in the attacker's own entries or in the victim's. */
+/** The attacker writes false entries into the state, in the attacker's own name or in the victim's. */
 final class ForgedEntryAttacks {
     private static final Map<String, String> IN_VICTIM_ENVIRONMENT = Map.of("GENV_ENVIRONMENT_ID", VICTIM_ENVIRONMENT);
     private static final Map<String, String> IN_ATTACKER_ENVIRONMENT =

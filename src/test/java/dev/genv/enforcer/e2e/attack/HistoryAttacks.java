@@ -10,7 +10,7 @@ import dev.genv.enforcer.testsupport.StateFiles;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Attacks on what the service remembers, and does not. */
+/** Attacks on the history that the service keeps of the state. */
 final class HistoryAttacks {
     private static final int CONTAINER_UID = 54_003;
     private static final int MEGABYTE = 1 << 20;

@@ -21,7 +21,7 @@ import java.util.Random;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** What hostile users do to a shared node. Each action lasts a while, and is undone by the same user. */
+/** Actions of hostile users on a shared node. Each action lasts a while, and the same user reverts it. */
 final class HostileActions {
     private static final int MAX_SECONDS = Suite.repetitions(4, 20);
     private static final int FREE_DEVICE = DEVICES - 1;
@@ -45,7 +45,7 @@ final class HostileActions {
         requests = new HostileRequests(shared.service());
     }
 
-    /** Those that leave the entries of honest users as they are. */
+    /** Actions that do not change the entries of honest users. */
     Map<String, Action> lastingActions() {
         return Map.ofEntries(
                 Map.entry("a process outside of all environments", () -> use(Map.of(), FREE_DEVICE, 100)),
@@ -84,7 +84,7 @@ final class HostileActions {
                 Map.entry("plans of many small arrays", () -> requests.sendLargePlan(SHORT_TIME)));
     }
 
-    /** Those that edit the entries of honest users, which the state-change grace is for. */
+    /** Actions that change the entries of honest users for less than the state-change grace. */
     List<Action> shortEdits() {
         return List.of(
                 () -> shared.addTemporarily(user, files -> files.withoutEnv(eid(randomVictim())), SHORT_TIME),
@@ -134,7 +134,7 @@ final class HostileActions {
         }
     }
 
-    /** Root starts it, as newuidmap would, and it takes one of two uids in turn. */
+    /** Root starts it, as newuidmap does, and it alternates between two uids. */
     private void changingUid() throws IOException, InterruptedException {
         var script = "use POSIX; while (1) { $< = %d + 100 * ($i++ %% 2); select undef, undef, undef, 0.01 }"
                 .formatted(uid(user));
@@ -234,7 +234,7 @@ final class HostileActions {
         }
     }
 
-    /** They share the pages of their arguments, and end when the pipe of the first is closed. */
+    /** The processes share the pages of their arguments. */
     private void largeArguments() throws IOException, InterruptedException {
         var script =
                 "exec perl -e 'for (1..100) { last unless fork } sleep 600' kernel-$(head -c 100000 /dev/zero | tr '\\0' k)";

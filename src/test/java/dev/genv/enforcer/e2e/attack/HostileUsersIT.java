@@ -22,17 +22,16 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /**
- * Three hostile users do all that they can think of, at random and at the same time, and three honest users work on the same
- * node: no honest job is signalled, no honest environment loses its device, the service does not end and does not grow.
+ * Three hostile users execute random actions at the same time, and three honest users work on the same node. No honest job is signalled, no honest environment loses its device, and the service neither exits nor grows.
  */
 class HostileUsersIT extends NodeSuite {
     private static final Duration DURATION = Duration.ofMinutes(Integer.getInteger("suite.minutes", 60));
     private static final Duration DEFAULT_DURATION = Duration.ofSeconds(20);
 
-    /** So seldom, and undone so soon, that no edit can be seen for as long as the state-change grace lasts. */
+    /** Edits are so rare and short that none lasts as long as the state-change grace. */
     private static final Duration BETWEEN_EDITS = Duration.ofMinutes(5);
 
-    /** How many things each of them does at the same time. */
+    /** The number of parallel actions of each hostile user. */
     private static final int MAX_PARALLEL = 3;
 
     private static final Duration BETWEEN_CHECKS = Duration.ofSeconds(5);

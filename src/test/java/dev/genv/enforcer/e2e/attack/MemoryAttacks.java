@@ -9,14 +9,14 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** What the attacker writes to use up the memory of the service, which would end it. */
+/** State files that use up the memory of the service. */
 final class MemoryAttacks {
     private static final int CYCLES = 12;
     private static final int NAMES = 340;
     private static final String LONG_NAME = "k".repeat(48_990);
     private static final int ENVIRONMENTS = 300_000;
     private static final int USERS = 1_300;
-    /** A single letter of these makes Java keep two bytes for each of the others. */
+    /** One such letter makes Java store every letter of the text in two bytes. */
     private static final String LONG_USER = "\u20ac" + "u".repeat(4_000);
 
     private MemoryAttacks() {}

@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 
-/** What the attacker tries against the way in which a node is observed. */
+/** Attacks on the observation of a node. */
 final class NodeAttacks {
     private static final int PROCESSES = 1500;
 
@@ -41,8 +41,7 @@ final class NodeAttacks {
     }
 
     /**
-     * 115,000 arguments are nearly as many as Linux takes, and one megabyte. The children share them with their parent,
-     * and wait for the end of a pipe that it holds, so they end with it.
+     * 115,000 arguments are nearly as many as Linux takes, and one megabyte. The children share them with their parent. They exit with it, because they wait for the end of a pipe that it holds.
      */
     private static void processesWithLongArguments(TwoUserNode twoUserNode) throws IOException {
         var fork = "for (1..%d) { if (!fork) { close(W); sysread(R, $x, 1); exit } }".formatted(PROCESSES);

@@ -6,7 +6,7 @@ import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
 import dev.genv.enforcer.e2e.TestUsers;
 import java.util.List;
 
-/** The attacker removes or reduces what the state grants to the victim. */
+/** The attacker removes or changes the victim's entries in the state. */
 final class RemovedEntryAttacks {
     private RemovedEntryAttacks() {}
 

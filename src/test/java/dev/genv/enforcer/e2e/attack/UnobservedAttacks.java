@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Attacks on what the service never observed: what bob wrote for his next job is changed before an observation of it. */
+/** Attacks on entries that the service never observed: the attacker changes bob's new entry before the next observation. */
 final class UnobservedAttacks {
-    /** A device that no environment holds until then. */
+    /** A device that no environment holds before the attack. */
     private static final int DEVICE = 2;
 
     private static final String NEW_ENVIRONMENT = "new";

@@ -21,8 +21,7 @@ import java.util.TreeSet;
 import org.awaitility.Awaitility;
 
 /**
- * Two machines that are enforced over SSH. One of them suffers; on it run a well-behaved job and a process that breaks a
- * rule for good, which is only audited. The other one must not notice anything.
+ * Two machines with enforcement over SSH. One machine has the faults, a job that breaks no rule, and a process that always breaks an audited rule. The faults must not affect the other machine.
  */
 final class FaultyFleet implements AutoCloseable {
     private static final String ENVIRONMENT = "own";
@@ -36,7 +35,7 @@ final class FaultyFleet implements AutoCloseable {
     private final Node.Service service;
     private final ServiceClient serviceClient;
 
-    /** What came of a fault, as it was seen from outside. */
+    /** The observed effects of a fault. */
     record Outcome(RemoteFault fault, Fault.StrayOutcome strayOutcome, String status, Set<String> reported) {}
 
     FaultyFleet(Path directory) throws IOException {
@@ -66,7 +65,7 @@ final class FaultyFleet implements AutoCloseable {
         serviceClient = new ServiceClient(service);
     }
 
-    /** The machine that suffers. */
+    /** The machine with the faults. */
     RealSshd faultyHost() {
         return faulty;
     }
@@ -105,13 +104,13 @@ final class FaultyFleet implements AutoCloseable {
     }
 
     private Outcome awaitOutcome(RemoteFault fault, Child stray, Child elsewhere) throws IOException {
-        // A fault that lasts is not waited for.
+        // Do not wait for a permanent fault.
         elsewhere.awaitExit();
         var reported = new TreeSet<String>();
         var observation = serviceClient.observe(healthy.target());
         var here = serviceClient.observe(faulty.target());
         var deadline = System.nanoTime() + TIMEOUT.toNanos();
-        // The look that was under way at first may not have seen it: there are two at least.
+        // The first observation may have begun before the fault, so wait for two.
         for (var observations = 0; observations < 2 || !isAsExpected(fault, stray, here, reported); observations++) {
             assertThat(System.nanoTime())
                     .as("%s: the stray process is %s, told was %s, %s", fault, stray.isAlive(), reported, here)
@@ -138,7 +137,7 @@ final class FaultyFleet implements AutoCloseable {
                 && stray.isAlive() == (fault.strayOutcome() == Fault.StrayOutcome.TERMINATED_AFTERWARDS);
     }
 
-    /** It is there all the time, whatever can be seen. */
+    /** The violation exists all the time, also when the machine cannot be observed. */
     private JsonNode persistentViolation() throws IOException {
         var violations = serviceClient.json("/violations?status=active&rule=inactive-env-processes");
         assertThat(violations)

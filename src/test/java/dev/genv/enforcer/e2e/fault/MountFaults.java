@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Function;
 
-/** File systems that come over the state directory and never answer. The service has a mount namespace of its own. */
+/** File systems that never answer are mounted over the state directory. The service has its own mount namespace. */
 final class MountFaults {
     private static final long ROOT = 0;
 

@@ -5,16 +5,15 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Something that goes wrong with one machine of a fleet.
+ * A fault of one machine of a fleet.
  *
- * @param name what it is, for the table
- * @param inject makes it happen
- * @param undo puts everything right again
- * @param strayOutcome what becomes of a process outside of all environments that is started on that machine while it lasts
- * @param status what {@code /hosts} calls the machine meanwhile
- * @param reported the codes of the problems that {@code /hosts} must tell of it
- * @param possiblyReported the codes that it may tell besides, by chance: on the way from one state to the other, or where whoever runs
- *     the tests is too busy to be asked everything in time
+ * @param name its description in the table
+ * @param inject causes the fault
+ * @param undo removes the fault
+ * @param strayOutcome what happens to a process outside of all environments that starts on that machine during the fault
+ * @param status the status of the machine in {@code /hosts} during the fault
+ * @param reported the codes of the problems that {@code /hosts} must report
+ * @param possiblyReported the codes that {@code /hosts} may report besides: between two states, or on a busy test machine
  */
 record RemoteFault(
         String name,
@@ -33,24 +32,24 @@ record RemoteFault(
                 .collect(Collectors.toUnmodifiableSet());
     }
 
-    /** Something done to the machine, or to what the program knows of it. */
+    /** A change of the machine, or of the program's files about it. */
     interface Step {
         void run(FaultyFleet fleet) throws Exception;
     }
 
-    /** Nothing can be known of it. */
+    /** The machine cannot be observed. */
     static RemoteFault unreachable(String name, Step inject, Step undo, String... reported) {
         return new RemoteFault(
                 name, inject, undo, Fault.StrayOutcome.TERMINATED_AFTERWARDS, "unreachable", Set.of(reported), BUSY);
     }
 
-    /** It answers, but something cannot be seen that the rule needs. */
+    /** The machine answers, but data that the rule needs are missing. */
     static RemoteFault preventingTermination(String name, Step inject, Step undo, String... reported) {
         return new RemoteFault(
                 name, inject, undo, Fault.StrayOutcome.TERMINATED_AFTERWARDS, "degraded", Set.of(reported), BUSY);
     }
 
-    /** It is enforced on as if nothing were. */
+    /** The fault has no effect on enforcement. */
     static RemoteFault harmless(String name, Step inject, Step undo, String... reported) {
         return new RemoteFault(name, inject, undo, Fault.StrayOutcome.TERMINATED, "ok", Set.of(reported), BUSY);
     }

@@ -24,7 +24,7 @@ final class RemoteFaults {
 
     private RemoteFaults() {}
 
-    /** Of the connection. */
+    /** Faults of the connection. */
     static List<RemoteFault> ofConnections() {
         var faults = new RemoteFaults();
         return List.of(
@@ -89,7 +89,7 @@ final class RemoteFaults {
                         .mayAlsoReport("busy"));
     }
 
-    /** Of commands that come to no end. */
+    /** Faults of commands that never end. */
     static List<RemoteFault> ofEndlessCommands() {
         return List.of(
                 harmless("is slow", fleet -> fleet.faultyHost().setLoginShell("sleep 2"), repairShell()),
@@ -103,7 +103,7 @@ final class RemoteFaults {
                         .mayAlsoReport("busy", "unreachable"));
     }
 
-    /** Of what else happens after the login. */
+    /** Other faults after the login. */
     static List<RemoteFault> ofCommands() {
         return List.of(
                 loginShellFault(
@@ -132,14 +132,14 @@ final class RemoteFaults {
                         fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, "PATH=/nowhere\n"),
                         fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, ""),
                         "sudo_missing"),
-                // It comes back a minute later: what had to be killed is not asked again at once.
+                // It recovers a minute later, because the service waits before it uses a killed program again.
                 nvidiaSmiFault(
                         "has an nvidia-smi that hangs and ignores signals",
                         "trap '' TERM HUP INT; while :; do sleep 1; done",
                         "gpu_tool_failed"));
     }
 
-    /** Of what it looks at there. */
+    /** Faults of the observed files and programs. */
     static List<RemoteFault> ofMachines() {
         var faults = new RemoteFaults();
         return List.of(
@@ -178,7 +178,7 @@ final class RemoteFaults {
                         "lock_timeout"));
     }
 
-    /** It tries to look like what the program itself says. */
+    /** The text imitates the program's own lines. */
     private static final String BANNER = "echo 'Welcome to gpu-1'; echo '@0 end'; echo '{}'; echo oops >&2";
 
     private static RemoteFault loginShellFault(String name, String fault, String reported) {

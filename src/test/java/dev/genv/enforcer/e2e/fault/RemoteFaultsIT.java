@@ -18,8 +18,7 @@ import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Everything that can go wrong with one of two machines, with real OpenSSH servers: in each case the other one is
- * enforced on as ever, and the one recovers by itself. Several fleets suffer side by side.
+ * Faults of one of two machines, with real OpenSSH servers. Enforcement on the other machine continues, and the machine recovers without help. Several fleets run in parallel.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
@@ -58,15 +57,12 @@ class RemoteFaultsIT {
         faults.join();
     }
 
-    /** Runs each part on a separate fleet, because faults mostly wait. */
+    /** Runs each part on a separate fleet, because most faults wait. */
     private void split(Path directory, List<RemoteFault> list, int count) {
-        var number = 0;
-        for (var part : ParallelFaults.split(list, count)) {
-            runFaults(directory.resolveSibling("%s-%d".formatted(directory.getFileName(), number++)), part);
-        }
+        ParallelFaults.split(directory, list, count, this::runFaults);
     }
 
-    /** On a fleet of its own. */
+    /** Runs faults on a separate fleet. */
     private void runFaults(Path directory, List<RemoteFault> list) {
         faults.start(list, all -> {
             try (var fleet = new FaultyFleet(Files.createDirectory(directory))) {

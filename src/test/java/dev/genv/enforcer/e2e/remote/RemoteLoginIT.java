@@ -13,7 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 import org.junit.jupiter.api.Test;
 
-/** The ways to get into a machine, with real OpenSSH servers. */
+/** The ways to log in on a machine, with real OpenSSH servers. */
 class RemoteLoginIT extends SshFleetSuite {
 
     @Test

@@ -6,7 +6,7 @@ import java.io.IOException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-/** The tutorial on a machine that the program enforces over SSH. */
+/** The tutorial with enforcement over SSH. */
 class RemoteTutorialIT extends Tutorial {
     private SshFleet fleet;
 

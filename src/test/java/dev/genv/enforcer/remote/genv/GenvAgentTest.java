@@ -29,7 +29,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** With real processes: a shell, a program that does what genv does, and those that are ended. */
+/** With a real shell, a fake genv, and real processes to terminate. */
 class GenvAgentTest {
     @TempDir
     private Path root;

@@ -16,7 +16,7 @@ class GenvDetachmentTest extends GenvExecutionSuite {
         assertThat(host.requests()).hasSize(1);
     }
 
-    /** genv detaches an environment from a device, and not one attachment. */
+    /** genv removes all attachments of an environment to a device. */
     @Test
     void doesNotDetachBesideAnUnobservedAttachment() throws Exception {
         var twice = SNAPSHOT.replaceFirst(
@@ -35,7 +35,7 @@ class GenvDetachmentTest extends GenvExecutionSuite {
         assertThat(host.requests().get(2).input().split("\"envs\"", -1)).hasSize(2);
     }
 
-    /** genv looks for device N at place N. */
+    /** genv takes the Nth entry for device N. */
     @Test
     void doesNotDetachWhenDevicesAreOutOfOrder() throws Exception {
         host.thenReturn(SNAPSHOT.replaceFirst("1(,\\s*\"total_memory\")", "3$1")

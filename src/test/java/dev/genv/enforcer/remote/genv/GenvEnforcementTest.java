@@ -25,7 +25,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What it comes to that genv tells neither a start time nor a uid. */
+/** Enforcement without start times and uids, which genv does not report. */
 class GenvEnforcementTest {
     private static final Duration GRACE = Duration.ofSeconds(60);
 
@@ -46,7 +46,7 @@ class GenvEnforcementTest {
             time.ticker(),
             List.of());
 
-    /** The host has been observed for so long that its past is known. */
+    /** Observes the host for so long that its history is known. */
     @BeforeEach
     void observeForAWhile() {
         cycle("", "");
@@ -62,7 +62,7 @@ class GenvEnforcementTest {
         assertThat(cycle("", "a")).containsExactly(Map.entry(7, Outcome.EXITED));
     }
 
-    /** Somebody may have written the environment around a process that names it. */
+    /** Another user may have created the environment after the process that names it. */
     @Test
     void doesNotTerminateAProcessOlderThanItsEnvironment() {
         cycle("7 a", "");
@@ -87,7 +87,7 @@ class GenvEnforcementTest {
         assertThat(cycleWithActions("7", "")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
     }
 
-    /** A second SIGTERM makes many a trainer abort. */
+    /** Many trainers abort at a second SIGTERM. */
     @Test
     void processMissingInOneObservationIsNotSignalledTwice() {
         assertThat(cycleWithActions("7", "")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
@@ -129,7 +129,7 @@ class GenvEnforcementTest {
         return outcomes;
     }
 
-    /** Processes on device 0, each a pid and the environment that it names; nothing is attached. */
+    /** Returns a snapshot with processes on device 0, each with its pid and environment, and without attachments. */
     private static String snapshot(String processes, String environments) {
         return "{\n  \"processes\": {\"processes\": [%s]}, \"envs\": {\"envs\": [%s]}, \"devices\": {\"devices\": [%s]}\n}\n"
                 .formatted(

@@ -12,7 +12,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class GenvMembershipTest extends GenvAgentSuite {
-    /** genv prints null also where it was not permitted to read it, and the rule against strangers would end everybody. */
+    /** genv also prints null if it lacks the permission to read it, and non-env-processes would terminate every process. */
     @Test
     void processWithUnreadableEnvironmentHasUnknownMembership() throws Exception {
         host.thenExit(0, SNAPSHOT, "[WARNING] Not enough permissions to query environment of process 63600\n");

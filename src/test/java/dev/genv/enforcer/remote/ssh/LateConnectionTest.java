@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What comes of connections for which there was no time. */
+/** Connections that are complete only after their time limit. */
 class LateConnectionTest {
     @TempDir
     Path directory;
@@ -79,7 +79,7 @@ class LateConnectionTest {
         }
     }
 
-    /** Before a command, there is no time for anything. */
+    /** There is no time left before the command. */
     private static SshConnection connection(SessionFactory sessionFactory) {
         return new SshConnection(sessionFactory, new BackOff(System::nanoTime, new Random(1)), Duration.ZERO);
     }

@@ -10,7 +10,7 @@ import dev.genv.enforcer.remote.Connection;
 import java.time.Duration;
 import org.assertj.core.api.AbstractStringAssert;
 
-/** Looks at why a host cannot be reached. */
+/** Asserts why a machine is unreachable. */
 public final class LoginFailure {
     private LoginFailure() {}
 

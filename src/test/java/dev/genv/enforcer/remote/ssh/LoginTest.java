@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who logs in, and with what. */
+/** The user and the keys of a login. */
 class LoginTest {
     private static final Duration TIMEOUT = HANG;
 

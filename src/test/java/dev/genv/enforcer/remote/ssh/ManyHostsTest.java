@@ -42,14 +42,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Cycles over many machines at once, of which some may hang. */
+/** Cycles over many machines, of which some hang. */
 class ManyHostsTest {
     private static final int HOSTS = 40;
     private static final int HANGING = 8;
-    /** Enough for all to be logged in on, however busy this machine is. */
+    /** Long enough for all logins on a busy test machine. */
     private static final Duration LONG_TIMEOUT = HANG;
 
-    /** For those that hang. */
+    /** The timeout with machines that hang. */
     private static final Duration SHORT_TIMEOUT = Duration.ofMillis(300);
 
     private final MinaFleet machines = new MinaFleet(HOSTS, (host, input) -> "host " + host + " " + input);
@@ -110,7 +110,7 @@ class ManyHostsTest {
 
         var before = platformThreads();
         for (var cycle = 1; cycle <= 8; cycle++) {
-            nanos.addAndGet(Duration.ofMinutes(2).toNanos()); // no host is left alone any longer
+            nanos.addAndGet(Duration.ofMinutes(2).toNanos()); // the pauses of all machines are over
             assertThat(reachedHosts(enforcer.runCycle().orElseThrow())).hasSize(HOSTS - HANGING);
         }
 
@@ -128,7 +128,7 @@ class ManyHostsTest {
         });
     }
 
-    /** Those that wait for something end by and by; those of hosts that hang would not. */
+    /** Threads that wait for another resource end after some time; threads of hanging machines would not. */
     private static int platformThreads() {
         return ManagementFactory.getThreadMXBean().getThreadCount();
     }
@@ -140,7 +140,7 @@ class ManyHostsTest {
                 .toList();
     }
 
-    /** Asks for an echo, and knows of nothing else. */
+    /** Requests an echo. */
     private record EchoAgent(String name, Supplier<Duration> timeout) implements Agent {
         @Override
         public Observation observe(CommandRunner host, Set<ProcessId> pending)

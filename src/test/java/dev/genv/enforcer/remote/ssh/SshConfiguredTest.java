@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What an SSH configuration changes, servers to jump by among it. */
+/** The effects of an SSH configuration, including jump hosts. */
 class SshConfiguredTest {
     @TempDir
     Path directory;

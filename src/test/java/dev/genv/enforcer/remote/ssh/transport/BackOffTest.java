@@ -76,7 +76,7 @@ class BackOffTest {
                 .isNotNull();
     }
 
-    /** In milliseconds; it has passed after that. */
+    /** Checks a pause in milliseconds, which is over afterwards. */
     private long delayMillis() {
         backOff.failed(new UnreachableException(ProblemCode.TIMEOUT, "x"));
         var least = 0L;

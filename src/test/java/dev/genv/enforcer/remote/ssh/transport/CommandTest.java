@@ -14,7 +14,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** What commands may come to, whatever they do. */
+/** The results of commands, whatever the server does. */
 class CommandTest extends ServerTest {
     @Test
     void returnsOutputErrorsAndExitCode() throws Exception {

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who is connected to may do anything but keep somebody waiting: each of these tests would hang. */
+/** A server must not block the service, whatever it sends: each of these tests would hang. */
 @Timeout(600)
 class HostileServerTest {
     private static final Duration TIMEOUT = Duration.ofMillis(700);
@@ -232,7 +232,7 @@ class HostileServerTest {
             try (var client = server.accept()) {
                 talk.handle(client);
             } catch (Exception _) {
-                // the client hung up, or the test is over
+                // the client closed the connection, or the test is over
             }
         });
     }

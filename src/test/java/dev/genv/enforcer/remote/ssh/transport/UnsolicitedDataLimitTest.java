@@ -4,10 +4,8 @@ import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
-import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ssh.ServerTest;
 import dev.genv.enforcer.remote.ssh.TestFleet;
 import dev.genv.enforcer.testsupport.FakeSshd;
@@ -20,7 +18,7 @@ import org.apache.sshd.common.util.buffer.Buffer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a host may do of its own accord, while nobody asks it for anything. */
+/** Data that a server sends while no command runs. */
 class UnsolicitedDataLimitTest extends ServerTest {
     @BeforeEach
     void connect() throws Exception {
@@ -66,8 +64,7 @@ class UnsolicitedDataLimitTest extends ServerTest {
     }
 
     /**
-     * The thread that reads would wait for the keys that it alone could make. It is that thread that closes the connection
-     * when it has given up, so the server sees its end.
+     * The reading thread would wait for new keys that only it can negotiate. This thread closes the connection when it gives up, so the server sees the end.
      */
     @Test
     void closesTheConnectionWhenAKeyExchangeNeverEnds() throws Exception {
@@ -75,7 +72,7 @@ class UnsolicitedDataLimitTest extends ServerTest {
         await().until(() -> server.activeConnections() == 0);
         var shortTimeoutConnection =
                 fleet.connect(fleet.access(Duration.ofSeconds(1), server.knownHostsLine()), server.target());
-        await().until(() -> isReached(shortTimeoutConnection));
+        await().until(() -> fleet.isReached(shortTimeoutConnection));
 
         sendIgnoringDisconnect(session -> {
             session.writePacket(keyExchangeOffer(session));
@@ -83,20 +80,10 @@ class UnsolicitedDataLimitTest extends ServerTest {
         });
 
         await().until(() -> server.activeConnections() == 0);
-        await().until(() -> isReached(shortTimeoutConnection));
+        await().until(() -> fleet.isReached(shortTimeoutConnection));
     }
 
-    /** A second may be too short for the login. */
-    private boolean isReached(Connection shortTimeoutConnection) throws InterruptedException {
-        fleet.advanceTime(Duration.ofMinutes(1));
-        try {
-            return shortTimeoutConnection.run(TestFleet.request("true")).exitCode() != null;
-        } catch (UnreachableException e) {
-            return false;
-        }
-    }
-
-    /** The connection may end before the server knows that it has said it. */
+    /** The connection can end before the server has sent everything. */
     private void sendIgnoringDisconnect(FakeSshd.Message message) {
         try {
             server.send(message);
@@ -170,7 +157,7 @@ class UnsolicitedDataLimitTest extends ServerTest {
             try {
                 talk.send();
             } catch (IOException _) {
-                // nobody listens any longer
+                // the client closed the connection
             }
             return server.activeConnections() == 0;
         });
