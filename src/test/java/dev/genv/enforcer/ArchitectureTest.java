@@ -17,7 +17,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Arrows point inwards: {@code api, telemetry, remote, node, config -> enforcement -> policy -> model}. */
+/** Arrows point inwards: {@code api, telemetry, remote, node, config -> enforcement -> observation, policy -> facts, model}. */
 class ArchitectureTest {
     private static final String ROOT = "dev.genv.enforcer";
     /** Only config knows the adapters, and nobody knows config. */
@@ -26,12 +26,13 @@ class ArchitectureTest {
             entry("files", List.of()),
             entry("policy", List.of("model")),
             entry("format", List.of("model")),
-            entry("observation", List.of("enforcement", "policy", "model", "format")),
-            entry("enforcement", List.of("policy", "model")),
-            entry("node", List.of("enforcement", "policy", "model", "format", "files", "observation")),
-            entry("remote", List.of("enforcement", "policy", "model", "format", "files", "observation")),
-            entry("api", List.of("enforcement", "policy", "model", "format", "files")),
-            entry("telemetry", List.of("enforcement", "policy", "model")),
+            entry("facts", List.of()),
+            entry("observation", List.of("facts", "model", "format")),
+            entry("enforcement", List.of("observation", "policy", "facts", "model", "format")),
+            entry("node", List.of("enforcement", "policy", "facts", "model", "format", "files", "observation")),
+            entry("remote", List.of("enforcement", "policy", "facts", "model", "format", "files", "observation")),
+            entry("api", List.of("enforcement", "observation", "policy", "model", "format", "files")),
+            entry("telemetry", List.of("enforcement", "observation", "policy", "model")),
             entry(
                     "config",
                     List.of(
@@ -40,6 +41,7 @@ class ArchitectureTest {
                             "model",
                             "format",
                             "files",
+                            "facts",
                             "observation",
                             "node",
                             "remote",

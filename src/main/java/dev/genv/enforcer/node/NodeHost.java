@@ -16,9 +16,11 @@ import dev.genv.enforcer.node.proc.ProcessProbe;
 import dev.genv.enforcer.node.protection.ImmunityCheck;
 import dev.genv.enforcer.node.protection.ImmunityLoader;
 import dev.genv.enforcer.node.state.NodeState;
-import dev.genv.enforcer.observation.LiveState;
+import dev.genv.enforcer.observation.Findings;
 import dev.genv.enforcer.observation.MissingPrivilege;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.policy.plan.Action;
 import java.io.Closeable;
 import java.io.IOException;
@@ -133,20 +135,21 @@ public final class NodeHost implements Host, Closeable {
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var readAt = ticks();
         var read = state.read(place);
-        var environments = new LiveState(
-                read,
-                new ProcLivenessSource(proc),
-                immunityCheck.accounts(),
-                immunityCheck.exempt(),
-                problems,
-                missing);
+        var findings = new Findings();
+        var environments = findings.add(
+                LiveState.of(read, new ProcLivenessSource(proc), immunityCheck.accounts(), immunityCheck.exempt()));
+        var members = listing.processes().stream()
+                .map(process -> findings.add(environments.resolveMembership(process)))
+                .toList();
+        missing.addAll(findings.missing());
+        var devices = findings.add(environments.devices(listing.devices(), missing));
+        problems.addAll(findings.problems());
+        missing.addAll(findings.missing());
         var snapshot = new Snapshot(
                 name,
-                listing.processes().stream()
-                        .map(environments::resolveMembership)
-                        .toList(),
+                members,
                 environments.environments(),
-                environments.devices(listing.devices()),
+                devices,
                 listing.devices(),
                 environments.uidsOfPids(),
                 immunityLoader.subordinateUids(immunityCheck.accounts(), problems),

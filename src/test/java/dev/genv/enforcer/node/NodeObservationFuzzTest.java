@@ -16,13 +16,13 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.node.FuzzNode.Evidence;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcLivenessSource;
 import dev.genv.enforcer.node.protection.ImmunityCheck;
-import dev.genv.enforcer.observation.LiveState;
-import dev.genv.enforcer.observation.State;
+import dev.genv.enforcer.observation.Findings;
+import dev.genv.enforcer.observation.state.LiveState;
+import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -34,8 +34,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -195,8 +193,7 @@ class NodeObservationFuzzTest {
 
     /** As the node looks at it, but without children and without files. */
     private static Snapshot observe(FuzzNode world, Evidence now) {
-        var problems = new ArrayList<Problem>();
-        var missing = EnumSet.noneOf(SnapshotPart.class);
+        var findings = new Findings();
         var proc = new ProcFs(world.proc.root());
         var immunityCheck = new ImmunityCheck(proc, world.accounts(), Set.of(), List.of());
         var processes = world.people.stream()
@@ -212,22 +209,19 @@ class NodeObservationFuzzTest {
         var state = new State(
                 file(Evidence.bytes(now.envs()), bytes -> EnvsFile.of(GenvJson.read(bytes))),
                 file(Evidence.bytes(now.devices()), bytes -> DevicesFile.of(GenvJson.read(bytes))));
-        var live = new LiveState(
-                state,
-                new ProcLivenessSource(proc),
-                immunityCheck.accounts(),
-                immunityCheck.exempt(),
-                problems,
-                missing);
+        var live = findings.add(
+                LiveState.of(state, new ProcLivenessSource(proc), immunityCheck.accounts(), immunityCheck.exempt()));
         var listed = IntStream.range(0, FuzzNode.DEVICES).boxed().collect(Collectors.toSet());
         return new Snapshot(
                 "gpu-1",
-                processes.stream().map(live::resolveMembership).toList(),
+                processes.stream()
+                        .map(process -> findings.add(live.resolveMembership(process)))
+                        .toList(),
                 live.environments(),
-                live.devices(listed),
+                findings.add(live.devices(listed, findings.missing())),
                 listed,
-                missing,
-                problems);
+                findings.missing(),
+                findings.problems());
     }
 
     private interface Parser<T> {

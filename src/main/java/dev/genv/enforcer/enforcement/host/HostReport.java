@@ -3,6 +3,7 @@ package dev.genv.enforcer.enforcement.host;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.Observation;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -23,13 +24,13 @@ import org.jspecify.annotations.Nullable;
  */
 public record HostReport(
         Snapshot snapshot,
-        Optional<Host.Observation> answer,
+        Optional<Observation> answer,
         @Nullable Instant lastObserved,
         Duration duration,
         List<Problem> problems,
         List<String> missingPrivileges) {
     /** Creates the report of a host that answered. */
-    public static HostReport observed(Host.Observation answer, Instant at, Duration duration) {
+    public static HostReport observed(Observation answer, Instant at, Duration duration) {
         var snapshot = answer.snapshot();
         return new HostReport(
                 snapshot, Optional.of(answer), at, duration, snapshot.problems(), answer.missingPrivileges());
@@ -55,42 +56,42 @@ public record HostReport(
 
     /** The source of the GPU data; null if the host did not answer. */
     public @Nullable String gpuSource() {
-        return answer.map(Host.Observation::gpuSource).orElse(null);
+        return answer.map(Observation::gpuSource).orElse(null);
     }
 
     /** The version of the GPU driver; null if unknown. */
     public @Nullable String driver() {
-        return answer.map(Host.Observation::driver).orElse(null);
+        return answer.map(Observation::driver).orElse(null);
     }
 
     /** When the state was read, in clock ticks since boot; 0 if it was not read. */
     public long ticks() {
-        return answer.map(Host.Observation::ticks).orElse(0L);
+        return answer.map(Observation::ticks).orElse(0L);
     }
 
     /** The verified processes that have exited. */
     public Set<ProcessId> ended() {
-        return answer.map(Host.Observation::ended).orElse(Set.of());
+        return answer.map(Observation::ended).orElse(Set.of());
     }
 
     /** Why no action may be executed on it; null if actions may be executed. */
     public @Nullable String readOnlyReason() {
-        return answer.map(Host.Observation::readOnlyReason).orElse(null);
+        return answer.map(Observation::readOnlyReason).orElse(null);
     }
 
     /** An id of the machine that does not depend on its name; null if unknown. */
     public @Nullable String machine() {
-        return answer.map(Host.Observation::machine).orElse(null);
+        return answer.map(Observation::machine).orElse(null);
     }
 
     /** How long the observation waited for genv's lock; null if it did not, or if that is unknown. */
     public @Nullable Duration lockWait() {
-        return answer.map(Host.Observation::lockWait).orElse(null);
+        return answer.map(Observation::lockWait).orElse(null);
     }
 
     /** When the state was last changed, in clock ticks since boot; null if unknown. */
     public @Nullable Long stateChangedAt() {
-        return answer.map(Host.Observation::stateChangedAt).orElse(null);
+        return answer.map(Observation::stateChangedAt).orElse(null);
     }
 
     public HostReport withProblems(List<Problem> all) {

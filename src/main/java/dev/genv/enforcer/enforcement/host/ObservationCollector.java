@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.Observation;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
@@ -20,7 +21,7 @@ public final class ObservationCollector {
     private final Map<String, Instant> lastObserved = new HashMap<>();
 
     /** An answer, when it came, and how long it took. */
-    private record Answer(Host.Observation observation, Instant at, Duration duration) {}
+    private record Answer(Observation observation, Instant at, Duration duration) {}
 
     public ObservationCollector(Duration timeout, Ticker ticker) {
         this.timeout = timeout;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.node.files;
 
 import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.observation.UserMount;
+import dev.genv.enforcer.observation.state.UserMount;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node.gpu;
 
+import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -7,7 +8,6 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.proc.ProcessProbe;
 import dev.genv.enforcer.node.protection.ImmunityCheck;
-import dev.genv.enforcer.observation.ToolException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,8 +34,10 @@ public final class GpuProcesses {
     public Listing list(List<Problem> problems, Set<SnapshotPart> missing) throws InterruptedException {
         try {
             var before = KernelClock.ticks();
-            var listing = gpus.list();
-            listing.report(problems, missing);
+            var found = gpus.list();
+            problems.addAll(found.problems());
+            missing.addAll(found.missing());
+            var listing = found.value();
             var processes = new ArrayList<GpuProcess>();
             for (var entry : listing.usage().entrySet()) {
                 observe(entry.getKey(), before, problems, missing)

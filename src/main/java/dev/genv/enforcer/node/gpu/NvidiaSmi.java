@@ -1,14 +1,13 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.observation.DeviceOrder;
-import dev.genv.enforcer.observation.GpuDevices;
-import dev.genv.enforcer.observation.GpuLine;
-import dev.genv.enforcer.observation.GpuListing;
-import dev.genv.enforcer.observation.GpuQuery;
-import dev.genv.enforcer.observation.ToolException;
+import dev.genv.enforcer.format.gpu.GpuDevices;
+import dev.genv.enforcer.format.gpu.GpuLine;
+import dev.genv.enforcer.format.gpu.GpuQuery;
+import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.observation.gpu.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.GpuListing;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -57,20 +56,21 @@ public final class NvidiaSmi {
      *
      * @throws ToolException if nvidia-smi is missing or not trusted, gives invalid output, or exceeds the time limit
      */
-    GpuListing list() throws ToolException, InterruptedException {
+    Found<GpuListing> list() throws ToolException, InterruptedException {
         try {
-            var problems = new ArrayList<Problem>();
             var answer = run(GpuQuery.PROCESSES);
-            var lines = GpuLine.parse(lines(answer), problems);
+            var lines = GpuLine.parse(lines(answer));
             var found = !GpuQuery.foundNoDevices(answer.exitCode(), answer.stdout());
             var known = devices;
-            if (known == null || !found || !known.isFresh() || !known.matches(lines)) {
-                known = new CachedDevices(GpuDevices.parse(lines(run(GpuQuery.DEVICES))), System.nanoTime(), lines);
+            if (known == null || !found || !known.isFresh() || !known.matches(lines.value())) {
+                known = new CachedDevices(
+                        GpuDevices.parse(lines(run(GpuQuery.DEVICES))), System.nanoTime(), lines.value());
                 known.devices.requireSame(found);
             }
-            var listing = GpuListing.of(lines, known.devices, problems, order);
+            var listing = GpuListing.of(lines, known.devices, order);
             // After a problem the devices are queried again, to detect the end of the problem.
-            devices = listing.problems().isEmpty() ? new CachedDevices(known.devices, known.readAt, lines) : null;
+            devices =
+                    listing.problems().isEmpty() ? new CachedDevices(known.devices, known.readAt, lines.value()) : null;
             return listing;
         } catch (ToolException e) {
             devices = null; // the failure may have changed the indices

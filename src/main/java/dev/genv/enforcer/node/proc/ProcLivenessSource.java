@@ -3,7 +3,7 @@ package dev.genv.enforcer.node.proc;
 import dev.genv.enforcer.format.ProcStat;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.observation.LivenessSource;
+import dev.genv.enforcer.observation.state.LivenessSource;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;

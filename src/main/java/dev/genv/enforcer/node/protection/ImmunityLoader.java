@@ -31,14 +31,15 @@ public final class ImmunityLoader {
     /** Returns the present immunity. */
     public ImmunityCheck load(List<Problem> problems) {
         var accounts = passwd.read(problems);
-        var users = new ConfiguredUsers(accounts, problems);
+        var users = new ConfiguredUsers(accounts);
         var uids = users.exempt(exemptUsers);
+        problems.addAll(uids.problems());
         var host = proc.machine().hostFiles();
         var files = new ArrayList<ProtectedFile>();
         for (var program : programs) {
-            find(host, program, users.owner(program), problems).ifPresent(files::add);
+            find(host, program, users.owner(program).value(), problems).ifPresent(files::add);
         }
-        return new ImmunityCheck(proc, accounts, uids, files);
+        return new ImmunityCheck(proc, accounts, uids.value(), files);
     }
 
     /** Returns the subordinate uids of these accounts. */

@@ -6,7 +6,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.node.proc.Privileges;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.MissingPrivilege;
-import dev.genv.enforcer.observation.State;
+import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.policy.plan.Action;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.node.state;
 
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.observation.State;
+import dev.genv.enforcer.observation.state.State;
 import java.io.IOException;
 
 /** The two state files, read but not yet parsed. */

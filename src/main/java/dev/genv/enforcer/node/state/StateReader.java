@@ -5,7 +5,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.State;
+import dev.genv.enforcer.observation.state.State;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.node.state;
 
 import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.observation.State;
+import dev.genv.enforcer.observation.state.State;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;

@@ -1,15 +1,14 @@
 package dev.genv.enforcer.remote.shell;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.observation.DeviceOrder;
-import dev.genv.enforcer.observation.GpuDevices;
-import dev.genv.enforcer.observation.GpuLine;
-import dev.genv.enforcer.observation.GpuListing;
-import dev.genv.enforcer.observation.GpuQuery;
-import dev.genv.enforcer.observation.ToolException;
+import dev.genv.enforcer.format.gpu.GpuDevices;
+import dev.genv.enforcer.format.gpu.GpuLine;
+import dev.genv.enforcer.format.gpu.GpuQuery;
+import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.observation.gpu.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.GpuListing;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.List;
 
 /** What nvidia-smi answered on a host. */
@@ -30,7 +29,7 @@ final class GpuAnswer {
      *
      * @throws ToolException where nvidia-smi could not be found, trusted or understood, or took too long
      */
-    GpuListing list(Frames frames) throws ToolException, UnreachableException {
+    Found<GpuListing> list(Frames frames) throws ToolException, UnreachableException {
         var tool = frames.find("tool");
         if (tool.isPresent()) {
             throw new ToolException(
@@ -38,13 +37,12 @@ final class GpuAnswer {
                             ? "nvidia-smi hung in an earlier observation and could not be terminated: it is not run for a while"
                             : tool.get().from(1));
         }
-        var problems = new ArrayList<Problem>();
         var answer = frames.one("gpu_processes");
-        var lines = GpuLine.parse(lines(answer), problems);
+        var lines = GpuLine.parse(lines(answer));
         var devices = GpuDevices.parse(lines(frames.one("gpu_devices")));
         devices.requireSame(!GpuQuery.foundNoDevices((int) answer.number(0), text(answer)));
         order.recordBoot(frames.one("machine").at(1));
-        return GpuListing.of(lines, devices, problems, order);
+        return GpuListing.of(lines, devices, order);
     }
 
     private static String text(Frame frame) throws UnreachableException {

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Problem;
@@ -10,17 +10,17 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
-import dev.genv.enforcer.observation.GpuListing;
-import dev.genv.enforcer.observation.LiveState;
+import dev.genv.enforcer.observation.Findings;
 import dev.genv.enforcer.observation.MissingPrivilege;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ProtectedExecutable;
-import dev.genv.enforcer.observation.ToolException;
+import dev.genv.enforcer.observation.gpu.GpuListing;
+import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.remote.AgentConfig;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -31,7 +31,6 @@ final class ObservationAnswer {
     private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s.*");
     private static final Pattern MACHINE = Pattern.compile("[0-9a-f]{32}");
     private static final Pattern BOOT = Pattern.compile("[0-9a-f-]{36}");
-    private static final GpuListing NOTHING = new GpuListing(Set.of(), Map.of(), List.of(), Optional.empty());
 
     private final String name;
     private final ObservationContext memory;
@@ -62,7 +61,7 @@ final class ObservationAnswer {
     }
 
     /** What must be known of this look when something is done for it. */
-    ObservedMachine seen(Host.Observation observation, long nanos) throws UnreachableException {
+    ObservedMachine seen(Observation observation, long nanos) throws UnreachableException {
         var devices = frames.find("devices");
         var present = devices.isPresent() && devices.get().at(0).equals("present");
         return new ObservedMachine(
@@ -81,7 +80,7 @@ final class ObservationAnswer {
      * @param verified the processes of which it reports whether they have ended
      * @param left the processes whose memory was left alone, for they hung before
      */
-    Host.Observation look(Set<ProcessId> verified, Set<ProcessId> left) throws UnreachableException {
+    Observation look(Set<ProcessId> verified, Set<ProcessId> left) throws UnreachableException {
         var readOnlyReason = watchesOnly();
         var lacking = privileges.missing();
         lacking.forEach(right -> problems.add(right.problem()));
@@ -90,12 +89,22 @@ final class ObservationAnswer {
         var living = new RemoteLivenessSource(frames, nonce);
         rememberKernels(living);
         var read = memory.states().state(frames, nonce);
-        var state = new LiveState(read, living, accounts, protection.exempt(), problems, missing);
+        var found = LiveState.of(read, living, accounts, protection.exempt());
+        problems.addAll(found.problems());
+        missing.addAll(found.missing());
+        var state = found.value();
+        var findings = new Findings();
+        var members = processes.stream()
+                .map(process -> findings.add(state.resolveMembership(process)))
+                .toList();
+        var devices = findings.add(state.devices(listing.devices(), missing));
+        problems.addAll(findings.problems());
+        missing.addAll(findings.missing());
         var snapshot = new Snapshot(
                 name,
-                processes.stream().map(state::resolveMembership).toList(),
+                members,
                 state.environments(),
-                state.devices(listing.devices()),
+                devices,
                 listing.devices(),
                 state.uidsOfPids(),
                 SubordinateUids.NONE,
@@ -103,7 +112,7 @@ final class ObservationAnswer {
                 problems);
         // In another PID namespace the processes of the host are not there, whether they have ended or not.
         var now = privileges.isOutsideHostPid() ? Stats.NONE : Stats.of(frames.one("verified"), nonce);
-        return new Host.Observation(
+        return new Observation(
                 snapshot,
                 "nvidia-smi",
                 driver(),
@@ -119,8 +128,10 @@ final class ObservationAnswer {
     private GpuListing listing() throws UnreachableException {
         try {
             if (!privileges.isOutsideHostPid()) {
-                var listing = memory.gpus().list(frames);
-                listing.report(problems, missing);
+                var found = memory.gpus().list(frames);
+                problems.addAll(found.problems());
+                missing.addAll(found.missing());
+                var listing = found.value();
                 if (frames.find("too_many").isEmpty()) {
                     return listing;
                 }
@@ -133,7 +144,7 @@ final class ObservationAnswer {
             problems.add(new Problem(e.code(), String.valueOf(e.getMessage())));
         }
         missing.add(SnapshotPart.PROCESSES);
-        return NOTHING;
+        return GpuListing.NONE;
     }
 
     private List<GpuProcess> processes(GpuListing listing, Set<ProcessId> left) throws UnreachableException {

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.remote.shell;
 
+import dev.genv.enforcer.format.gpu.GpuQuery;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.GpuQuery;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
 import java.util.ArrayList;

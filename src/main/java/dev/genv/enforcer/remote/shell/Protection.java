@@ -45,8 +45,10 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
             Accounts accounts,
             List<Problem> problems)
             throws UnreachableException {
-        var users = new ConfiguredUsers(accounts, problems);
-        var exempt = users.exempt(exemptUsers);
+        var users = new ConfiguredUsers(accounts);
+        var exempted = users.exempt(exemptUsers);
+        problems.addAll(exempted.problems());
+        var exempt = exempted.value();
         var reported = frames.every("program");
         if (reported.size() != pending.size()) {
             throw Frame.unreadable("not all protected programs are in it");
@@ -55,7 +57,9 @@ record Protection(Set<Long> exempt, List<Program> programs, long ourselves) {
         for (var i = 0; i < reported.size(); i++) {
             var program = pending.get(i);
             var frame = reported.get(i);
-            var uid = users.owner(program);
+            var owner = users.owner(program);
+            problems.addAll(owner.problems());
+            long uid = owner.value();
             switch (frame.at(1)) {
                 case "absent" -> program.absent().ifPresent(problems::add);
                 case "untrusted" -> problems.add(program.unusable(frame.from(2)));

@@ -3,7 +3,7 @@ package dev.genv.enforcer.remote.shell;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.observation.LivenessSource;
+import dev.genv.enforcer.observation.state.LivenessSource;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.BitSet;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.IdentityFlapping;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.Agent;
@@ -61,7 +61,7 @@ public final class ShellAgent implements Agent {
     }
 
     @Override
-    public Host.Observation observe(CommandRunner host, Set<ProcessId> verified)
+    public Observation observe(CommandRunner host, Set<ProcessId> verified)
             throws UnreachableException, InterruptedException {
         seen = null;
         var start = nanos.getAsLong();

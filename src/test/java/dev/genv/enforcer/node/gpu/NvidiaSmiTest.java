@@ -5,11 +5,11 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.observation.ToolException;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -42,31 +42,31 @@ class NvidiaSmiTest {
     void listsAProcessOnADevice() throws Exception {
         fake.gpus(2).process(1, PID, "1542");
         var listing = smi.list();
-        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1);
-        assertThat(listing.usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(1, 1542)));
+        assertThat(listing.value().devices()).containsExactlyInAnyOrder(0, 1);
+        assertThat(listing.value().usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(1, 1542)));
         assertThat(listing.problems()).isEmpty();
     }
 
     @Test
     void listsUsageOfAProcessOnTwoDevices() throws Exception {
         fake.gpus(2).process(1, PID, "7").process(0, PID, "5");
-        assertThat(smi.list().usage()).containsEntry(PID, List.of(uses(0, 5), uses(1, 7)));
+        assertThat(smi.list().value().usage()).containsEntry(PID, List.of(uses(0, 5), uses(1, 7)));
     }
 
     @Test
     void severalLinesOfAProcessOnADeviceAreAddedUp() throws Exception {
         fake.gpus(1).process(0, PID, "5").process(0, PID, "7").process(0, PID, "1");
-        assertThat(smi.list().usage()).containsEntry(PID, List.of(uses(0, 13)));
+        assertThat(smi.list().value().usage()).containsEntry(PID, List.of(uses(0, 13)));
         fake.process(0, PID, "[N/A]").process(0, PID, "8");
-        assertThat(smi.list().usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
+        assertThat(smi.list().value().usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
     }
 
     @Test
     void listsDevicesWithoutProcesses() throws Exception {
         fake.gpus(3);
         var listing = smi.list();
-        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1, 2);
-        assertThat(listing.usage()).isEmpty();
+        assertThat(listing.value().devices()).containsExactlyInAnyOrder(0, 1, 2);
+        assertThat(listing.value().usage()).isEmpty();
         assertThat(listing.problems()).isEmpty();
     }
 
@@ -75,8 +75,8 @@ class NvidiaSmiTest {
     void noDevicesGiveAnEmptyListing(int exitCode) throws Exception {
         fake.fault("echo 'No devices were found'; exit " + exitCode);
         assertThat(smi.list()).satisfies(listing -> {
-            assertThat(listing.devices()).isEmpty();
-            assertThat(listing.usage()).isEmpty();
+            assertThat(listing.value().devices()).isEmpty();
+            assertThat(listing.value().usage()).isEmpty();
             assertThat(listing.problems()).isEmpty();
         });
     }
@@ -88,8 +88,8 @@ class NvidiaSmiTest {
     void nonNumericMemoryIsUnknown(String memory) throws Exception {
         fake.gpuLines("0, %s, [N/A]\n".formatted(uuid(0))).process(0, PID, memory);
         var listing = smi.list();
-        assertThat(listing.devices()).containsExactly(0);
-        assertThat(listing.usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
+        assertThat(listing.value().devices()).containsExactly(0);
+        assertThat(listing.value().usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
         assertThat(listing.problems()).isEmpty();
     }
 
@@ -99,7 +99,7 @@ class NvidiaSmiTest {
         fake.gpus(1).fault("case $1 in *apps*) echo '%s, %s, [N/A]';; esac".formatted(uuid(0), pid));
         fake.process(0, PID, "5");
         var listing = smi.list();
-        assertThat(listing.usage()).containsOnlyKeys(PID);
+        assertThat(listing.value().usage()).containsOnlyKeys(PID);
         assertThat(listing.problems()).singleElement().satisfies(problem -> {
             assertThat(problem.code())
                     .isEqualTo(pid.startsWith("[I") ? ProblemCode.GPU_PROCESS_HIDDEN : ProblemCode.GPU_LINE_UNREADABLE);
@@ -111,7 +111,7 @@ class NvidiaSmiTest {
     void unknownUuidAffectsOnlyItsLine() throws Exception {
         fake.gpus(1).process("MIG-1", Integer.toString(PID), "9").process(0, PID, "5");
         var listing = smi.list();
-        assertThat(listing.usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(0, 5)));
+        assertThat(listing.value().usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(0, 5)));
         assertThat(listing.problems())
                 .singleElement()
                 .satisfies(problem -> assertThat(problem.code()).isEqualTo(ProblemCode.DEVICE_UNKNOWN))
@@ -128,8 +128,8 @@ class NvidiaSmiTest {
     void lostDeviceDoesNotAffectOthers(String line) throws Exception {
         fake.gpuLines("0, %s, 16384\n%s\n".formatted(uuid(0), line)).process(0, PID, "5");
         var listing = smi.list();
-        assertThat(listing.devices()).containsExactly(0);
-        assertThat(listing.usage()).containsOnlyKeys(PID);
+        assertThat(listing.value().devices()).containsExactly(0);
+        assertThat(listing.value().usage()).containsOnlyKeys(PID);
         assertThat(listing.problems()).singleElement().satisfies(problem -> {
             assertThat(problem.code()).isEqualTo(ProblemCode.GPU_LOST);
             assertThat(problem.detail())
@@ -144,8 +144,8 @@ class NvidiaSmiTest {
     void processIsNotAssignedToDevicesWithTheSameUuid(String uuid) throws Exception {
         fake.gpuLines("0, %1$s, 1\n1, %1$s, 1\n".formatted(uuid)).process(uuid, Integer.toString(PID), "5");
         var listing = smi.list();
-        assertThat(listing.devices()).isEmpty();
-        assertThat(listing.usage()).isEmpty();
+        assertThat(listing.value().devices()).isEmpty();
+        assertThat(listing.value().usage()).isEmpty();
         assertThat(listing.problems())
                 .extracting(Problem::code)
                 .contains(
@@ -175,7 +175,7 @@ class NvidiaSmiTest {
                     .hasMessageStartingWith("nvidia-smi exited with %d: %s".formatted(exitCode, words));
         }
         fake.noFault();
-        assertThat(smi.list().usage()).containsOnlyKeys(PID);
+        assertThat(smi.list().value().usage()).containsOnlyKeys(PID);
     }
 
     @ParameterizedTest
@@ -204,8 +204,8 @@ class NvidiaSmiTest {
     void lostDeviceWithUuidIsStillListed() throws Exception {
         fake.gpuLines("0, %s, [GPU is lost]\n".formatted(uuid(0))).process(0, PID, "5");
         var listing = smi.list();
-        assertThat(listing.devices()).containsExactly(0);
-        assertThat(listing.usage()).containsOnlyKeys(PID);
+        assertThat(listing.value().devices()).containsExactly(0);
+        assertThat(listing.value().usage()).containsOnlyKeys(PID);
         assertThat(listing.problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
     }
 
@@ -216,7 +216,7 @@ class NvidiaSmiTest {
                         "case $1 in *apps*) head -c 3000000 /dev/zero | tr '\\0' x; echo; yes garbage | head -n 100000;; esac");
         fake.process(0, PID, "5");
         var listing = smi.list();
-        assertThat(listing.usage()).containsOnlyKeys(PID);
+        assertThat(listing.value().usage()).containsOnlyKeys(PID);
         assertThat(listing.problems())
                 .hasSizeBetween(100, 102)
                 .allSatisfy(problem -> assertThat(problem.detail()).hasSizeLessThan(300));
@@ -252,7 +252,7 @@ class NvidiaSmiTest {
         var hidden = Files.move(fake.path(), fake.path().resolveSibling("hidden"));
         assertThatThrownBy(smi::list).isInstanceOf(ToolException.class).hasMessageContaining("is not a program");
         Files.move(hidden, fake.path());
-        assertThat(smi.list().devices()).containsExactly(0);
+        assertThat(smi.list().value().devices()).containsExactly(0);
     }
 
     @Test
@@ -270,8 +270,8 @@ class NvidiaSmiTest {
         smi.list();
         fake.gpus(2).process(1, PID, "5");
         var listing = smi.list();
-        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1);
-        assertThat(listing.usage()).containsEntry(PID, List.of(uses(1, 5)));
+        assertThat(listing.value().devices()).containsExactlyInAnyOrder(0, 1);
+        assertThat(listing.value().usage()).containsEntry(PID, List.of(uses(1, 5)));
         assertThat(listing.problems()).isEmpty();
         assertThat(calls()).containsExactly(QUERY_PROCESSES, QUERY_DEVICES, QUERY_PROCESSES, QUERY_DEVICES);
     }
@@ -279,11 +279,11 @@ class NvidiaSmiTest {
     @Test
     void queriesTheDevicesAgainAfterAFailure() throws Exception {
         fake.gpuLines("0, a, 1\n1, b, 1\n").process("b", Integer.toString(PID), "5");
-        assertThat(smi.list().usage()).containsEntry(PID, List.of(uses(1, 5)));
+        assertThat(smi.list().value().usage()).containsEntry(PID, List.of(uses(1, 5)));
         fake.fault("exit 9");
         assertThatThrownBy(smi::list).isInstanceOf(ToolException.class);
         fake.noFault().gpuLines("0, b, 1\n");
-        assertThat(smi.list().usage()).containsEntry(PID, List.of(uses(0, 5)));
+        assertThat(smi.list().value().usage()).containsEntry(PID, List.of(uses(0, 5)));
     }
 
     /** The list of devices is kept, and what is wrong with it must not look mended meanwhile. */
@@ -301,7 +301,7 @@ class NvidiaSmiTest {
         smi.list();
         fake.gpuLines("");
         var listing = smi.list();
-        assertThat(listing.devices()).isEmpty();
+        assertThat(listing.value().devices()).isEmpty();
         assertThat(listing.problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
     }
 

@@ -17,7 +17,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.State;
+import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.StateFiles;

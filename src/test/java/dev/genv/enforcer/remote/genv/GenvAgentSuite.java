@@ -2,8 +2,8 @@ package dev.genv.enforcer.remote.genv;
 
 import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
 
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
 import java.time.Duration;
@@ -18,7 +18,7 @@ abstract class GenvAgentSuite {
     final ScriptedCommandRunner host = new ScriptedCommandRunner();
     final GenvAgent agent = new GenvAgent("gpu-1", config());
 
-    Host.Observation observe(String output) throws UnreachableException, InterruptedException {
+    Observation observe(String output) throws UnreachableException, InterruptedException {
         return agent.observe(host.thenReturn(output), Set.of());
     }
 

@@ -2,11 +2,11 @@ package dev.genv.enforcer.remote.genv;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.observation.Observation;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -41,7 +41,7 @@ class GenvMembershipTest extends GenvAgentSuite {
                 .contains(ProblemCode.MEMBERSHIP_UNKNOWN);
     }
 
-    private static Membership membershipOf(int pid, Host.Observation observation) {
+    private static Membership membershipOf(int pid, Observation observation) {
         return observation.snapshot().processes().stream()
                 .filter(process -> process.pid() == pid)
                 .findFirst()

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.remote.shell;
 
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.testsupport.Child;
@@ -171,7 +171,7 @@ final class Machine {
         return new ShellAgent("gpu-1", config(), service, new Shell(config(), places, new SecureRandom()), nanos::get);
     }
 
-    Host.Observation observe(ProcessId... pending) throws UnreachableException, InterruptedException {
+    Observation observe(ProcessId... pending) throws UnreachableException, InterruptedException {
         return agent().observe(shell, Set.of(pending));
     }
 }

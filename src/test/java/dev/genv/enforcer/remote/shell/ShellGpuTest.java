@@ -4,11 +4,11 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.Requirements;
@@ -241,7 +241,7 @@ class ShellGpuTest {
         assertChildListed(observe());
     }
 
-    private void assertChildListed(Host.Observation observation) {
+    private void assertChildListed(Observation observation) {
         assertThat(problems(observation)).isEmpty();
         assertThat(observation.snapshot().missing()).isEmpty();
         assertThat(observation.snapshot().processes())
@@ -250,18 +250,18 @@ class ShellGpuTest {
         assertThat(observation.snapshot().listedDevices()).containsExactlyInAnyOrder(0, 1);
     }
 
-    private static Problem assertProcessesMissing(Host.Observation observation) {
+    private static Problem assertProcessesMissing(Observation observation) {
         assertThat(observation.snapshot().missing()).containsExactly(SnapshotPart.PROCESSES);
         assertThat(observation.snapshot().processes()).isEmpty();
         assertThat(problems(observation)).hasSize(1);
         return problems(observation).getFirst();
     }
 
-    private Host.Observation observe() throws Exception {
+    private Observation observe() throws Exception {
         return agent.observe(machine.shell, Set.of());
     }
 
-    private static List<Problem> problems(Host.Observation observation) {
+    private static List<Problem> problems(Observation observation) {
         return observation.snapshot().problems().stream()
                 .filter(problem -> !problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                 .toList();

@@ -2,11 +2,11 @@ package dev.genv.enforcer.remote.shell;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.RealFlock;
@@ -180,11 +180,11 @@ class ShellLeaseTest {
         }
     }
 
-    private Host.Observation observe(ShellAgent agent) throws Exception {
+    private Observation observe(ShellAgent agent) throws Exception {
         return agent.observe(machine.shell, Set.of());
     }
 
-    private Result terminate(ShellAgent agent, Host.Observation observation) throws Exception {
+    private Result terminate(ShellAgent agent, Observation observation) throws Exception {
         var results = new HashMap<Action, Result>();
         var action =
                 new Action.Terminate("gpu-1", observation.snapshot().processes().getFirst());

@@ -2,7 +2,6 @@ package dev.genv.enforcer.remote.shell;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
@@ -11,6 +10,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.CurrentProcess;
 import dev.genv.enforcer.testsupport.FakeProc;
@@ -350,11 +350,11 @@ class ShellProcessTest {
         return proc.process(pid);
     }
 
-    private Host.Observation observe() throws Exception {
+    private Observation observe() throws Exception {
         return agent.observe(machine.shell, Set.of());
     }
 
-    private static GpuProcess onlyProcess(Host.Observation observation) {
+    private static GpuProcess onlyProcess(Observation observation) {
         assertThat(observation.snapshot().processes()).hasSize(1);
         return observation.snapshot().processes().getFirst();
     }

@@ -5,11 +5,11 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.CurrentProcess;
 import dev.genv.enforcer.testsupport.Fifo;
@@ -502,23 +502,23 @@ class ShellStateTest {
         }
     }
 
-    private Host.Observation observe() throws Exception {
+    private Observation observe() throws Exception {
         return agent.observe(machine.shell, Set.of());
     }
 
-    private static Problem problem(Host.Observation observation) {
+    private static Problem problem(Observation observation) {
         assertThat(problems(observation)).hasSize(1);
         return problems(observation).getFirst();
     }
 
-    private static void assertComplete(Host.Observation observation) {
+    private static void assertComplete(Observation observation) {
         assertThat(problems(observation)).isEmpty();
         assertThat(observation.snapshot().missing()).isEmpty();
         assertThat(observation.snapshot().environments()).hasSize(1);
         assertThat(observation.readOnlyReason()).isNull();
     }
 
-    private static List<Problem> problems(Host.Observation observation) {
+    private static List<Problem> problems(Observation observation) {
         return observation.snapshot().problems().stream()
                 .filter(problem -> !problem.code().equals(ProblemCode.MISSING_PRIVILEGE))
                 .toList();

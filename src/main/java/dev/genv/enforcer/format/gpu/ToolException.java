@@ -1,4 +1,4 @@
-package dev.genv.enforcer.observation;
+package dev.genv.enforcer.format.gpu;
 
 import dev.genv.enforcer.model.ProblemCode;
 import org.jspecify.annotations.Nullable;

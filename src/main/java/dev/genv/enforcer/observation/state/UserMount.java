@@ -1,4 +1,4 @@
-package dev.genv.enforcer.observation;
+package dev.genv.enforcer.observation.state;
 
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.observation;
+package dev.genv.enforcer.observation.state;
 
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;

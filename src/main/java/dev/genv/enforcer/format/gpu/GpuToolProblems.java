@@ -1,11 +1,11 @@
-package dev.genv.enforcer.observation;
+package dev.genv.enforcer.format.gpu;
 
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import java.util.List;
 
 /** Converts messages of nvidia-smi into problems. */
-final class GpuToolProblems {
+public final class GpuToolProblems {
     static final String GPU_IS_LOST = "[GPU is lost]";
     static final String NO_HANDLE = "Unable to determine the device handle";
     static final String LOST = "the processes on that GPU are unknown; reset it or reboot";
@@ -31,7 +31,7 @@ final class GpuToolProblems {
     }
 
     /** Adds a problem up to a limit, because invalid output may have megabytes. */
-    static void add(List<Problem> problems, ProblemCode code, String detail) {
+    public static void add(List<Problem> problems, ProblemCode code, String detail) {
         if (problems.size() < MAX_PROBLEMS) {
             problems.add(new Problem(code, detail));
         } else if (problems.size() == MAX_PROBLEMS) {
@@ -39,7 +39,7 @@ final class GpuToolProblems {
         }
     }
 
-    static String shorten(String text) {
+    public static String shorten(String text) {
         return text.length() > LONGEST_SHOWN ? text.substring(0, LONGEST_SHOWN) + "…" : text;
     }
 }

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.observation;
+package dev.genv.enforcer.format.gpu;
 
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -53,11 +53,11 @@ public record GpuDevices(Map<String, Integer> byUuid, List<Problem> problems) {
         }
     }
 
-    Optional<Integer> indexOf(String uuid) {
+    public Optional<Integer> indexOf(String uuid) {
         return Optional.ofNullable(byUuid.get(uuid));
     }
 
-    Set<Integer> indices() {
+    public Set<Integer> indices() {
         return Set.copyOf(byUuid.values());
     }
 }

@@ -1,10 +1,11 @@
-package dev.genv.enforcer.observation;
+package dev.genv.enforcer.observation.state;
 
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.OwnershipResolver;
@@ -13,37 +14,25 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** The state of the active environments. Unknown parts are added to the problems and the missing parts. */
+/** The state of the active environments. */
 public final class LiveState {
     private static final int MAX_SHOWN = 20;
 
-    private final List<Problem> problems;
-    private final Set<SnapshotPart> missing;
+    private final List<Problem> problems = new ArrayList<>();
+    private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
     private final EnvsFile envs;
     private final DevicesFile file;
     private final List<Environment> environments;
     private final Map<Integer, Membership.Unknown> listed;
     private Map<Integer, Long> uidsOfPids = Map.of();
 
-    /**
-     * Resolves the state.
-     *
-     * @param exempt the exempt uids
-     */
-    public LiveState(
-            State state,
-            LivenessSource living,
-            Accounts accounts,
-            Set<Long> exempt,
-            List<Problem> problems,
-            Set<SnapshotPart> missing) {
-        this.problems = problems;
-        this.missing = missing;
+    private LiveState(State state, LivenessSource living, Accounts accounts, Set<Long> exempt) {
         envs = content(state.envs(), SnapshotPart.ENVIRONMENTS, EnvsFile.EMPTY);
         file = content(state.devices(), SnapshotPart.ATTACHMENTS, DevicesFile.EMPTY);
         problems.addAll(state.problems());
@@ -65,6 +54,16 @@ public final class LiveState {
         }
     }
 
+    /**
+     * Resolves the state.
+     *
+     * @param exempt the exempt uids
+     */
+    public static Found<LiveState> of(State state, LivenessSource living, Accounts accounts, Set<Long> exempt) {
+        var live = new LiveState(state, living, accounts, exempt);
+        return new Found<>(live, live.problems, live.missing);
+    }
+
     /** True also if that cannot be read: only a machine without any file of genv is a new one. */
     private boolean mayHaveAttachments() {
         return missing.contains(SnapshotPart.ATTACHMENTS)
@@ -84,64 +83,65 @@ public final class LiveState {
     /**
      * Returns the devices with the attachments of active environments.
      *
-     * @param listed the devices that the GPU tool lists
+     * @param indices the devices that the GPU tool lists
+     * @param lacking the parts of the observation that are missing so far
      */
-    public List<Device> devices(Set<Integer> listed) {
-        var described = file.devices().stream().map(Device::index).collect(Collectors.toSet());
-        if (!environments.isEmpty() && !missing.contains(SnapshotPart.ATTACHMENTS) && !described.containsAll(listed)) {
-            var lacking = listed.stream()
-                    .filter(index -> !described.contains(index))
-                    .sorted()
-                    .toList();
-            problems.add(new Problem(
-                    ProblemCode.DEVICE_UNDESCRIBED, "devices.json lacks the device(s) " + lacking + ": not checked"));
-        }
+    public Found<List<Device>> devices(Set<Integer> indices, Set<SnapshotPart> lacking) {
         var living = environments.stream().map(Environment::eid).collect(Collectors.toSet());
         var devices = file.devices().stream()
                 .map(device -> device.retainAttachments(living))
                 .toList();
-        compare(devices, listed);
-        return devices;
+        var found = compare(devices, indices, lacking);
+        var described = file.devices().stream().map(Device::index).collect(Collectors.toSet());
+        if (environments.isEmpty() || lacking.contains(SnapshotPart.ATTACHMENTS) || described.containsAll(indices)) {
+            return found;
+        }
+        var undescribed = indices.stream()
+                .filter(index -> !described.contains(index))
+                .sorted()
+                .toList();
+        return found.with(new Problem(
+                ProblemCode.DEVICE_UNDESCRIBED, "devices.json lacks the device(s) " + undescribed + ": not checked"));
     }
 
     /**
      * Reports attached devices that the GPU tool does not list. Every user can write such an attachment, so only the GPU tool proves
      * the loss of a device. If it lists no device at all, no rule can be checked.
      */
-    private void compare(List<Device> devices, Set<Integer> listed) {
+    private static Found<List<Device>> compare(List<Device> devices, Set<Integer> indices, Set<SnapshotPart> lacking) {
+        var found = Found.of(devices);
         var unlisted = devices.stream()
-                .filter(device -> !device.attachments().isEmpty() && !listed.contains(device.index()))
+                .filter(device -> !device.attachments().isEmpty() && !indices.contains(device.index()))
                 .map(Device::index)
                 .sorted()
                 .toList();
         if (unlisted.isEmpty()
-                || missing.contains(SnapshotPart.PROCESSES)
-                || missing.contains(SnapshotPart.EVERY_PROCESS)) {
-            return;
+                || lacking.contains(SnapshotPart.PROCESSES)
+                || lacking.contains(SnapshotPart.EVERY_PROCESS)) {
+            return found;
         }
         var shown = unlisted.size() <= MAX_SHOWN ? unlisted : unlisted.subList(0, MAX_SHOWN) + " and more";
-        if (listed.isEmpty()) {
-            markMissing(
-                    SnapshotPart.EVERY_PROCESS,
-                    ProblemCode.GPU_LOST,
-                    "nvidia-smi lists no device, but active environments are attached to %s: reset the GPUs or reboot; if there are none, detach the environments"
-                            .formatted(shown));
-        } else {
-            problems.add(new Problem(
-                    ProblemCode.DEVICE_UNLISTED,
-                    "active environments are attached to the device(s) %s, which nvidia-smi does not list"
-                            .formatted(shown)));
-        }
+        return indices.isEmpty()
+                ? found.without(SnapshotPart.EVERY_PROCESS)
+                        .with(new Problem(
+                                ProblemCode.GPU_LOST,
+                                "nvidia-smi lists no device, but active environments are attached to %s: reset the GPUs or reboot; if there are none, detach the environments"
+                                        .formatted(shown)))
+                : found.with(new Problem(
+                        ProblemCode.DEVICE_UNLISTED,
+                        "active environments are attached to the device(s) %s, which nvidia-smi does not list"
+                                .formatted(shown)));
     }
 
     /** Returns the process with its membership resolved by the environments. */
-    public GpuProcess resolveMembership(GpuProcess process) {
+    public Found<GpuProcess> resolveMembership(GpuProcess process) {
         var membership = resolveMembership(process.membership(), process);
-        if (membership instanceof Membership.Unknown(var reason, var _)) {
-            problems.add(new Problem(
-                    ProblemCode.MEMBERSHIP_UNKNOWN, "process %d is not checked: %s".formatted(process.pid(), reason)));
-        }
-        return process.with(membership);
+        var found = Found.of(process.with(membership));
+        return membership instanceof Membership.Unknown(var reason, var _)
+                ? found.with(new Problem(
+                        ProblemCode.MEMBERSHIP_UNKNOWN,
+                        "process %d is not checked: %s".formatted(process.pid(), reason)))
+                : found;
     }
 
     private Membership resolveMembership(Membership own, GpuProcess process) {

@@ -1,5 +1,6 @@
-package dev.genv.enforcer.observation;
+package dev.genv.enforcer.observation.gpu;
 
+import dev.genv.enforcer.format.gpu.GpuToolProblems;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import java.util.HashMap;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.observation;
+package dev.genv.enforcer.observation.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
@@ -19,11 +20,10 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcLivenessSource;
 import dev.genv.enforcer.node.protection.ImmunityCheck;
+import dev.genv.enforcer.observation.Findings;
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -37,8 +37,7 @@ class LiveStateTest {
     private static final Device SHARED_DEVICE =
             new Device(0, "1mi", List.of(new Attachment("alive", null, null), new Attachment("dead", null, null)));
     private static final Problem WHY = new Problem(ProblemCode.LOCK_TIMEOUT, "somebody holds it");
-    private final List<Problem> problems = new ArrayList<>();
-    private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
+    private final Findings findings = new Findings();
     private final ProcFs proc;
     private final FakeProc fake;
     private final ImmunityCheck immunityCheck;
@@ -55,7 +54,7 @@ class LiveStateTest {
     void deadEnvironmentsAreOmittedAndTheirDevicesAreFree() {
         var live = live(envs(ALIVE, DEAD), devices(SHARED_DEVICE));
         assertThat(live.environments()).containsExactly(ALIVE.with(OF_ITS_UID));
-        assertThat(live.devices(Set.of(0)))
+        assertThat(devices(live, 0))
                 .containsExactly(new Device(0, "1mi", List.of(new Attachment("alive", null, null))));
         assertNothingMissing();
     }
@@ -63,14 +62,14 @@ class LiveStateTest {
     /** The service was started after they had been lost. */
     @Test
     void attachedDevicesAreLostIfNoneIsListed() {
-        live(envs(ALIVE), devices(SHARED_DEVICE)).devices(Set.of());
-        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
-        assertThat(missing).containsExactly(SnapshotPart.EVERY_PROCESS);
+        devices(live(envs(ALIVE), devices(SHARED_DEVICE)));
+        assertThat(findings.problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
+        assertThat(findings.missing()).containsExactly(SnapshotPart.EVERY_PROCESS);
     }
 
     @Test
     void nothingIsLostIfNoDeviceIsListedAndNoneIsAttached() {
-        live(envs(DEAD), devices(SHARED_DEVICE)).devices(Set.of());
+        devices(live(envs(DEAD), devices(SHARED_DEVICE)));
         assertNothingMissing();
     }
 
@@ -78,32 +77,32 @@ class LiveStateTest {
     @Test
     void anAttachmentToAnUnlistedDeviceIsOnlyReported() {
         var forged = new Device(99, "1mi", List.of(new Attachment("alive", null, null)));
-        live(envs(ALIVE), devices(SHARED_DEVICE, forged)).devices(Set.of(0));
-        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.DEVICE_UNLISTED);
-        assertThat(problems.getFirst().detail()).contains("[99]");
-        assertThat(missing).isEmpty();
+        devices(live(envs(ALIVE), devices(SHARED_DEVICE, forged)), 0);
+        assertThat(findings.problems()).extracting(Problem::code).containsExactly(ProblemCode.DEVICE_UNLISTED);
+        assertThat(findings.problems().getFirst().detail()).contains("[99]");
+        assertThat(findings.missing()).isEmpty();
     }
 
     @Test
     void noDeviceIsReportedLostIfTheToolFailed() {
-        missing.add(SnapshotPart.PROCESSES);
-        live(envs(ALIVE), devices(SHARED_DEVICE)).devices(Set.of());
-        assertThat(problems).isEmpty();
+        findings.add(Found.of(0).without(SnapshotPart.PROCESSES));
+        devices(live(envs(ALIVE), devices(SHARED_DEVICE)));
+        assertThat(findings.problems()).isEmpty();
     }
 
     @Test
     void absentStateIsComplete() {
         var live = live(new State.File.Absent<>(), new State.File.Absent<>());
         assertThat(live.environments()).isEmpty();
-        assertThat(live.devices(Set.of(0, 1))).isEmpty();
+        assertThat(devices(live, 0, 1)).isEmpty();
         assertNothingMissing();
     }
 
     @Test
     void liveEnvironmentsWithoutDevicesAreIncomplete() {
         live(envs(ALIVE), new State.File.Absent<>());
-        assertThat(missing).containsExactly(SnapshotPart.ATTACHMENTS);
-        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.STATE_INCOMPLETE);
+        assertThat(findings.missing()).containsExactly(SnapshotPart.ATTACHMENTS);
+        assertThat(findings.problems()).extracting(Problem::code).containsExactly(ProblemCode.STATE_INCOMPLETE);
     }
 
     @Test
@@ -115,9 +114,11 @@ class LiveStateTest {
     @Test
     void attachmentsWithoutEnvironmentsAreIncomplete() {
         var live = live(new State.File.Absent<>(), devices(SHARED_DEVICE));
-        assertThat(missing).containsExactly(SnapshotPart.ENVIRONMENTS);
-        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.STATE_INCOMPLETE);
-        assertThat(live.resolveMembership(process(7, new Membership.Outside())).membership())
+        assertThat(findings.missing()).containsExactly(SnapshotPart.ENVIRONMENTS);
+        assertThat(findings.problems()).extracting(Problem::code).containsExactly(ProblemCode.STATE_INCOMPLETE);
+        assertThat(live.resolveMembership(process(7, new Membership.Outside()))
+                        .value()
+                        .membership())
                 .isInstanceOf(Membership.Unknown.class);
     }
 
@@ -125,8 +126,8 @@ class LiveStateTest {
     @Test
     void absentEnvironmentsWithUnreadableAttachmentsAreIncomplete() {
         live(new State.File.Absent<>(), new State.File.Unreadable<>(WHY));
-        assertThat(missing).containsExactlyInAnyOrder(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
-        assertThat(problems)
+        assertThat(findings.missing()).containsExactlyInAnyOrder(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
+        assertThat(findings.problems())
                 .extracting(Problem::code)
                 .containsExactly(ProblemCode.LOCK_TIMEOUT, ProblemCode.STATE_INCOMPLETE);
     }
@@ -140,29 +141,29 @@ class LiveStateTest {
     @Test
     void unreadableStateIsMissingAndReportedOnce() {
         live(new State.File.Unreadable<>(WHY), new State.File.Unreadable<>(WHY));
-        assertThat(missing).containsExactlyInAnyOrder(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
-        assertThat(problems).containsExactly(WHY);
+        assertThat(findings.missing()).containsExactlyInAnyOrder(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
+        assertThat(findings.problems()).containsExactly(WHY);
     }
 
     @Test
     void unreadableFileDoesNotHideTheOther() {
         var live = live(envs(ALIVE), new State.File.Unreadable<>(WHY));
         assertThat(live.environments()).containsExactly(ALIVE.with(OF_ITS_UID));
-        assertThat(missing).containsExactly(SnapshotPart.ATTACHMENTS);
+        assertThat(findings.missing()).containsExactly(SnapshotPart.ATTACHMENTS);
     }
 
     @Test
     void problemsOfEntriesAreReported() {
         var bad = new Problem(ProblemCode.ENTRY_UNREADABLE, "environment x has no array of pids");
         live(new State.File.Present<>(new EnvsFile(List.of(), List.of(bad))), devices());
-        assertThat(problems).containsExactly(bad);
-        assertThat(missing).isEmpty();
+        assertThat(findings.problems()).containsExactly(bad);
+        assertThat(findings.missing()).isEmpty();
     }
 
     @Test
     void listedDeviceMissingFromTheStateIsReported() {
-        live(envs(ALIVE), devices(SHARED_DEVICE)).devices(Set.of(2, 0, 1));
-        assertThat(problems)
+        devices(live(envs(ALIVE), devices(SHARED_DEVICE)), 2, 0, 1);
+        assertThat(findings.problems())
                 .containsExactly(new Problem(
                         ProblemCode.DEVICE_UNDESCRIBED, "devices.json lacks the device(s) [1, 2]: not checked"));
     }
@@ -171,7 +172,7 @@ class LiveStateTest {
     void listedProcessThatNamesNoEnvironmentIsUnknown() {
         var live = live(envs(ALIVE, DEAD), devices());
         assertThat(resolvedMembership(live, 40, new Membership.Outside())).isInstanceOf(Membership.Unknown.class);
-        assertThat(problems)
+        assertThat(findings.problems())
                 .containsExactly(new Problem(
                         ProblemCode.MEMBERSHIP_UNKNOWN,
                         "process 40 is not checked: names no environment, but environment %s lists its pid"
@@ -196,7 +197,10 @@ class LiveStateTest {
     void resolvingMembershipKeepsTheImmunity() {
         var immunity = new Immunity(Immunity.Kind.EXEMPT, "any");
         var process = new GpuProcess(new ProcessId(7, 1), 77L, "python", new Membership.Outside(), List.of(), immunity);
-        assertThat(live(envs(ALIVE), devices()).resolveMembership(process).immunity())
+        assertThat(live(envs(ALIVE), devices())
+                        .resolveMembership(process)
+                        .value()
+                        .immunity())
                 .isEqualTo(immunity);
     }
 
@@ -205,22 +209,24 @@ class LiveStateTest {
     }
 
     private void assertNothingMissing() {
-        assertThat(missing).isEmpty();
-        assertThat(problems).isEmpty();
+        assertThat(findings.missing()).isEmpty();
+        assertThat(findings.problems()).isEmpty();
     }
 
     private LiveState live(State.File<EnvsFile> envs, State.File<DevicesFile> devices) {
-        return new LiveState(
+        return findings.add(LiveState.of(
                 new State(envs, devices),
                 new ProcLivenessSource(proc),
                 immunityCheck.accounts(),
-                immunityCheck.exempt(),
-                problems,
-                missing);
+                immunityCheck.exempt()));
     }
 
-    private static Membership resolvedMembership(LiveState live, int pid, Membership own) {
-        return live.resolveMembership(process(pid, own)).membership();
+    private List<Device> devices(LiveState live, Integer... listed) {
+        return findings.add(live.devices(Set.of(listed), findings.missing()));
+    }
+
+    private Membership resolvedMembership(LiveState live, int pid, Membership own) {
+        return findings.add(live.resolveMembership(process(pid, own))).membership();
     }
 
     private static GpuProcess process(int pid, Membership own) {

@@ -1,7 +1,9 @@
-package dev.genv.enforcer.observation;
+package dev.genv.enforcer.format.gpu;
 
+import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -13,8 +15,11 @@ import org.jspecify.annotations.Nullable;
  */
 public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
     /** Parses {@code gpu_uuid, pid, used_gpu_memory}; an invalid line is a problem. */
-    public static List<GpuLine> parse(List<String> text, List<Problem> problems) {
-        return text.stream().flatMap(line -> parse(line, problems).stream()).toList();
+    public static Found<List<GpuLine>> parse(List<String> text) {
+        var problems = new ArrayList<Problem>();
+        var lines =
+                text.stream().flatMap(line -> parse(line, problems).stream()).toList();
+        return Found.of(lines, problems);
     }
 
     private static Optional<GpuLine> parse(String line, List<Problem> problems) {
