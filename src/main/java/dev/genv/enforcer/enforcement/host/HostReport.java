@@ -4,6 +4,7 @@ import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.Observation;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

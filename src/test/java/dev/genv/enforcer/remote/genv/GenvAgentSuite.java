@@ -3,7 +3,6 @@ package dev.genv.enforcer.remote.genv;
 import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
 
 import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;

@@ -3,7 +3,6 @@ package dev.genv.enforcer.remote.genv;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
