@@ -35,8 +35,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.EnumSet;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

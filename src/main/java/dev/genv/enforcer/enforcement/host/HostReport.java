@@ -1,6 +1,5 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;

@@ -2,8 +2,8 @@ package dev.genv.enforcer.remote.genv;
 
 import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
 
-import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
 import java.time.Duration;
