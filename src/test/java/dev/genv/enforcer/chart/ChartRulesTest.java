@@ -85,6 +85,17 @@ class ChartRulesTest {
         assertThat(missing).isEmpty();
     }
 
+    @Test
+    void refusesTheModeOfARuleWhoseLimitIsNotSet() {
+        Rules.definitions().stream().filter(RuleDefinition::hasLimit).forEach(rule -> {
+            var value = valueOf(rule.modeSetting());
+            var refusal = RenderedChart.errorOf("settings: {%s: audit}".formatted(value));
+            assertThat(refusal)
+                    .as("the chart refuses settings.%s without a limit of the rule %s", value, rule)
+                    .contains("settings.%s is audit, but there is no limit".formatted(value));
+        });
+    }
+
     /** genv's own protocol reports no uids. */
     @Test
     void refusesToEnforceARuleThatNeedsUidsWithTheAgentOfGenv() {

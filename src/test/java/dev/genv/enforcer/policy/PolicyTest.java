@@ -22,7 +22,6 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
@@ -55,19 +54,6 @@ class PolicyTest {
                         "Terminating process 4 from environment a that is running on GPU(s) 0",
                         "Terminating process 1 from environment N/A that is running on GPU(s) 1",
                         "Detaching environment a of user raz from device 0");
-    }
-
-    @Test
-    void rulesHaveTheirDocumentedLabels() {
-        assertThat(KnownRules.all())
-                .extracting(RuleDefinition::name)
-                .containsExactly(
-                        "non-env-processes",
-                        "inactive-env-processes",
-                        "env-devices",
-                        "max-devices-per-user",
-                        "env-memory",
-                        "env-owner");
     }
 
     @Test

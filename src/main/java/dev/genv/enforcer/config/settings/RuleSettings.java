@@ -10,7 +10,7 @@ import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.definition.RuleSetting;
 import dev.genv.enforcer.policy.rule.Rules;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -30,10 +30,10 @@ final class RuleSettings {
         this.errors = errors;
     }
 
-    /** Reads the configuration of each rule. An invalid value becomes an error, and the default takes its place. */
+    /** Reads the configuration of each rule, in the order of the checks. An invalid value becomes an error, and the default takes its place. */
     static Map<RuleDefinition, RuleConfig> read(Variables variables, SettingErrors errors) {
         var reader = new RuleSettings(variables, errors);
-        var configs = new HashMap<RuleDefinition, RuleConfig>();
+        var configs = new LinkedHashMap<RuleDefinition, RuleConfig>();
         Rules.definitions().forEach(rule -> configs.put(rule, reader.read(rule)));
         return configs;
     }
