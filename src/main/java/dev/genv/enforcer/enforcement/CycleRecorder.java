@@ -67,8 +67,7 @@ final class CycleRecorder {
                 reports,
                 plan,
                 actions,
-                update.appeared(),
-                null);
+                update.appeared());
     }
 
     /** Reports a cycle that failed. It lets no grace pass. */

@@ -39,14 +39,11 @@ final class HostBatch {
 
     /** Executes the actions, unless their observation is too old by now. */
     void execute(Host host) throws UnreachableException, InterruptedException {
-        var skips = byAction.values().stream()
-                .map(expiry::check)
-                .flatMap(Optional::stream)
-                .toList();
-        if (skips.isEmpty()) {
-            host.execute(actions, this::record);
+        if (expiry.applies()) {
+            byAction.forEach(
+                    (action, planned) -> record(action, expiry.skip(planned).result()));
         } else {
-            skips.forEach(skip -> record(skip.planned().action(), skip.result()));
+            host.execute(actions, this::record);
         }
     }
 

@@ -40,7 +40,7 @@ public final class PendingTerminations {
     public synchronized Set<HostProcess> recentlySignalled() {
         var now = ticker.mark();
         return pending.entrySet().stream()
-                .filter(entry -> entry.getValue().request().age(now).compareTo(times.countsAsFreed()) < 0)
+                .filter(entry -> entry.getValue().progress().age(now).compareTo(times.countsAsFreed()) < 0)
                 .map(Map.Entry::getKey)
                 .collect(Collectors.toUnmodifiableSet());
     }
@@ -107,7 +107,7 @@ public final class PendingTerminations {
     /** Returns the violations for which a process was signalled. */
     synchronized Set<Violation.Key> causesOf(HostProcess process) {
         return Optional.ofNullable(pending.get(process)).stream()
-                .flatMap(known -> known.request().last().causes().stream())
+                .flatMap(known -> known.progress().last().causes().stream())
                 .map(Violation::key)
                 .collect(Collectors.toUnmodifiableSet());
     }

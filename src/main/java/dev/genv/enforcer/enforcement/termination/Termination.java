@@ -24,19 +24,19 @@ sealed interface Termination {
 
     /** A process that was signalled, and that has not exited as far as is known. */
     sealed interface Pending extends Termination {
-        Request request();
+        TerminationProgress progress();
     }
 
     /** A process that broke a rule when it was last checked. */
     sealed interface Breaking extends Pending {
-        /** The same state with another request. */
-        Breaking with(Request other);
+        /** The same state with another progress. */
+        Breaking with(TerminationProgress other);
     }
 
     /** SIGTERM was sent. */
-    record Asked(Request request) implements Breaking {
+    record Asked(TerminationProgress progress) implements Breaking {
         @Override
-        public Asked with(Request other) {
+        public Asked with(TerminationProgress other) {
             return new Asked(other);
         }
     }
@@ -45,33 +45,33 @@ sealed interface Termination {
      * SIGTERM may have been sent; the answer was lost. The process is treated as signalled, because many training programs abort at a
      * second SIGTERM. But it gets no SIGKILL.
      */
-    record PerhapsAsked(Request request) implements Breaking {
+    record PerhapsAsked(TerminationProgress progress) implements Breaking {
         @Override
-        public PerhapsAsked with(Request other) {
+        public PerhapsAsked with(TerminationProgress other) {
             return new PerhapsAsked(other);
         }
     }
 
     /** It still broke a rule when the time limit after SIGTERM was over: SIGKILL is due. */
-    record Overdue(Request request) implements Breaking {
+    record Overdue(TerminationProgress progress) implements Breaking {
         @Override
-        public Overdue with(Request other) {
+        public Overdue with(TerminationProgress other) {
             return new Overdue(other);
         }
     }
 
     /** SIGKILL was sent. */
-    record Killed(Request request, long killedAt) implements Breaking {
+    record Killed(TerminationProgress progress, long killedAt) implements Breaking {
         @Override
-        public Killed with(Request other) {
+        public Killed with(TerminationProgress other) {
             return new Killed(other, killedAt);
         }
     }
 
     /** It still breaks a rule long after SIGKILL: the kernel does not remove it. */
-    record Unkillable(Request request, long killedAt) implements Breaking {
+    record Unkillable(TerminationProgress progress, long killedAt) implements Breaking {
         @Override
-        public Unkillable with(Request other) {
+        public Unkillable with(TerminationProgress other) {
             return new Unkillable(other, killedAt);
         }
     }
@@ -85,8 +85,8 @@ sealed interface Termination {
      */
     record Compliant(Breaking before, long since) implements Pending {
         @Override
-        public Request request() {
-            return before.request();
+        public TerminationProgress progress() {
+            return before.progress();
         }
     }
 
@@ -112,20 +112,20 @@ sealed interface Termination {
 
     /** SIGTERM was sent. */
     static Pending signalled(PlannedAction planned, long now) {
-        return new Asked(Request.of(planned, now));
+        return new Asked(TerminationProgress.of(planned, now));
     }
 
     /** SIGTERM may have been sent. */
     static Pending possiblySignalled(PlannedAction planned, long now) {
-        return new PerhapsAsked(Request.of(planned, now));
+        return new PerhapsAsked(TerminationProgress.of(planned, now));
     }
 
     /** SIGKILL was sent. */
     static Pending killed(Pending state, PlannedAction planned, long now) {
         return switch (state) {
-            case Breaking breaking -> new Killed(breaking.request().with(planned), now);
+            case Breaking breaking -> new Killed(breaking.progress().with(planned), now);
             case Compliant(var before, var since) ->
-                new Compliant(new Killed(before.request().with(planned), now), since);
+                new Compliant(new Killed(before.progress().with(planned), now), since);
         };
     }
 
@@ -136,8 +136,8 @@ sealed interface Termination {
             case COMPLIES -> complies(state, now, times);
             case UNKNOWN -> unobserved(state);
             case HOST_NOT_LISTED ->
-                state.request().age(now).compareTo(RETENTION) > 0 ? new Forgotten() : unobserved(state);
-            case EXITED -> new Exited(state.request().last());
+                state.progress().age(now).compareTo(RETENTION) > 0 ? new Forgotten() : unobserved(state);
+            case EXITED -> new Exited(state.progress().last());
         };
     }
 
@@ -146,27 +146,28 @@ sealed interface Termination {
             case Breaking breaking -> breaking;
             case Compliant compliant -> compliant.before;
         };
-        var request = before.request().breaksRules(now, times);
+        var progress = before.progress().breaksRules(now, times);
         return switch (before) {
-            case PerhapsAsked _ -> times.isOver(request.brokenFor()) ? new Forgotten() : new PerhapsAsked(request);
-            case Asked _, Overdue _ -> times.isKillDue(request.brokenFor()) ? new Overdue(request) : new Asked(request);
-            case Killed(var _, var at) -> afterSigkill(request, at, now);
-            case Unkillable(var _, var at) -> afterSigkill(request, at, now);
+            case PerhapsAsked _ -> times.isOver(progress.brokenFor()) ? new Forgotten() : new PerhapsAsked(progress);
+            case Asked _, Overdue _ ->
+                times.isKillDue(progress.brokenFor()) ? new Overdue(progress) : new Asked(progress);
+            case Killed(var _, var at) -> afterSigkill(progress, at, now);
+            case Unkillable(var _, var at) -> afterSigkill(progress, at, now);
         };
     }
 
-    private static Breaking afterSigkill(Request request, long killedAt, long now) {
+    private static Breaking afterSigkill(TerminationProgress progress, long killedAt, long now) {
         return Duration.ofNanos(now - killedAt).compareTo(PROCESS_REMOVAL_TIME) >= 0
-                ? new Unkillable(request, killedAt)
-                : new Killed(request, killedAt);
+                ? new Unkillable(progress, killedAt)
+                : new Killed(progress, killedAt);
     }
 
     private static Termination complies(Pending state, long now, TerminationTimes times) {
         var compliant = switch (state) {
             case Breaking breaking ->
-                new Compliant(breaking.with(breaking.request().complies(now, times)), now);
+                new Compliant(breaking.with(breaking.progress().complies(now, times)), now);
             case Compliant(var before, var since) ->
-                new Compliant(before.with(before.request().complies(now, times)), since);
+                new Compliant(before.with(before.progress().complies(now, times)), since);
         };
         return Duration.ofNanos(now - compliant.since).compareTo(times.compliancePeriod()) >= 0
                 ? new Forgotten()
@@ -175,12 +176,12 @@ sealed interface Termination {
 
     /** Nothing is due for a process that was not observed. */
     private static Pending unobserved(Pending state) {
-        var request = state.request().unobserved();
+        var progress = state.progress().unobserved();
         return switch (state) {
-            case Overdue _ -> new Asked(request);
-            case Unkillable(var _, var at) -> new Killed(request, at);
-            case Breaking breaking -> breaking.with(request);
-            case Compliant(var before, var since) -> new Compliant(before.with(request), since);
+            case Overdue _ -> new Asked(progress);
+            case Unkillable(var _, var at) -> new Killed(progress, at);
+            case Breaking breaking -> breaking.with(progress);
+            case Compliant(var before, var since) -> new Compliant(before.with(progress), since);
         };
     }
 }

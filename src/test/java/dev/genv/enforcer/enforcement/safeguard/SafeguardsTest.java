@@ -89,12 +89,12 @@ class SafeguardsTest {
         isStopped = false;
         enforced.add(KnownRules.INACTIVE_ENV_PROCESSES);
         var orders = screen(job());
-        var planned = orders.all().getFirst().planned();
 
-        assertThat(orders.expiry().check(planned)).isEmpty();
+        assertThat(orders.expiry().applies()).isFalse();
         time.pass(Duration.ofSeconds(21));
-        assertThat(orders.expiry().check(planned))
-                .hasValueSatisfying(skip -> assertThat(skip.outcome()).isEqualTo(Outcome.SKIPPED_GRACE));
+        assertThat(orders.expiry().applies()).isTrue();
+        var skip = orders.expiry().skip(orders.all().getFirst().planned());
+        assertThat(skip.outcome()).isEqualTo(Outcome.SKIPPED_GRACE);
     }
 
     /** A process that is older than the environment that it names. */

@@ -128,21 +128,22 @@ class TerminationTest {
         var unobserved = pending(ASKED, Sighting.UNKNOWN, 1000);
         var back = pending(unobserved, Sighting.BREAKS_RULES, 2000);
 
-        assertThat(back.request().brokenFor()).isEqualTo(Duration.ofSeconds(15));
+        assertThat(back.progress().brokenFor()).isEqualTo(Duration.ofSeconds(15));
         assertThat(pending(back, Sighting.BREAKS_RULES, 2015)).isInstanceOf(Overdue.class);
     }
 
     @Test
     void timeUntilItCompliesCountsForAtMostHalfOfTheTimeUntilSigkill() {
-        assertThat(pending(ASKED, Sighting.COMPLIES, 10).request().brokenFor()).isEqualTo(Duration.ofSeconds(10));
-        assertThat(pending(ASKED, Sighting.COMPLIES, 100).request().brokenFor()).isEqualTo(Duration.ofSeconds(15));
+        assertThat(pending(ASKED, Sighting.COMPLIES, 10).progress().brokenFor()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(pending(ASKED, Sighting.COMPLIES, 100).progress().brokenFor())
+                .isEqualTo(Duration.ofSeconds(15));
     }
 
     @Test
     void compliantTimeDoesNotCount() {
         var again = pending(COMPLIANT, Sighting.BREAKS_RULES, 60);
 
-        assertThat(again.request().brokenFor()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(again.progress().brokenFor()).isEqualTo(Duration.ofSeconds(10));
         assertThat(pending(again, Sighting.BREAKS_RULES, 80)).isInstanceOf(Overdue.class);
     }
 
