@@ -63,7 +63,7 @@ class PythonStateTest {
                 .isEqualTo(Files.getAttribute(machine.state, "unix:ino"));
         assertThat(state.at("/directory/present/id/device").asLong())
                 .isEqualTo(Files.getAttribute(machine.state, "unix:dev"));
-        assertThat(Files.list(machine.state)).hasSize(3);
+        assertThat(machine.state.toFile().list()).hasSize(3);
     }
 
     @Test
@@ -140,7 +140,8 @@ class PythonStateTest {
             Files.writeString(file, content + " ".repeat((3 << 20) - content.length()));
         }
         assertComplete();
-        for (var content : List.of("", "{", "\0\0\0", "@" + PythonMachine.NONCE + " {}\n", "\u00ff", "[".repeat(3 << 20))) {
+        for (var content :
+                List.of("", "{", "\0\0\0", "@" + PythonMachine.NONCE + " {}\n", "\u00ff", "[".repeat(3 << 20))) {
             Files.write(envs, content.getBytes(StandardCharsets.ISO_8859_1));
             assertComplete();
         }
