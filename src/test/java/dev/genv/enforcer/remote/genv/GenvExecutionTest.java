@@ -33,7 +33,7 @@ class GenvExecutionTest {
 
     private final ScriptedCommandRunner host = new ScriptedCommandRunner();
     private final GenvAgent agent =
-            new GenvAgent("gpu-1", GenvObservationTest.config(true, "/var/tmp/genv", List.of(), List.of()));
+            new GenvAgent("gpu-1", GenvObservationTest.config(true, "/var/tmp/genv"), false);
     private final Map<Action, Result> results = new LinkedHashMap<>();
     private Snapshot snapshot;
 

@@ -33,7 +33,7 @@ class GenvObservationTest {
     private static final String SNAPSHOT = recorded("snapshot.txt");
 
     private final ScriptedCommandRunner host = new ScriptedCommandRunner();
-    private final GenvAgent agent = new GenvAgent("gpu-1", config(true, "/var/tmp/genv", List.of(), List.of()));
+    private final GenvAgent agent = new GenvAgent("gpu-1", config(true, "/var/tmp/genv"), false);
 
     @Test
     void readsWhatGenvPrints() throws Exception {
@@ -98,7 +98,7 @@ class GenvObservationTest {
                 "false | /srv/a b        | env LC_ALL=C #GENV_TMPDIR=/srv/a b# genv usage snapshot",
             })
     void passesTheStateDirectoryIfItIsNotTheDefault(boolean sudo, String directory, String command) throws Exception {
-        var other = new GenvAgent("gpu-1", config(sudo, directory, List.of(), List.of()));
+        var other = new GenvAgent("gpu-1", config(sudo, directory), false);
         other.observe(host.thenReturn(SNAPSHOT), Set.of());
         assertThat(host.requests().getFirst().command()).isEqualTo(command.replace('#', '\''));
     }
@@ -114,15 +114,11 @@ class GenvObservationTest {
 
     @Test
     void reportsThatExemptionsAreUnsupported() throws Exception {
-        for (var config : List.of(
-                config(true, "/var/tmp/genv", List.of("alice"), List.of()),
-                config(true, "/var/tmp/genv", List.of(), List.of(ProtectedExecutable.parse("/opt/server"))))) {
-            var observation =
-                    new GenvAgent("gpu-1", config).observe(new ScriptedCommandRunner().thenReturn(SNAPSHOT), Set.of());
-            assertThat(observation.snapshot().problems())
-                    .extracting(Problem::code)
-                    .contains(ProblemCode.PROTECTION_UNKNOWN);
-        }
+        var observation = new GenvAgent("gpu-1", config(true, "/var/tmp/genv"), true)
+                .observe(new ScriptedCommandRunner().thenReturn(SNAPSHOT), Set.of());
+        assertThat(observation.snapshot().problems())
+                .extracting(Problem::code)
+                .contains(ProblemCode.PROTECTION_UNKNOWN);
     }
 
     @ParameterizedTest
@@ -311,8 +307,7 @@ class GenvObservationTest {
         return new GpuProcess(new ProcessId(pid, 0), null, "", membership, List.of(usage));
     }
 
-    static AgentConfig config(
-            boolean sudo, String directory, List<String> exemptUsers, List<ProtectedExecutable> protectedExecutables) {
+    static AgentConfig config(boolean sudo, String directory) {
         return new AgentConfig(
                 directory,
                 Duration.ofSeconds(5),
@@ -320,10 +315,7 @@ class GenvObservationTest {
                 Duration.ofSeconds(30),
                 Duration.ofSeconds(10),
                 sudo,
-                true,
-                protectedExecutables,
-                exemptUsers,
-                true,
+                List.of(),
                 true,
                 Duration.ZERO);
     }
