@@ -10,10 +10,10 @@ import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.RuleMode;
 import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
@@ -76,7 +76,8 @@ class SoakIT {
         gpus = new FakeNvidiaSmi(folder.resolve("bin"))
                 .gpus(GPUS)
                 .fault("case $1 in *compute-apps*) cat \"$0.processes\"; exit 0 ;; esac");
-        var host = new NodeBuilder(stateDirectory, gpus.path()).proc(proc.root()).host();
+        var host =
+                new NodeBuilder(stateDirectory, gpus.path()).proc(proc.root()).host();
         var modes = EnumSet.allOf(RuleName.class).stream()
                 .collect(Collectors.toMap(
                         rule -> rule, rule -> rule == RuleName.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));

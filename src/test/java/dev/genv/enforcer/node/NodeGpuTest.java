@@ -2,19 +2,19 @@ package dev.genv.enforcer.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.testsupport.NodeBuilder;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.NodeBuilder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -150,9 +150,7 @@ class NodeGpuTest {
             smi.process(0, strange.pid(), "5").process(0, other.pid(), "5");
             Files.writeString(proc.process(strange.pid()).file("stat"), "what is this");
             proc.process(other.pid());
-            assertThat(list().processes())
-                    .extracting(GpuProcess::pid)
-                    .containsExactly(other.pid());
+            assertThat(list().processes()).extracting(GpuProcess::pid).containsExactly(other.pid());
             assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.PROCESS_UNREADABLE);
             assertThat(missing).containsExactly(SnapshotPart.EVERY_PROCESS);
         }

@@ -1,38 +1,24 @@
 package dev.genv.enforcer.node;
 
-import static dev.genv.enforcer.testsupport.ExpectedObservation.assertOneEnvironmentObserved;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.machine.ObservedHost;
-import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.linux.Libc;
-import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.state.EnforcerLock;
-import dev.genv.enforcer.node.state.LockHolders;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.FakeProc;
-import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -58,7 +44,11 @@ class NodeImmunityTest {
         try (var child = Child.withEnvironment(Map.of())) {
             smi.process(0, child.pid(), "1");
             var uid = Long.toString(Libc.effectiveUid());
-            assertImmune(Immunity.Kind.EXEMPT, Outcome.SKIPPED_EXEMPT, child, new NodeBuilder(state, smi.path()).exempt(uid).host());
+            assertImmune(
+                    Immunity.Kind.EXEMPT,
+                    Outcome.SKIPPED_EXEMPT,
+                    child,
+                    new NodeBuilder(state, smi.path()).exempt(uid).host());
         }
     }
 
@@ -68,7 +58,9 @@ class NodeImmunityTest {
         requireOtherUsers();
         makeTraversable(folder);
         var program = copyOfSleep(folder, "server");
-        var caring = new NodeBuilder(state, smi.path()).programs(new ProtectedExecutable(program, "0")).host();
+        var caring = new NodeBuilder(state, smi.path())
+                .programs(new ProtectedExecutable(program, "0"))
+                .host();
         try (var immunityCheck = Child.running(List.of(program.toString(), "600"), Map.of());
                 var copy = Child.running(
                         List.of(copyOfSleep(folder, "other/server").toString(), "600"), Map.of());
@@ -95,9 +87,13 @@ class NodeImmunityTest {
         try (var nobody = Child.ofUser(65534, program, Map.of());
                 var other = Child.ofUser(65533, program, Map.of())) {
             smi.process(0, nobody.pid(), "1").process(0, other.pid(), "1");
-            var one = new NodeBuilder(state, smi.path()).programs(new ProtectedExecutable(program, "65534")).host();
+            var one = new NodeBuilder(state, smi.path())
+                    .programs(new ProtectedExecutable(program, "65534"))
+                    .host();
             assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, nobody, one);
-            var all = new NodeBuilder(state, smi.path()).programs(new ProtectedExecutable(program, "*")).host();
+            var all = new NodeBuilder(state, smi.path())
+                    .programs(new ProtectedExecutable(program, "*"))
+                    .host();
             assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, other, all);
             assertThat(terminate(other, one)).isEqualTo(Result.of(Outcome.SIGNALLED));
             assertThat(other.awaitExit()).isEqualTo(143);
@@ -121,7 +117,8 @@ class NodeImmunityTest {
         }
     }
 
-    private static void assertImmune(Immunity.Kind kind, Outcome outcome, Child child, ObservedHost host) throws Exception {
+    private static void assertImmune(Immunity.Kind kind, Outcome outcome, Child child, ObservedHost host)
+            throws Exception {
         assertThat(observed(child, host).immunity())
                 .isNotNull()
                 .extracting(Immunity::kind)
@@ -130,18 +127,18 @@ class NodeImmunityTest {
         assertThat(child.isAlive()).isTrue();
     }
 
-    private static GpuProcess observed(Child child, ObservedHost host) throws InterruptedException {
+    private static GpuProcess observed(Child child, ObservedHost host) throws Exception {
         return host.observe(Set.of()).snapshot().processes().stream()
                 .filter(process -> process.pid() == child.pid())
                 .findFirst()
                 .orElseThrow();
     }
 
-    private static Result terminate(Child child, ObservedHost host) throws InterruptedException {
+    private static Result terminate(Child child, ObservedHost host) throws Exception {
         return execute(host, new Action.Terminate("gpu-1", observed(child, host)));
     }
 
-    private static Result execute(ObservedHost host, Action action) throws InterruptedException {
+    private static Result execute(ObservedHost host, Action action) throws Exception {
         var results = new ArrayList<Result>();
         host.execute(List.of(action), (_, result) -> results.add(result));
         assertThat(results).hasSize(1);

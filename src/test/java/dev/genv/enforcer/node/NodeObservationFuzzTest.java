@@ -1,13 +1,9 @@
 package dev.genv.enforcer.node;
 
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.node.proc.LivenessReader;
-import dev.genv.enforcer.observation.state.FactsLiveness;
-import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.Environ;
 import dev.genv.enforcer.format.EnvsFile;
@@ -22,8 +18,10 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.node.FuzzNode.Evidence;
+import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.Findings;
+import dev.genv.enforcer.observation.state.FactsLiveness;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.policy.DeviceLimits;
@@ -31,11 +29,11 @@ import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.plan.RuleMode;
 import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.NodeBuilder;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -110,9 +108,8 @@ class NodeObservationFuzzTest {
             Files.writeString(folder.resolve("gpus"), now.gpus());
             Files.writeString(folder.resolve("processes"), now.processes());
             world.write(now.environs());
-            var host = new NodeBuilder(state, smi.path())
-                    .proc(world.proc.root())
-                    .host();
+            var host =
+                    new NodeBuilder(state, smi.path()).proc(world.proc.root()).host();
             try {
                 check(seed, world, now, host.observe(Set.of()).snapshot());
             } finally {
@@ -208,8 +205,7 @@ class NodeObservationFuzzTest {
         var envs = Evidence.bytes(now.envs());
         var liveness = new LivenessReader(proc)
                 .read(envs == null ? new StateFile.Absent() : new StateFile.Present(Bytes.of(envs)));
-        var live =
-                findings.add(LiveState.of(state, new FactsLiveness(liveness), world.accounts(), Set.of()));
+        var live = findings.add(LiveState.of(state, new FactsLiveness(liveness), world.accounts(), Set.of()));
         var listed = IntStream.range(0, FuzzNode.DEVICES).boxed().collect(Collectors.toSet());
         return new Snapshot(
                 "gpu-1",

@@ -21,7 +21,8 @@ class PrivilegesTest {
     @ParameterizedTest
     @ValueSource(strings = {ALL_CAPABILITIES, REQUIRED_CAPABILITIES})
     void nothingIsMissingWithTheRequiredCapabilities(String capabilities) {
-        assertThat(missing(access(capabilities, "unconfined"), Advice.CONTAINER)).isEmpty();
+        assertThat(missing(access(capabilities, "unconfined"), Advice.CONTAINER))
+                .isEmpty();
     }
 
     @ParameterizedTest
@@ -45,7 +46,8 @@ class PrivilegesTest {
         var overSsh = missing(access(capabilities, ""), Advice.LOGIN);
         assertThat(overSsh).extracting(MissingPrivilege::name).containsExactly(names.split(" ", -1));
         assertThat(overSsh)
-                .allSatisfy(privilege -> assertThat(privilege.advice()).endsWith("log in as root, or let sudo give it"));
+                .allSatisfy(
+                        privilege -> assertThat(privilege.advice()).endsWith("log in as root, or let sudo give it"));
     }
 
     @Test
@@ -124,7 +126,6 @@ class PrivilegesTest {
     }
 
     private static ObserverSettings settings(Advice advice, boolean requireHostPid, boolean acts) {
-        return new ObserverSettings(
-                "gpu-1", "/var/tmp/genv", List.of(), List.of(), requireHostPid, acts, acts, advice);
+        return new ObserverSettings("gpu-1", "/var/tmp/genv", List.of(), List.of(), requireHostPid, acts, acts, advice);
     }
 }

@@ -5,15 +5,15 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.model.Found;
-import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.gpu.DeviceOrder;
-import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.DeviceUsage;
+import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.gpu.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -239,7 +239,9 @@ class NvidiaSmiTest {
     @Test
     void reportsFailureWithoutOutput() throws IOException {
         fake.fault("exit 3");
-        assertThatThrownBy(() -> list(smi)).isInstanceOf(ToolException.class).hasMessageContaining("3: it printed nothing");
+        assertThatThrownBy(() -> list(smi))
+                .isInstanceOf(ToolException.class)
+                .hasMessageContaining("3: it printed nothing");
     }
 
     @Test

@@ -3,25 +3,25 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeout;
 
+import com.fasterxml.jackson.core.JsonFactory;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.EnvsFile;
-import dev.genv.enforcer.observation.state.FactsLiveness;
-import com.fasterxml.jackson.core.JsonFactory;
-import java.io.ByteArrayOutputStream;
-import java.util.Map;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.observation.state.FactsLiveness;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -192,8 +192,7 @@ class LivenessReaderTest {
     void returnsRealUidOfTheShellAnEnvironmentIsNamedAfter() throws IOException {
         proc.process(40).uid(1000);
         proc.process(99).uid(1008);
-        assertThat(uids(List.of(EnvBuilder.env("40").pids(99).build())))
-                .isEqualTo(Map.of(40, 1000L, 99, 1008L));
+        assertThat(uids(List.of(EnvBuilder.env("40").pids(99).build()))).isEqualTo(Map.of(40, 1000L, 99, 1008L));
     }
 
     @Test

@@ -3,12 +3,11 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.observation.ObservedProcess;
-import dev.genv.enforcer.observation.ProcessIdentity;
-import java.util.Optional;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.linux.Libc;
+import dev.genv.enforcer.observation.ObservedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Fifo;
@@ -19,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -192,9 +192,10 @@ class ProcessReaderTest {
         try (var inside = Child.inEnvironment("15971");
                 var outside = Child.withEnvironment(Map.of("HOME", "/"));
                 var empty = Child.withEnvironment(Map.of())) {
+            var uid = Libc.effectiveUid();
             assertThat(observe(real, inside.pid())).hasValueSatisfying(seen -> {
                 assertThat(seen.id().pid()).isEqualTo(inside.pid());
-                assertThat(seen.uid()).isEqualTo(Libc.effectiveUid());
+                assertThat(seen.uid()).isEqualTo(uid);
                 assertThat(seen.command()).isEqualTo("sleep");
                 assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("15971"));
             });

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.node.protection;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import static java.util.Objects.requireNonNull;
 import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.PasswdFile;
@@ -57,22 +57,16 @@ class AccountFilesTest {
 
         Files.writeString(file, "alice:x:22:1:::\n");
         Files.setLastModifiedTime(file, time);
-        assertThat(accounts().uidOf("alice"))
-                .as("another size")
-                .hasValue(22L);
+        assertThat(accounts().uidOf("alice")).as("another size").hasValue(22L);
 
         Files.writeString(file, "alice:x:33:1:::\n");
         Files.setLastModifiedTime(file, FileTime.fromMillis(1_000_000_001));
-        assertThat(accounts().uidOf("alice"))
-                .as("another time")
-                .hasValue(33L);
+        assertThat(accounts().uidOf("alice")).as("another time").hasValue(33L);
 
         var other = Files.writeString(file.resolveSibling("new"), "alice:x:44:1:::\n");
         Files.setLastModifiedTime(other, FileTime.fromMillis(1_000_000_001));
         Files.move(other, file, StandardCopyOption.REPLACE_EXISTING);
-        assertThat(accounts().uidOf("alice"))
-                .as("another file")
-                .hasValue(44L);
+        assertThat(accounts().uidOf("alice")).as("another file").hasValue(44L);
     }
 
     /** An absolute link leads to where it leads on the host. */

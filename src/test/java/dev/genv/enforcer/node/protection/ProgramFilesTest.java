@@ -1,23 +1,23 @@
 package dev.genv.enforcer.node.protection;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import static java.util.Objects.requireNonNull;
 import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.PasswdFile;
-import dev.genv.enforcer.node.proc.ProcessReader;
-import dev.genv.enforcer.observation.Advice;
-import dev.genv.enforcer.observation.ImmunityRules;
-import dev.genv.enforcer.observation.ObservedProcess;
-import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.proc.ProcessReader;
+import dev.genv.enforcer.observation.Advice;
+import dev.genv.enforcer.observation.ImmunityRules;
+import dev.genv.enforcer.observation.ObservedProcess;
+import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Requirements;
@@ -264,8 +264,7 @@ class ProgramFilesTest {
                 true,
                 true,
                 Advice.CONTAINER);
-        var paths =
-                settings.programs().stream().map(ProtectedExecutable::path).toList();
+        var paths = settings.programs().stream().map(ProtectedExecutable::path).toList();
         files = new ProgramFiles(procFs, paths).read();
         var passwd = (Reading.Value<TextFile>) new AccountFiles(procFs).read().passwd();
         var accounts = PasswdFile.parse(requireNonNull(passwd.value().content()).text());
@@ -276,7 +275,7 @@ class ProgramFilesTest {
 
     private @Nullable Immunity immunity(ImmunityRules rules, int pid, @Nullable Long uid) {
         var executable = new ProcessReader(procFs).read(pid, files).executable();
-        return rules.immunity(new ObservedProcess(
-                new ProcessId(pid, 1000), uid, "any", new Membership.Outside(), false, executable));
+        return rules.immunity(
+                new ObservedProcess(new ProcessId(pid, 1000), uid, "any", new Membership.Outside(), false, executable));
     }
 }

@@ -54,9 +54,8 @@ class EnforcerLockTest {
         assertActing(first);
         for (var observation = 0; observation < 2; observation++) {
             var lockStatus = second.take();
-            assertThat(lockStatus.other())
-                    .isEqualTo(new EnforcerFacts.Other.OnMachine(
-                            (int) ProcessHandle.current().pid()));
+            assertThat(lockStatus.other()).isEqualTo(new EnforcerFacts.Other.OnMachine((int)
+                    ProcessHandle.current().pid()));
             assertActing(first);
         }
         first.close();

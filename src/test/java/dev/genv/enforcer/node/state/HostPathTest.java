@@ -111,8 +111,7 @@ class HostPathTest {
     void removedButMountedDirectoryIsReported() throws IOException {
         try (var open = requireNonNull(StateDirectory.open(directory))) {
             Files.delete(directory);
-            assertThat(host.check(open.status()))
-                    .contains(new Directory.Stale(""));
+            assertThat(host.check(open.status())).contains(new Directory.Stale(""));
         }
     }
 

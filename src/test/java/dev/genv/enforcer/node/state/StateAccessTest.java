@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.testsupport.FakeProc;
 import java.io.FileNotFoundException;
@@ -63,9 +63,10 @@ class StateAccessTest {
                 .isInstanceOfSatisfying(
                         StateAccessException.class,
                         e -> assertThat(e.directory())
-                                .isInstanceOfSatisfying(Directory.Unreadable.class, directory -> assertThat(
-                                                directory.failure())
-                                        .isEqualTo(Reading.Failure.TIMEOUT)))
+                                .isInstanceOfSatisfying(
+                                        Directory.Unreadable.class,
+                                        directory ->
+                                                assertThat(directory.failure()).isEqualTo(Reading.Failure.TIMEOUT)))
                 .hasMessage(
                         "%s does not answer: there was no answer within 20 ms; it is in a file system of the type nfs4 that is mounted on %s",
                         state, state);
