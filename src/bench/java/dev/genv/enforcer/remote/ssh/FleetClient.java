@@ -11,12 +11,18 @@ import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.remote.Agent;
 import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.observation.Advice;
+import dev.genv.enforcer.observation.ObserverSettings;
+import java.util.function.BiFunction;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.remote.agent.PythonAgent;
+import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -74,9 +80,19 @@ public final class FleetClient {
         return bytes.toString(StandardCharsets.US_ASCII);
     }
 
-    static Agent agent(String stateDirectory, String nvidiaSmi) {
-        return PythonAgent.ofOneService(config(stateDirectory, nvidiaSmi, Duration.ofSeconds(60)))
-                .apply("recorded");
+    static Host host(String stateDirectory, String nvidiaSmi, CommandRunner connection) {
+        return hosts(stateDirectory, nvidiaSmi, Duration.ofSeconds(60)).apply("recorded", connection);
+    }
+
+    private static BiFunction<String, CommandRunner, Host> hosts(
+            String stateDirectory, String nvidiaSmi, Duration timeout) {
+        var machines = AgentMachine.ofOneService(config(stateDirectory, nvidiaSmi, timeout));
+        return (name, connection) ->
+                new ObservedHost(observer(name, stateDirectory), machines.apply(name, connection));
+    }
+
+    private static ObserverSettings observer(String name, String stateDirectory) {
+        return new ObserverSettings(name, stateDirectory, List.of(), List.of(), false, false, true, Advice.LOGIN);
     }
 
     private static AgentConfig config(String stateDirectory, String nvidiaSmi, Duration timeout) {
@@ -87,11 +103,10 @@ public final class FleetClient {
                 Duration.ofSeconds(20),
                 timeout,
                 false,
+                observer("", stateDirectory).programs().stream()
+                        .map(program -> program.path().toString())
+                        .toList(),
                 false,
-                List.of(),
-                List.of(),
-                false,
-                true,
                 Duration.ZERO);
     }
 
@@ -118,7 +133,7 @@ public final class FleetClient {
 
     private RemoteFleet fleet(Duration timeout, SshAccess access) {
         return new RemoteFleet(
-                hosts, null, access::connection, PythonAgent.ofOneService(config("/var/empty", "nvidia-smi", timeout)));
+                hosts, null, access::connection, hosts("/var/empty", "nvidia-smi", timeout));
     }
 
     private void cycles() throws Exception {

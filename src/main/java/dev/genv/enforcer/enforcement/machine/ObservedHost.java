@@ -71,6 +71,11 @@ public final class ObservedHost implements Host {
         var orders = new ArrayList<Order>();
         var actionsByOrder = new IdentityHashMap<Order, Action>(); // two equal orders are two actions
         for (var action : actions) {
+            var immunity = action instanceof Action.Terminate(_, var process, _) ? process.immunity() : null;
+            if (immunity != null) {
+                done.accept(action, SignalCheck.result(immunity));
+                continue;
+            }
             var order = order(action);
             orders.add(order);
             actionsByOrder.put(order, action);

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.machine;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProgramFile;
@@ -14,6 +15,7 @@ import dev.genv.enforcer.observation.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -76,6 +78,11 @@ public final class SignalCheck {
         return uid == null || identityFlapping.isOther(checked, uid, membership)
                 ? Optional.of(CHANGED)
                 : Optional.empty();
+    }
+
+    /** Returns the protected programs that a process of this real uid must not run, as of the last observation. */
+    public Set<FileId> protectedFiles(Long uid) {
+        return known.protectedFiles(uid);
     }
 
     private Optional<Result> refusal(ObservedProcess process, ImmunityRules rules) {

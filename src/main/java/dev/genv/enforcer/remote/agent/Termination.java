@@ -2,11 +2,10 @@ package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.machine.Order;
+import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.format.Environ;
-import dev.genv.enforcer.observation.IdentityFlapping;
-import dev.genv.enforcer.observation.ImmunityRules;
-import dev.genv.enforcer.policy.plan.Action;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -15,105 +14,77 @@ import org.jspecify.annotations.Nullable;
 final class Termination {
     static final Result OTHER = Result.failed("its identity has changed since the rules were checked");
 
-    private final Action.Terminate action;
-    private final ImmunityRules immunity;
+    private final Order.Terminate order;
     /** What its environ must name. */
-    private EnvironFacts expected;
+    private EnvironFacts environ;
 
-    /** Its real uid, as it was last reported. */
+    /** Its real uid; null for any but an exempt one, because it changed too often. */
     private @Nullable Long uid;
 
-    /** Whether any real uid but an exempt one is accepted, because it changed too often. */
-    private boolean acceptsAnyUid;
+    private Collection<FileId> files;
 
-    Termination(Action.Terminate action, ImmunityRules immunity, EnvironFacts expected) {
-        this.action = action;
-        this.immunity = immunity;
-        this.expected = expected;
-        uid = action.process().uid();
+    private Termination(Order.Terminate order, EnvironFacts environ) {
+        this.order = order;
+        this.environ = environ;
+        uid = order.expected().uid();
+        files = order.expected().files();
     }
 
-    /** Returns why a process is not terminated on the grounds of its observation; empty if it may be. */
-    static Optional<Result> refusal(Action.Terminate action, LastObservation seen) {
-        var process = action.process();
-        if (process.pid() <= 1) {
-            return Optional.of(new Result(Outcome.SKIPPED_PROTECTED, "this process must not be terminated"));
-        }
-        var immunity = process.immunity();
-        if (immunity != null) {
-            return Optional.of(new Result(
-                    switch (immunity.kind()) {
-                        case PROTECTED -> Outcome.SKIPPED_PROTECTED;
-                        case EXEMPT -> Outcome.SKIPPED_EXEMPT;
-                    },
-                    immunity.reason()));
-        }
-        return process.uid() == null || !seen.environs().containsKey(process.id())
-                ? Optional.of(Result.failed("the last observation of this host did not find it"))
-                : Optional.empty();
+    /** Returns nothing if the last observation does not say what the machine must compare. */
+    static Optional<Termination> of(Order.Terminate order) {
+        var environ = order.expected().environ();
+        return environ == null || order.expected().uid() == null || order.process().pid() <= 1
+                ? Optional.empty()
+                : Optional.of(new Termination(order, environ));
     }
 
-    Action.Terminate action() {
-        return action;
+    Order.Terminate order() {
+        return order;
     }
 
     Request.Terminate request(int number) {
-        var process = action.process();
         return new Request.Terminate(
                 number,
-                process.pid(),
-                process.id().startTime(),
-                acceptsAnyUid ? null : process.uid(),
-                immunity.exempt().stream().sorted().toList(),
-                action.signal().name(),
-                List.copyOf(immunity.protectedFiles(uid)),
-                expected.id(),
-                expected.digest());
+                order.process().pid(),
+                order.process().startTime(),
+                uid,
+                order.expected().exempt().stream().sorted().toList(),
+                order.kill() ? "KILL" : "TERM",
+                List.copyOf(files),
+                environ.id(),
+                environ.digest());
     }
 
-    /** Returns the result; null if it must be tried again, because its identity changed too often before. */
-    @Nullable
-    Result result(Answer.Terminated answer, IdentityFlapping flapping) {
+    /** Returns the result; empty if it must be tried again, because its identity changed too often before. */
+    Optional<Result> result(Answer.Terminated answer) {
         return switch (answer.result()) {
-            case SIGNALLED -> Result.of(Outcome.SIGNALLED);
-            case GONE -> Result.of(Outcome.ALREADY_GONE);
-            case DENIED -> new Result(Outcome.DENIED, "needs the capability CAP_KILL");
-            case PROTECTED -> new Result(Outcome.SKIPPED_PROTECTED, "it runs a protected program");
-            case TIMEOUT -> Result.failed("its environ does not answer");
-            case LATE -> Result.failed("abandoned: the execution took too long");
-            case UNREADABLE -> OTHER;
-            case OTHER_USER -> ofOtherUser(answer.uid(), flapping);
-            case CHANGED -> changed(answer.environ(), flapping);
+            case SIGNALLED -> Optional.of(Result.of(Outcome.SIGNALLED));
+            case GONE -> Optional.of(Result.of(Outcome.ALREADY_GONE));
+            case DENIED -> Optional.of(new Result(Outcome.DENIED, "needs the capability CAP_KILL"));
+            case PROTECTED -> Optional.of(new Result(Outcome.SKIPPED_PROTECTED, "it runs a protected program"));
+            case TIMEOUT -> Optional.of(Result.failed("its environ does not answer"));
+            case LATE -> Optional.of(Result.failed(RemoteActions.ABANDONED));
+            case UNREADABLE -> Optional.of(OTHER);
+            case OTHER_USER -> ofOtherUser(answer.uid());
+            case CHANGED -> changed(answer.environ());
         };
     }
 
     /** The next attempt accepts any uid, because a process that changes its uid all the time would never have the expected one. */
-    private @Nullable Result ofOtherUser(@Nullable Long now, IdentityFlapping flapping) {
+    private Optional<Result> ofOtherUser(@Nullable Long now) {
         if (now == null) {
-            return OTHER;
+            return Optional.of(OTHER);
         }
-        var exemption = immunity.exemption(now);
-        if (exemption != null) {
-            return new Result(Outcome.SKIPPED_EXEMPT, exemption.reason());
-        }
-        var process = action.process();
-        if (flapping.isOther(process, now, process.membership())) {
-            return OTHER;
-        }
-        uid = now;
-        acceptsAnyUid = true;
-        return null;
+        uid = null;
+        files = order.check().protectedFiles(now);
+        return order.check().refusal(now, null);
     }
 
-    private @Nullable Result changed(@Nullable EnvironFacts now, IdentityFlapping flapping) {
+    private Optional<Result> changed(@Nullable EnvironFacts now) {
         if (now == null) {
-            return OTHER;
+            return Optional.of(OTHER);
         }
-        var process = action.process();
-        if (flapping.isOther(process, process.uid(), Environ.named(now.id().array(), now.digest()))) {
-            return OTHER;
-        }
-        expected = now;
-        return null;
+        environ = now;
+        return order.check().refusal(order.expected().uid(), now);
     }
 }

@@ -50,14 +50,12 @@ public final class GenvAgent implements Agent {
      * For one host.
      *
      * @param name its name in reports
+     * @param protects whether settings name exempt users or protected programs, which the protocol cannot identify
      */
-    public GenvAgent(String name, AgentConfig config) {
+    public GenvAgent(String name, AgentConfig config, boolean protects) {
         this.name = name;
         command = new GenvCommand(config);
-        lasting =
-                config.exemptUsers().isEmpty() && config.protectedExecutables().isEmpty()
-                        ? List.of(IDENTITIES_UNKNOWN)
-                        : List.of(IDENTITIES_UNKNOWN, PROTECTION_UNKNOWN);
+        lasting = protects ? List.of(IDENTITIES_UNKNOWN, PROTECTION_UNKNOWN) : List.of(IDENTITIES_UNKNOWN);
     }
 
     /**

@@ -416,7 +416,7 @@ class AgentActionTest {
         assertThat(results.get(action)).isEqualTo(Result.lost("abandoned: the execution took too long"));
     }
 
-    private record FakeMachine(PythonAgent agent, FakeProc.FakeProcess process) {}
+    private record FakeMachine(Machine.AgentHost agent, FakeProc.FakeProcess process) {}
 
     /** The real child, of which the kernel tells what we like. */
     private FakeMachine fakeMachine() throws IOException {
@@ -425,7 +425,7 @@ class AgentActionTest {
         return new FakeMachine(machine.agent(), process);
     }
 
-    private GpuProcess observe(PythonAgent agent) throws Exception {
+    private GpuProcess observe(Machine.AgentHost agent) throws Exception {
         var processes = agent.observe(machine.python, Set.of()).snapshot().processes();
         assertThat(processes).hasSize(1);
         return processes.getFirst();
@@ -435,7 +435,7 @@ class AgentActionTest {
         return new Action.Terminate("gpu-1", process);
     }
 
-    private Result execute(PythonAgent agent, Action action) throws Exception {
+    private Result execute(Machine.AgentHost agent, Action action) throws Exception {
         var results = new HashMap<Action, Result>();
         agent.execute(machine.python, List.of(action), results::put);
         return Objects.requireNonNull(results.get(action));

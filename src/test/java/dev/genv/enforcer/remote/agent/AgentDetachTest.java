@@ -42,7 +42,7 @@ class AgentDetachTest {
     private static final Result ALREADY_DETACHED = Result.of(Outcome.ALREADY_DETACHED);
     private final Path folder;
     private final Machine machine;
-    private final PythonAgent agent;
+    private final Machine.AgentHost agent;
     private final Path devices;
     private final Path lock;
 

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 class AgentGpuTest {
     private final Path folder;
     private final Machine machine;
-    private PythonAgent agent;
+    private Machine.AgentHost agent;
     private final Child child = Child.withEnvironment(Map.of());
 
     AgentGpuTest(@TempDir Path folder) throws IOException {
@@ -189,7 +189,7 @@ class AgentGpuTest {
         assertThat(folder.resolve("called")).doesNotExist();
     }
 
-    private PythonAgent agentWithShortTimeout() {
+    private Machine.AgentHost agentWithShortTimeout() {
         return machine.gpuTimeout(Duration.ofSeconds(1)).agent();
     }
 

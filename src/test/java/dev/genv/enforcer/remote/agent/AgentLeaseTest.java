@@ -33,8 +33,8 @@ class AgentLeaseTest {
 
     private final Path folder;
     private final Machine machine;
-    private final PythonAgent first;
-    private final PythonAgent second;
+    private final Machine.AgentHost first;
+    private final Machine.AgentHost second;
     private final Child child = Child.inEnvironment("15971");
 
     AgentLeaseTest(@TempDir Path folder) throws IOException {
@@ -170,11 +170,11 @@ class AgentLeaseTest {
         }
     }
 
-    private Observation observe(PythonAgent agent) throws Exception {
+    private Observation observe(Machine.AgentHost agent) throws Exception {
         return agent.observe(machine.python, Set.of());
     }
 
-    private Result terminate(PythonAgent agent, Observation observation) throws Exception {
+    private Result terminate(Machine.AgentHost agent, Observation observation) throws Exception {
         var results = new HashMap<Action, Result>();
         var action =
                 new Action.Terminate("gpu-1", observation.snapshot().processes().getFirst());

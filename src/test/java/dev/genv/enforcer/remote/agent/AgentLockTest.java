@@ -130,7 +130,7 @@ class AgentLockTest {
         }
     }
 
-    private Result detach(PythonAgent agent) throws Exception {
+    private Result detach(Machine.AgentHost agent) throws Exception {
         var snapshot = agent.observe(machine.python, Set.of()).snapshot();
         var attachment = snapshot.devices().getFirst().attachments().getFirst();
         var results = new HashMap<Action, Result>();

@@ -40,7 +40,7 @@ class AgentProcessTest {
     private final Path folder;
     private final Machine machine;
     private final FakeProc proc;
-    private final PythonAgent agent;
+    private final Machine.AgentHost agent;
     private final Set<Integer> listed = new TreeSet<>();
 
     AgentProcessTest(@TempDir Path folder) throws IOException {

@@ -37,7 +37,7 @@ class AgentStateTest {
     private static final Duration SHORT_TIMEOUT = Duration.ofMillis(300);
     private final Path folder;
     private final Machine machine;
-    private final PythonAgent agent;
+    private final Machine.AgentHost agent;
     private final Path envs;
     private final Path devices;
     private final Path lock;

@@ -2,11 +2,18 @@ package dev.genv.enforcer.remote.agent;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.observation.Advice;
+import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.remote.CommandRunner;
+import java.util.function.BiConsumer;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.testsupport.Child;
@@ -157,26 +164,55 @@ final class Machine {
         return new StateFiles(state);
     }
 
-    AgentConfig config() {
-        return new AgentConfig(
+    AgentHost agent() {
+        return new AgentHost(this);
+    }
+
+    private ObserverSettings settings() {
+        return new ObserverSettings(
+                "gpu-1", state.toString(), programs, exemptUsers, requireHostPid, canAct, true, Advice.LOGIN);
+    }
+
+    private ObservedHost host(CommandRunner connection) {
+        var settings = settings();
+        var config = new AgentConfig(
                 state.toString(),
                 lockTimeout,
                 nvidiaSmi.path().toString(),
                 gpuTimeout,
                 timeout,
                 false,
-                requireHostPid,
-                programs,
-                exemptUsers,
+                settings.programs().stream()
+                        .map(program -> program.path().toString())
+                        .toList(),
                 canAct,
-                true,
                 lease);
+        var places = new AgentCommand.Places(proc, etc.toString(), run.toString());
+        var command = new AgentCommand(config, places, service, new SecureRandom());
+        return new ObservedHost(settings, new AgentMachine("gpu-1", connection, config, command, nanos::get));
     }
 
-    PythonAgent agent() {
-        var places = new AgentCommand.Places(proc, etc.toString(), run.toString());
-        var command = new AgentCommand(config(), places, service, new SecureRandom());
-        return new PythonAgent("gpu-1", config(), command, nanos::get);
+    /** The host with its agent; each call has a connection of its own. */
+    static final class AgentHost {
+        private final ObservedHost host;
+        private CommandRunner connection;
+
+        AgentHost(Machine machine) {
+            connection = machine.python;
+            host = machine.host(request -> connection.run(request));
+        }
+
+        Observation observe(CommandRunner other, Set<ProcessId> verified)
+                throws UnreachableException, InterruptedException {
+            connection = other;
+            return host.observe(verified);
+        }
+
+        void execute(CommandRunner other, List<Action> actions, BiConsumer<Action, Result> done)
+                throws UnreachableException, InterruptedException {
+            connection = other;
+            host.execute(actions, done);
+        }
     }
 
     /** Returns the request that is the last line of a program. */

@@ -4,7 +4,6 @@ import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
 import java.time.Duration;
 import java.util.List;
@@ -16,18 +15,18 @@ abstract class GenvAgentSuite {
     static final String FRESH_SNAPSHOT = recorded("snapshot-fresh.txt");
 
     final ScriptedCommandRunner host = new ScriptedCommandRunner();
-    final GenvAgent agent = new GenvAgent("gpu-1", config());
+    final GenvAgent agent = new GenvAgent("gpu-1", config(), false);
 
     Observation observe(String output) throws UnreachableException, InterruptedException {
         return agent.observe(host.thenReturn(output), Set.of());
     }
 
     static AgentConfig config() {
-        return config(true, "/var/tmp/genv", List.of(), List.of());
+        return config(true, "/var/tmp/genv");
     }
 
     static AgentConfig config(
-            boolean sudo, String directory, List<String> exemptUsers, List<ProtectedExecutable> protectedExecutables) {
+            boolean sudo, String directory) {
         return new AgentConfig(
                 directory,
                 Duration.ofSeconds(5),
@@ -35,10 +34,7 @@ abstract class GenvAgentSuite {
                 Duration.ofSeconds(30),
                 Duration.ofSeconds(10),
                 sudo,
-                true,
-                protectedExecutables,
-                exemptUsers,
-                true,
+                List.of(),
                 true,
                 Duration.ZERO);
     }

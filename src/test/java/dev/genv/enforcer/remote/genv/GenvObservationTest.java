@@ -87,7 +87,7 @@ class GenvObservationTest extends GenvAgentSuite {
                 "false | /srv/a b        | env LC_ALL=C #GENV_TMPDIR=/srv/a b# genv usage snapshot",
             })
     void passesTheStateDirectoryIfItIsNotTheDefault(boolean sudo, String directory, String command) throws Exception {
-        var other = new GenvAgent("gpu-1", config(sudo, directory, List.of(), List.of()));
+        var other = new GenvAgent("gpu-1", config(sudo, directory), false);
         other.observe(host.thenReturn(SNAPSHOT), Set.of());
         assertThat(host.requests().getFirst().command()).isEqualTo(command.replace('#', '\''));
     }
@@ -103,15 +103,11 @@ class GenvObservationTest extends GenvAgentSuite {
 
     @Test
     void reportsThatExemptionsAreUnsupported() throws Exception {
-        for (var config : List.of(
-                config(true, "/var/tmp/genv", List.of("alice"), List.of()),
-                config(true, "/var/tmp/genv", List.of(), List.of(ProtectedExecutable.parse("/opt/server"))))) {
-            var observation =
-                    new GenvAgent("gpu-1", config).observe(new ScriptedCommandRunner().thenReturn(SNAPSHOT), Set.of());
-            assertThat(observation.snapshot().problems())
-                    .extracting(Problem::code)
-                    .contains(ProblemCode.PROTECTION_UNKNOWN);
-        }
+        var observation = new GenvAgent("gpu-1", config(), true)
+                .observe(new ScriptedCommandRunner().thenReturn(SNAPSHOT), Set.of());
+        assertThat(observation.snapshot().problems())
+                .extracting(Problem::code)
+                .contains(ProblemCode.PROTECTION_UNKNOWN);
     }
 
     @ParameterizedTest

@@ -20,6 +20,7 @@ import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.RemoteFleet;
+import dev.genv.enforcer.remote.RemoteHost;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.keys.ClientKey;
 import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
@@ -68,7 +69,7 @@ class ManyHostsTest {
                 addresses,
                 null,
                 access::connection,
-                name -> new EchoAgent(name, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT));
+                (name, connection) -> new RemoteHost(name, connection, new EchoAgent(name, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT)));
         enforcer = new Enforcer(
                 SetupBuilder.setup(fleet)
                         .remote(true)
