@@ -7,18 +7,16 @@ import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.CommandRequest;
-import dev.genv.enforcer.remote.CommandRunner;
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
-import java.util.function.BiFunction;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
@@ -37,6 +35,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -87,8 +86,7 @@ public final class FleetClient {
     private static BiFunction<String, CommandRunner, Host> hosts(
             String stateDirectory, String nvidiaSmi, Duration timeout) {
         var machines = AgentMachine.ofOneService(config(stateDirectory, nvidiaSmi, timeout));
-        return (name, connection) ->
-                new ObservedHost(observer(name, stateDirectory), machines.apply(name, connection));
+        return (name, connection) -> new ObservedHost(observer(name, stateDirectory), machines.apply(name, connection));
     }
 
     private static ObserverSettings observer(String name, String stateDirectory) {
@@ -132,8 +130,7 @@ public final class FleetClient {
     }
 
     private RemoteFleet fleet(Duration timeout, SshAccess access) {
-        return new RemoteFleet(
-                hosts, null, access::connection, hosts("/var/empty", "nvidia-smi", timeout));
+        return new RemoteFleet(hosts, null, access::connection, hosts("/var/empty", "nvidia-smi", timeout));
     }
 
     private void cycles() throws Exception {

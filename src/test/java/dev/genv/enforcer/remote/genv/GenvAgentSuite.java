@@ -25,8 +25,7 @@ abstract class GenvAgentSuite {
         return config(true, "/var/tmp/genv");
     }
 
-    static AgentConfig config(
-            boolean sudo, String directory) {
+    static AgentConfig config(boolean sudo, String directory) {
         return new AgentConfig(
                 directory,
                 Duration.ofSeconds(5),

@@ -31,7 +31,8 @@ class GenvEnforcementTest {
 
     private final FakeTime time = new FakeTime();
     private final ScriptedCommandRunner commandRunner = new ScriptedCommandRunner();
-    private final Host host = new RemoteHost("gpu-1", commandRunner, new GenvAgent("gpu-1", GenvAgentSuite.config(), false));
+    private final Host host =
+            new RemoteHost("gpu-1", commandRunner, new GenvAgent("gpu-1", GenvAgentSuite.config(), false));
     private final Enforcer enforcer = new Enforcer(
             SetupBuilder.setup(host)
                     .remote(true)

@@ -14,7 +14,6 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.CommandRequest;
 import java.time.Duration;
 import java.util.List;
