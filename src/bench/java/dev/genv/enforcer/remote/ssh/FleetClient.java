@@ -7,19 +7,18 @@ import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.observation.Advice;
+import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.plan.RuleMode;
 import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandRunner;
-import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.enforcement.machine.ObservedHost;
-import dev.genv.enforcer.observation.Advice;
-import dev.genv.enforcer.observation.ObserverSettings;
-import java.util.function.BiFunction;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
@@ -40,6 +39,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -94,8 +94,7 @@ public final class FleetClient {
     private static BiFunction<String, CommandRunner, Host> hosts(
             String stateDirectory, String nvidiaSmi, Duration timeout) {
         var machines = AgentMachine.ofOneService(config(stateDirectory, nvidiaSmi, timeout));
-        return (name, connection) ->
-                new ObservedHost(observer(name, stateDirectory), machines.apply(name, connection));
+        return (name, connection) -> new ObservedHost(observer(name, stateDirectory), machines.apply(name, connection));
     }
 
     private static ObserverSettings observer(String name, String stateDirectory) {
@@ -140,8 +139,7 @@ public final class FleetClient {
     }
 
     private RemoteFleet fleet(Duration timeout, SshAccess access) {
-        return new RemoteFleet(
-                hosts, null, access::connection, hosts("/var/empty", "nvidia-smi", timeout));
+        return new RemoteFleet(hosts, null, access::connection, hosts("/var/empty", "nvidia-smi", timeout));
     }
 
     private void cycles() throws Exception {

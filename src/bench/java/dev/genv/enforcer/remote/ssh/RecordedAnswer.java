@@ -34,9 +34,7 @@ final class RecordedAnswer {
     /** Returns the request in the input of a command as JSON; empty if there is none. */
     static String request(String input) {
         var request = REQUEST.matcher(input);
-        return request.find()
-                ? new String(Base64.getDecoder().decode(request.group(1)), StandardCharsets.UTF_8)
-                : "";
+        return request.find() ? new String(Base64.getDecoder().decode(request.group(1)), StandardCharsets.UTF_8) : "";
     }
 
     /** Returns the answer of a machine to a request. */

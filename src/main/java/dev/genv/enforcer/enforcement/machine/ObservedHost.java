@@ -71,7 +71,9 @@ public final class ObservedHost implements Host {
         var orders = new ArrayList<Order>();
         var actionsByOrder = new IdentityHashMap<Order, Action>(); // two equal orders are two actions
         for (var action : actions) {
-            var immunity = action instanceof Action.Terminate(_, var process, _) ? process.immunity() : null;
+            var immunity = action instanceof Action.Terminate terminate
+                    ? terminate.process().immunity()
+                    : null;
             if (immunity != null) {
                 done.accept(action, SignalCheck.result(immunity));
                 continue;

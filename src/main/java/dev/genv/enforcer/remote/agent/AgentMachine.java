@@ -52,8 +52,7 @@ public final class AgentMachine implements Machine {
      * @param name its name in the log
      * @param nanos as {@link System#nanoTime}
      */
-    AgentMachine(
-            String name, CommandRunner connection, AgentConfig config, AgentCommand command, LongSupplier nanos) {
+    AgentMachine(String name, CommandRunner connection, AgentConfig config, AgentCommand command, LongSupplier nanos) {
         this.name = name;
         this.connection = connection;
         this.config = config;

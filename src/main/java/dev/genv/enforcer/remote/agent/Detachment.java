@@ -14,7 +14,6 @@ import dev.genv.enforcer.format.UnreadableException;
 import dev.genv.enforcer.model.Sha256;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
@@ -117,9 +116,7 @@ final class Detachment {
         isOpen = false;
         orders.forEach(order -> done.accept(
                 order,
-                left.remove(order.attachment())
-                        ? new Reply.Finished(Result.of(Outcome.DETACHED))
-                        : ALREADY_DETACHED));
+                left.remove(order.attachment()) ? new Reply.Finished(Result.of(Outcome.DETACHED)) : ALREADY_DETACHED));
     }
 
     void finish(Reply reply) {

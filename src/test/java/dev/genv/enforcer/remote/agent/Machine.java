@@ -7,15 +7,14 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
-import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.Advice;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.remote.CommandRunner;
-import java.util.function.BiConsumer;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.CurrentProcess;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
@@ -34,6 +33,7 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 
 /** A machine to look at: its state and its GPUs are in a folder, its processes are real ones. */

@@ -123,9 +123,9 @@ class PythonActionTest {
             machine.terminate(process.put("pid", pid), child.startTime());
         }
         var results = machine.act().get("results");
-        assertThat(results).hasSize(3).allSatisfy(result -> assertThat(
-                        result.get("result").asText())
-                .isEqualTo("PROTECTED"));
+        assertThat(results)
+                .hasSize(3)
+                .allSatisfy(result -> assertThat(result.get("result").asText()).isEqualTo("PROTECTED"));
     }
 
     @Test
@@ -243,8 +243,8 @@ class PythonActionTest {
         Requirements.root();
         fakeProcess();
         plan();
-        machine.command = List.of(
-                "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", PythonMachine.PYTHON, "-");
+        machine.command =
+                List.of("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", PythonMachine.PYTHON, "-");
         assertThat(result()).isEqualTo("DENIED");
         assertThat(child.isAlive()).isTrue();
     }

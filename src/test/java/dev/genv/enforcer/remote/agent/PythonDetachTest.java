@@ -167,7 +167,8 @@ class PythonDetachTest {
             "os.rename(machine.request['state'] + '/genv.lock', machine.request['state'] + '/moved')",
             "machine.request.update(deadline=0)"
         }) {
-            var input = machine.input("act").replace("        # As late as possible", "        " + change + "\n        #");
+            var input =
+                    machine.input("act").replace("        # As late as possible", "        " + change + "\n        #");
             assertThat(machine.run(input).answer().at("/detached/result").asText())
                     .as(change)
                     .isEqualTo("RESTLESS");

@@ -74,8 +74,7 @@ class PythonGpuTest {
     void readsOnlyPidsFromTheList() throws Exception {
         machine.nvidiaSmi.fault("""
                 case $1 in *compute*) echo 'GPU-x, %1$d, 1'; echo 'GPU-y,%1$d,1'; echo '[GPU is lost], [GPU is lost], 1';
-                echo 'x, 0, 1'; echo 'x, -1, 1'; echo 'x, 12345678901, 1'; echo 'x, 7x, 1'; echo 'x'; echo; exit ;; esac"""
-                .formatted(child.pid()));
+                echo 'x, 0, 1'; echo 'x, -1, 1'; echo 'x, 12345678901, 1'; echo 'x, 7x, 1'; echo 'x'; echo; exit ;; esac""".formatted(child.pid()));
         var facts = machine.observe();
         assertThat(facts.get("processes")).hasSize(1);
         assertThat(facts.at("/processes/0/pid").asInt()).isEqualTo(child.pid());
@@ -88,7 +87,8 @@ class PythonGpuTest {
         machine.nvidiaSmi.fault("trap '' TERM; sleep 600 & echo $$ $! >%s; sleep 600; sleep 600".formatted(pids));
         var output = machine.run(machine.input("observe")).answer();
         assertThat(output.at("/facts/gpu/processes/failure").asText()).isEqualTo("TIMEOUT");
-        assertThat(output.at("/facts/gpu/processes/reason").asText()).isEqualTo("nvidia-smi did not exit within 1.00 s");
+        assertThat(output.at("/facts/gpu/processes/reason").asText())
+                .isEqualTo("nvidia-smi did not exit within 1.00 s");
         assertThat(output.get("toolHangs").asBoolean()).isFalse();
         for (var pid : Files.readString(pids).strip().split(" ", -1)) {
             org.awaitility.Awaitility.await()
@@ -145,7 +145,8 @@ class PythonGpuTest {
         machine.gpu().put("program", "nosuchtool");
         assertRefused("ABSENT", "nosuchtool is not in any of /usr/local/sbin:/usr/local/bin:");
         machine.gpu().put("program", "true");
-        assertThat(machine.observe().at("/gpu/processes/value/exitCode").asInt()).isZero();
+        assertThat(machine.observe().at("/gpu/processes/value/exitCode").asInt())
+                .isZero();
     }
 
     @Test

@@ -36,7 +36,8 @@ class PythonHangTest {
     /** Has the first line of a function never end. */
     private String input(String request, String function) throws IOException {
         var hang = "open('%s', 'w').write(str(os.getpid())), time.sleep(3600)".formatted(hung);
-        var input = machine.input(request).replaceFirst("(?m)^(def %s\\(.*\\n.*\\n)".formatted(function), "$1    " + hang + "\n");
+        var input = machine.input(request)
+                .replaceFirst("(?m)^(def %s\\(.*\\n.*\\n)".formatted(function), "$1    " + hang + "\n");
         assertThat(input).contains(hang);
         return input;
     }

@@ -62,8 +62,8 @@ class PythonLeaseTest {
         observe("one");
         var boot = machine.request.get("boot").asText();
         var lease = leaseFile();
-        for (var old :
-                List.of("one 1 5 " + boot, "one 1 999999999 other-boot", "", "one", "one x 9 " + boot, "one 1", "\0ä")) {
+        for (var old : List.of(
+                "one 1 5 " + boot, "one 1 999999999 other-boot", "", "one", "one x 9 " + boot, "one 1", "\0ä")) {
             Files.writeString(lease, old + "\n");
             assertThat(observe("two").isNull()).as(old).isTrue();
             assertThat(observe("one").has("leased")).as(old).isTrue();

@@ -144,7 +144,8 @@ class PythonLockTest {
     @Test
     void findsHolderByDeviceAndInode() throws Exception {
         var device = device();
-        assertThat(holders(line(INNOCENT, "ff:07"), line(HOLDER, device), line(HOLDER, device), line(INNOCENT, "ff:08")))
+        assertThat(holders(
+                        line(INNOCENT, "ff:07"), line(HOLDER, device), line(HOLDER, device), line(INNOCENT, "ff:08")))
                 .singleElement()
                 .satisfies(holder -> assertThat(holder.get("pid").asInt()).isEqualTo(HOLDER))
                 .satisfies(holder -> assertThat(holder.get("uid").asInt()).isEqualTo(1003))

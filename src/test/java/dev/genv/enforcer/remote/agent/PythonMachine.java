@@ -65,7 +65,10 @@ final class PythonMachine {
                 .put("passwd", "")
                 .put("subuid", "")
                 .put("deadline", Long.MAX_VALUE)
-                .put("boot", Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip());
+                .put(
+                        "boot",
+                        Files.readString(Path.of("/proc/sys/kernel/random/boot_id"))
+                                .strip());
         request.putArray("skip");
         request.putArray("verified");
         request.putArray("programs");
@@ -119,7 +122,8 @@ final class PythonMachine {
         var fake = new FakeProc(Files.createDirectories(root));
         fake.writeSelf("000001ffffffffff", "");
         fake.pidNamespace(FIRST_PID_NAMESPACE);
-        Files.writeString(Files.createDirectories(root.resolve("sys/kernel/random")).resolve("boot_id"), BOOT + "\n");
+        Files.writeString(
+                Files.createDirectories(root.resolve("sys/kernel/random")).resolve("boot_id"), BOOT + "\n");
         Files.writeString(root.resolve("locks"), "");
         Files.writeString(root.resolve("uptime"), "3600.00 0.00\n");
         return fake;

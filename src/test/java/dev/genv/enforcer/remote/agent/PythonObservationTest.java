@@ -43,7 +43,11 @@ class PythonObservationTest {
     void observesProcessesAndState() throws Exception {
         try (var child = Child.inEnvironment("15971")) {
             machine.nvidiaSmi.process(0, child.pid(), "1542").process(1, child.pid(), "[N/A]");
-            machine.files().ownEnv("15971", "4g", child.pid()).device(0, "15971").device(1).write();
+            machine.files()
+                    .ownEnv("15971", "4g", child.pid())
+                    .device(0, "15971")
+                    .device(1)
+                    .write();
             var facts = machine.observe();
             assertThat(facts.get("processes")).hasSize(1);
             assertThat(bytes(facts.at("/processes/0/environ/value/id"))).isEqualTo("15971");
@@ -112,12 +116,14 @@ class PythonObservationTest {
     void reportsTheTimesOfListingAndState() throws Exception {
         var before = ticks();
         var times = machine.observe().get("machine");
-        assertThat(times.get("beforeListing").asLong()).isBetween(before, times.get("beforeState").asLong());
+        assertThat(times.get("beforeListing").asLong())
+                .isBetween(before, times.get("beforeState").asLong());
         assertThat(times.get("beforeState").asLong()).isLessThanOrEqualTo(ticks());
     }
 
     private static long ticks() throws IOException {
-        return Long.parseLong(Files.readString(Path.of("/proc/uptime")).split(" ", 2)[0].replace(".", ""));
+        return Long.parseLong(
+                Files.readString(Path.of("/proc/uptime")).split(" ", 2)[0].replace(".", ""));
     }
 
     @Test
@@ -125,16 +131,19 @@ class PythonObservationTest {
         var passwd = machine.observe().at("/accounts/passwd/value");
         assertThat(bytes(passwd.get("content"))).isEqualTo("root:x:0:0::/root:/bin/sh\n");
         machine.request.put("passwd", passwd.get("version").asText());
-        assertThat(machine.observe().at("/accounts/passwd/value/content").isNull()).isTrue();
+        assertThat(machine.observe().at("/accounts/passwd/value/content").isNull())
+                .isTrue();
         Files.writeString(machine.etc.resolve("passwd"), "raz:x:1000:0::/:/bin/sh\n");
-        assertThat(bytes(machine.observe().at("/accounts/passwd/value/content"))).startsWith("raz");
+        assertThat(bytes(machine.observe().at("/accounts/passwd/value/content")))
+                .startsWith("raz");
         Files.delete(machine.etc.resolve("passwd"));
         assertThat(machine.observe().at("/accounts/passwd/failure").asText()).isEqualTo("ABSENT");
         Files.write(machine.etc.resolve("passwd"), new byte[3 << 20]);
         assertThat(machine.observe().at("/accounts/passwd/failure").asText()).isEqualTo("OTHER");
         assertThat(machine.observe().at("/accounts/subuid/failure").asText()).isEqualTo("ABSENT");
         Files.writeString(machine.etc.resolve("subuid"), "raz:100000:65536\n");
-        assertThat(bytes(machine.observe().at("/accounts/subuid/value/content"))).startsWith("raz:");
+        assertThat(bytes(machine.observe().at("/accounts/subuid/value/content")))
+                .startsWith("raz:");
     }
 
     @Test
@@ -216,11 +225,12 @@ class PythonObservationTest {
         PythonProcessTest.hang(proc.process(7), "cmdline");
         proc.process(8).arguments("x".repeat(32 << 10), "/run/kernel-one.json");
         proc.process(9).arguments("x".repeat(64 << 10), "/run/kernel-two.json");
-        machine.files().env("1", 0, null, null, List.of(), List.of("one", "two")).write();
+        machine.files()
+                .env("1", 0, null, null, List.of(), List.of("one", "two"))
+                .write();
         var kernels = machine.observe().at("/liveness/kernels");
         assertThat(list(kernels.get("files"))).containsExactly("kernel-one.json");
-        assertThat(kernels.get("unsearched").asText())
-                .isEqualTo("process 7 of uid 1000: reading its arguments hangs");
+        assertThat(kernels.get("unsearched").asText()).isEqualTo("process 7 of uid 1000: reading its arguments hangs");
         machine.request.put("skipKernels", true);
         kernels = machine.observe().at("/liveness/kernels");
         assertThat(kernels.get("files")).isEmpty();
@@ -258,7 +268,16 @@ class PythonObservationTest {
     void reportsWhatAnOrdinaryUserMayNotDo() throws Exception {
         Requirements.root();
         machine.command = List.of(
-                "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", PythonMachine.PYTHON, "-I", "-S", "-");
+                "setpriv",
+                "--reuid",
+                "65534",
+                "--regid",
+                "65534",
+                "--clear-groups",
+                PythonMachine.PYTHON,
+                "-I",
+                "-S",
+                "-");
         try (var child = Child.inEnvironment("a")) {
             machine.nvidiaSmi.process(0, child.pid(), "1");
             Files.setPosixFilePermissions(machine.state, PosixFilePermissions.fromString("rwxr-xr-x"));

@@ -110,7 +110,9 @@ class PythonProgramTest {
         var input = machine.input("observe");
         var call = input.lastIndexOf("main(");
         for (var length : List.of(0, 10, call / 3, call / 2, call - 1, call, call + 3, input.length() - 3)) {
-            assertThat(machine.run(input.substring(0, length)).text()).as("%d of it", length).isEmpty();
+            assertThat(machine.run(input.substring(0, length)).text())
+                    .as("%d of it", length)
+                    .isEmpty();
         }
         assertThat(machine.run).doesNotExist();
     }

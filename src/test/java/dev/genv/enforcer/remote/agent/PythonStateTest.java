@@ -140,7 +140,8 @@ class PythonStateTest {
             Files.writeString(file, content + " ".repeat((3 << 20) - content.length()));
         }
         assertComplete();
-        for (var content : List.of("", "{", "\0\0\0", "@" + PythonMachine.NONCE + " {}\n", "\u00ff", "[".repeat(3 << 20))) {
+        for (var content :
+                List.of("", "{", "\0\0\0", "@" + PythonMachine.NONCE + " {}\n", "\u00ff", "[".repeat(3 << 20))) {
             Files.write(envs, content.getBytes(StandardCharsets.ISO_8859_1));
             assertComplete();
         }

@@ -18,7 +18,6 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandRequest;
 import java.time.Duration;

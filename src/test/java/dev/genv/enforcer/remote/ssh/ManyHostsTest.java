@@ -69,7 +69,10 @@ class ManyHostsTest {
                 addresses,
                 null,
                 access::connection,
-                (name, connection) -> new RemoteHost(name, connection, new EchoAgent(name, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT)));
+                (name, connection) -> new RemoteHost(
+                        name,
+                        connection,
+                        new EchoAgent(name, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT)));
         enforcer = new Enforcer(
                 SetupBuilder.setup(fleet)
                         .remote(true)
