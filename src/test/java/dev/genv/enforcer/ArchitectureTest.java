@@ -29,7 +29,7 @@ class ArchitectureTest {
             entry("facts", List.of()),
             entry("observation", List.of("facts", "model", "format")),
             entry("enforcement", List.of("observation", "policy", "facts", "model", "format")),
-            entry("node", List.of("enforcement", "policy", "facts", "model", "format", "files", "observation")),
+            entry("node", List.of("enforcement", "facts", "model", "format", "files")),
             entry("remote", List.of("enforcement", "policy", "facts", "model", "format", "files", "observation")),
             entry("api", List.of("enforcement", "observation", "policy", "model", "format", "files")),
             entry("telemetry", List.of("enforcement", "observation", "policy", "model")),
@@ -106,6 +106,22 @@ class ArchitectureTest {
                 .orShould()
                 .dependOnClassesThat()
                 .haveFullyQualifiedName("java.time.Clock")
+                .check(CLASSES);
+    }
+
+    /** Facts are interpreted without looking again, so that the same facts always give the same observation. */
+    @Test
+    void observationKnowsNeitherFilesNorThreadsNorClocks() {
+        noClasses()
+                .that()
+                .resideInAPackage(in("observation"))
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "java.io..", "java.net..", "java.nio.channels..", "java.util.concurrent..", "org.jboss.logging..")
+                .orShould()
+                .dependOnClassesThat()
+                .haveNameMatching("java\\.nio\\.file\\.Files|java\\.lang\\.(Thread|System)|java\\.time\\.(Clock|Instant)")
                 .check(CLASSES);
     }
 

@@ -8,17 +8,11 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
-import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
-import dev.genv.enforcer.observation.Advice;
-import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.Privileges;
-import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.telemetry.ActionMetrics;
@@ -44,7 +38,6 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
-import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -193,42 +186,9 @@ class Wiring {
     }
 
     private Supplier<List<Host>> node() throws InterruptedException {
-        var acts = settings.general().mode() == ServiceMode.ENFORCE;
-        var observer = new ObserverSettings(
-                nodeName(),
-                settings.stateDirectory().toString(),
-                List.copyOf(settings.safety().protectedExecutables()),
-                List.copyOf(settings.safety().exemptUsers()),
-                settings.safety().requireHostPid(),
-                acts,
-                settings.general().terminateProcesses(),
-                Advice.CONTAINER);
-        var machine = new NodeMachine(new NodeMachine.NodePaths(
-                PROC,
-                settings.stateDirectory(),
-                settings.state().lockTimeout(),
-                settings.gpuProgram(),
-                settings.gpu().gpuTimeout(),
-                observer.programs().stream().map(ProtectedExecutable::path).toList()));
-        node = machine;
-        if (acts) {
-            machine.openStateDirectory().ifPresent(LOG::warn);
-            machine.claim().ifPresent(LOG::warn);
-        }
-        var missing = new Privileges(observer, machine.access()).missing();
-        if (!missing.isEmpty()) {
-            LOG.warnf(
-                    "Missing privileges: %s",
-                    missing.stream()
-                            .map(privilege -> privilege.problem().detail())
-                            .collect(Collectors.joining("; ")));
-        }
-        LOG.infof(
-                "Node %s, state in %s, mode %s",
-                observer.host(),
-                settings.stateDirectory(),
-                settings.general().mode().name().toLowerCase(Locale.ROOT));
-        Host host = new ObservedHost(observer, machine);
+        var wiring = new NodeWiring(settings, nodeName(), PROC);
+        node = wiring.machine();
+        var host = wiring.host();
         return () -> List.of(host);
     }
 

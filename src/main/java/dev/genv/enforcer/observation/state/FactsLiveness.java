@@ -5,7 +5,6 @@ import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -27,10 +26,14 @@ public final class FactsLiveness implements LivenessSource {
     }
 
     @Override
-    public List<Environment> alive(Collection<Environment> environments) throws IOException {
-        if (facts.processes() instanceof Reading.Failed<List<LiveProcess>>(var _, var reason)) {
-            throw new IOException(reason);
-        }
+    public Optional<String> failure() {
+        return facts.processes() instanceof Reading.Failed<List<LiveProcess>>(var _, var reason)
+                ? Optional.of(reason)
+                : Optional.empty();
+    }
+
+    @Override
+    public List<Environment> alive(Collection<Environment> environments) {
         var alive = new ArrayList<Environment>();
         for (var environment : environments) {
             var pids = environment.pids().stream()

@@ -12,7 +12,6 @@ import dev.genv.enforcer.model.OwnershipResolver;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -154,25 +153,24 @@ public final class LiveState {
     }
 
     private List<Environment> alive(LivenessSource living, Accounts accounts, Set<Long> exempt) {
-        try {
-            var alive = living.alive(envs.environments());
-            living.uncertainty().ifPresent(problems::add);
-            uidsOfPids = living.uids(alive);
-            var checked = new ArrayList<Environment>();
-            for (var environment : new OwnershipResolver(uidsOfPids, accounts, exempt).resolve(alive)) {
-                checked.add(withShellStart(environment, living));
-            }
-            return checked;
-        } catch (IOException e) {
+        var failure = living.failure();
+        if (failure.isPresent()) {
             markMissing(
                     SnapshotPart.ENVIRONMENTS,
                     ProblemCode.PROC_UNREADABLE,
-                    "the active environments are unknown: " + e.getMessage());
+                    "the active environments are unknown: " + failure.get());
             return List.of();
         }
+        var alive = living.alive(envs.environments());
+        living.uncertainty().ifPresent(problems::add);
+        uidsOfPids = living.uids(alive);
+        return new OwnershipResolver(uidsOfPids, accounts, exempt)
+                .resolve(alive).stream()
+                        .map(environment -> withShellStart(environment, living))
+                        .toList();
     }
 
-    private Environment withShellStart(Environment environment, LivenessSource living) throws IOException {
+    private Environment withShellStart(Environment environment, LivenessSource living) {
         var shell = environment.shell().filter(environment.pids()::contains).orElse(null);
         var uid = shell == null ? null : uidsOfPids.get(shell);
         return shell != null && uid != null && uid.equals(environment.uid())

@@ -3,7 +3,6 @@ package dev.genv.enforcer.observation.state;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import java.io.IOException;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -15,17 +14,20 @@ public interface LivenessSource {
      * Returns the active environments: one of their pids exists, even as a zombie, or one of their Jupyter kernels runs.
      *
      * @return each environment with its live pids only, because there may be many others
-     * @throws IOException if that is unknown
      */
-    List<Environment> alive(Collection<Environment> environments) throws IOException;
+    List<Environment> alive(Collection<Environment> environments);
 
     /**
      * Returns the real uids of the live pids that the environments list or are named after, as far as they can be read.
      *
      * @param environments as {@link #alive} returned them: others may list millions of pids
-     * @throws IOException if one could not be read although the process has not exited
      */
-    Map<Integer, Long> uids(Collection<Environment> environments) throws IOException;
+    Map<Integer, Long> uids(Collection<Environment> environments);
+
+    /** Returns why the running processes are unknown, as a clause; empty if they are known. */
+    default Optional<String> failure() {
+        return Optional.empty();
+    }
 
     /** Returns a problem if {@link #alive} returned environments that may be inactive; empty if all are known. */
     default Optional<Problem> uncertainty() {
@@ -47,9 +49,8 @@ public interface LivenessSource {
      * Returns when a process was started, in clock ticks since boot.
      *
      * @return empty if it does not exist, or if the start time is unknown
-     * @throws IOException if it could not be read although the process has not exited
      */
-    default Optional<Long> startOf(int pid) throws IOException {
+    default Optional<Long> startOf(int pid) {
         return Optional.empty();
     }
 }

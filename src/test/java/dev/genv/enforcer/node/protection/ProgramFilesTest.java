@@ -90,23 +90,6 @@ class ProgramFilesTest {
     }
 
     @Test
-    void programIsProtectedByItsFileAndNotItsName() throws IOException {
-        var program = file("opt/server");
-        var immunityCheck = load(List.of("/opt/server"), List.of());
-        assertThat(problems).isEmpty();
-        proc.process(812).exe(program);
-        assertThat(immunity(immunityCheck, 812, 0L))
-                .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs /opt/server"));
-        proc.process(813).exe(file("home/opt/server"));
-        assertThat(immunity(immunityCheck, 813, 0L)).as("a copy").isNull();
-        proc.process(814).exe(Files.createLink(host.resolve("opt/other"), program));
-        immunityCheck = load(List.of("/opt/server"), List.of());
-        assertThat(immunity(immunityCheck, 814, 0L))
-                .as("the same file by another name")
-                .isNotNull();
-    }
-
-    @Test
     void programIsProtectedForRootAndConfiguredUsers() throws IOException {
         var program = file("opt/server");
         proc.process(812).exe(program);
@@ -183,53 +166,6 @@ class ProgramFilesTest {
         assertThat(immunity(immunityCheck, 812, 0L))
                 .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it is unknown whether it runs /loop"));
         assertThat(immunity(immunityCheck, 812, ALICE)).isNull();
-    }
-
-    @Test
-    void processOfUnknownProgramIsImmuneIfItMayBeProtected() throws IOException {
-        file("opt/server");
-        proc.process(812);
-        var immunityCheck = load(List.of("/opt/server"), List.of());
-        assertThat(immunity(immunityCheck, 812, 0L))
-                .isNotNull()
-                .extracting(Immunity::reason)
-                .asString()
-                .startsWith("it is unknown whether it runs a protected program");
-        assertThat(immunity(immunityCheck, 812, ALICE)).isNull();
-    }
-
-    /** Who lets his first thread end has no program there any more; it must not become a shield. */
-    @Test
-    void readsTheProgramFromAnotherThreadWhenTheFirstHasExited() throws IOException {
-        var program = file("opt/server");
-        var immunityCheck = load(List.of("/opt/server"), List.of());
-        proc.process(812).thread(812);
-        proc.process(812).thread(813).exe(Path.of("/no/such/sleep"));
-        assertThat(immunity(immunityCheck, 812, 0L)).isNull();
-        proc.process(820).thread(820);
-        proc.process(820).thread(821).exe(program);
-        assertThat(immunity(immunityCheck, 820, 0L)).isNotNull();
-    }
-
-    /** The kernel does not tell a name of more than 4096 bytes, and users can make one; here there is no link at all. */
-    @Test
-    void identifiesProgramWithoutPathByItsFile() throws IOException {
-        var program = file("opt/server");
-        var immunityCheck = load(List.of("/opt/server"), List.of());
-        Files.createLink(proc.process(812).file("exe"), program);
-        Files.writeString(proc.process(813).file("exe"), "another");
-        assertThat(immunity(immunityCheck, 812, 0L))
-                .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs /opt/server"));
-        assertThat(immunity(immunityCheck, 813, 0L)).isNull();
-    }
-
-    /** A user's own file system may keep everybody else from his program, root too. */
-    @Test
-    void programAtUnreachablePathIsNotProtected() throws IOException {
-        file("opt/server");
-        var immunityCheck = load(List.of("/opt/server"), List.of());
-        proc.process(812).exe(Path.of("/no/such/place/server"));
-        assertThat(immunity(immunityCheck, 812, 0L)).isNull();
     }
 
     private void assertUnusable(String path, String why) throws IOException {

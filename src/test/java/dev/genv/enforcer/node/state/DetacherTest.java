@@ -2,7 +2,6 @@ package dev.genv.enforcer.node.state;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
@@ -181,56 +180,6 @@ class DetacherTest {
                 .detach(List.of(action(0, MINE)));
         assertThat(results(result)).extracting(Result::outcome).containsExactly(Outcome.FAILED);
         assertThat(file).hasBinaryContent(bytes(files().device(0, MINE)));
-    }
-
-    @Test
-    void removesTempFilesOfAKilledRunFirst() throws Exception {
-        files().device(0, MINE).write();
-        var left =
-                List.of(".devices.json.genv-enforcer-0123456789abcdef", ".devices.json.genv-enforcer-ffffffffffffffff");
-        for (var name : left) {
-            Files.writeString(path.resolve(name), "{");
-        }
-        assertThat(detach(0, MINE)).containsExactly(Result.of(Outcome.DETACHED));
-        assertThat(path.toFile().list()).containsExactlyInAnyOrder("devices.json", "envs.json", "genv.lock");
-        assertThat(detacher.removeLeftovers()).isEmpty();
-    }
-
-    @Test
-    void removesOnlyTempFilesUnderTheLock() throws Exception {
-        var others = List.of(
-                ".devices.json.genv-enforcer-0123456789ABCDEF",
-                ".devices.json.genv-enforcer-0123456789abcde",
-                ".devices.json.genv-enforcer-0123456789abcdef0",
-                ".envs.json.genv-enforcer-0123456789abcdef",
-                "x.devices.json.genv-enforcer-0123456789abcdef",
-                ".devices.json.swp");
-        for (var name : others) {
-            Files.createFile(path.resolve(name));
-        }
-        assertThat(detacher.removeLeftovers()).isEmpty();
-        assertThat(path.resolve("genv.lock")).doesNotExist();
-        var precious = Files.writeString(path.resolveSibling("precious"), "precious");
-        Files.createSymbolicLink(path.resolve(".devices.json.genv-enforcer-0000000000000000"), precious);
-        var directory = Files.createDirectory(path.resolve(".devices.json.genv-enforcer-1111111111111111"));
-        try (var held = requireNonNull(StateDirectory.open(path));
-                var lock = held.lock(Duration.ofSeconds(1), true)) {
-            assertThat(lock).isNotNull();
-            assertThatThrownBy(detacher::removeLeftovers)
-                    .isInstanceOf(IOException.class)
-                    .hasMessageContaining("genv.lock is held");
-        }
-        assertThat(detacher.removeLeftovers()).containsExactly(".devices.json.genv-enforcer-0000000000000000");
-        assertThat(precious).hasContent("precious");
-        assertThat(directory).isDirectory();
-        assertThat(others).allSatisfy(name -> assertThat(path.resolve(name)).exists());
-    }
-
-    @Test
-    void findsNoTempFilesWithoutDirectory() throws Exception {
-        Files.delete(path);
-        assertThat(detacher.removeLeftovers()).isEmpty();
-        assertThat(path).doesNotExist();
     }
 
     /** Tries it and gives the detail of what came of it. */
