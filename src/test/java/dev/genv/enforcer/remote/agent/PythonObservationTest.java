@@ -82,10 +82,10 @@ class PythonObservationTest {
     @Test
     void reportsTheStatOfVerifiedProcesses() throws Exception {
         int gone;
-        try (var child = Child.inEnvironment("15971");
-                var other = Child.inEnvironment("15971")) {
+        try (var other = Child.inEnvironment("15971")) {
             gone = other.pid();
-            other.close();
+        }
+        try (var child = Child.inEnvironment("15971")) {
             machine.request.putArray("verified").add(child.pid()).add(gone);
             var verified = machine.observe().get("verified");
             assertThat(verified.at("/0/pid").asInt()).isEqualTo(child.pid());

@@ -63,7 +63,7 @@ class PythonStateTest {
                 .isEqualTo(Files.getAttribute(machine.state, "unix:ino"));
         assertThat(state.at("/directory/present/id/device").asLong())
                 .isEqualTo(Files.getAttribute(machine.state, "unix:dev"));
-        assertThat(Files.list(machine.state)).hasSize(3);
+        assertThat(machine.state.toFile().list()).hasSize(3);
     }
 
     @Test
