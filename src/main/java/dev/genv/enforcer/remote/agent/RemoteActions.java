@@ -1,5 +1,6 @@
 package dev.genv.enforcer.remote.agent;
 
+import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.machine.Order;
@@ -18,6 +19,9 @@ import org.jspecify.annotations.Nullable;
 final class RemoteActions {
     static final String ABANDONED = "abandoned: the execution took too long";
     private static final int MAX_ROUNDS = 5;
+    private static final Result NEVER_TERMINATED =
+            new Result(Outcome.SKIPPED_PROTECTED, "this process must not be terminated");
+    private static final Result NOT_FOUND = Result.failed("the last observation of this host did not find it");
     private static final Result NO_RESULT = Result.lost("the host reported no result");
     /** The interruptions after which the agent no longer runs. After others it may continue. */
     private static final Set<ProblemCode> ENDED = Set.of(ProblemCode.AGENT_KILLED, ProblemCode.NO_EXIT_CODE);
@@ -86,13 +90,14 @@ final class RemoteActions {
     }
 
     private void prepare(Order.Terminate order) {
-        Termination.of(order)
-                .ifPresentOrElse(
-                        termination -> terminations.put(terminations.size(), termination),
-                        () -> done.accept(
-                                order,
-                                new Reply.Finished(
-                                        Result.failed("the last observation of this host did not find it"))));
+        var termination = Termination.of(order);
+        if (order.process().pid() <= 1) {
+            done.accept(order, new Reply.Finished(NEVER_TERMINATED));
+        } else if (termination.isEmpty()) {
+            done.accept(order, new Reply.Finished(NOT_FOUND));
+        } else {
+            terminations.put(terminations.size(), termination.get());
+        }
     }
 
     private AgentCommand.Reply send(AgentCommand command, CommandRunner machine)

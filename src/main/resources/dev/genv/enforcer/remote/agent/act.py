@@ -1,4 +1,5 @@
 """Carries out actions on a machine, each only if it is still right."""
+SIGTERM = 15
 PIDFD_SEND_SIGNAL, PIDFD_OPEN = 424, 434  # of syscall(2) on every architecture
 TEMPORARY = ".devices.json.genv-enforcer-"
 MOST_NAMES = 10000  # users choose the number of files
@@ -52,7 +53,7 @@ def terminate(machine, action):
         if result is None:
             begin(machine, action)
             if is_there(machine, action):  # without a handle, the pid may be that of another process by now
-                handle.send(getattr(signal, "SIG" + action["signal"]))
+                handle.send({"TERM": SIGTERM, "KILL": SIGKILL}[action["signal"]])
                 result = {"result": "SIGNALLED"}
     except ProcessLookupError:
         result = None
@@ -161,7 +162,8 @@ def replace_devices(machine, action, lock_seconds):
 def remove_leftovers(directory):
     """Removes temporary files of runs that were killed. Another enforcer writes one only under the lock."""
     for entry in itertools.islice(os.scandir("/proc/self/fd/%d" % directory), MOST_NAMES):
-        if re.match(re.escape(TEMPORARY) + r"[0-9a-f]{16}\Z", entry.name):
+        end = entry.name[len(TEMPORARY):]
+        if entry.name.startswith(TEMPORARY) and len(end) == 16 and set(end) <= set("0123456789abcdef"):
             try:
                 os.unlink(entry.name, dir_fd=directory)
             except OSError:

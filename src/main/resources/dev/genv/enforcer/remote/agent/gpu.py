@@ -41,7 +41,6 @@ class Tool:
             os.setsid()
             for descriptor, source in enumerate((os.open(os.devnull, os.O_RDONLY), out, err)):
                 os.dup2(source, descriptor)
-            signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the tool would too
             os.execve(self.path, [self.path] + arguments, {"PATH": PATH, "LC_ALL": "C", "GENV_BYPASS": "1"})
         except OSError as error:
             os.write(2, ("it cannot be run: %s" % error.strerror).encode())
@@ -63,7 +62,7 @@ class Tool:
     def kill(self, pid):
         for end in (os.killpg, os.kill):
             try:
-                end(pid, signal.SIGKILL)
+                end(pid, SIGKILL)
             except ProcessLookupError:
                 pass  # it has not reached its own process group yet
         deadline, self.hangs = time.monotonic() + 0.5, True
@@ -85,8 +84,9 @@ def gpu_facts(request, machine):
     processes = tool_reading(tool, request["processes"], request, machine)
     devices = processes if tool.hangs else tool_reading(tool, request["devices"], request, machine)
     if "value" in processes:
-        columns = [line.split(b",") for line in binascii.a2b_base64(processes["value"]["stdout"]).split(b"\n")]
-        pids = {int(line[1]) for line in columns if re.match(rb" *[1-9][0-9]{0,8} *$", (line + [b""])[1])}
+        lines = binascii.a2b_base64(processes["value"]["stdout"]).split(b"\n")
+        columns = [line.split(b",")[1].strip() for line in lines if b"," in line]
+        pids = {int(pid) for pid in columns if pid.isdigit() and len(pid) < 10} - {0}
     if len(pids) > MOST_PROCESSES:
         why = "%s lists more processes than can be observed: %d" % (tool.name, len(pids))
         processes, pids = failed("OTHER", why), []

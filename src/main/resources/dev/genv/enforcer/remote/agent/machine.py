@@ -25,7 +25,7 @@ class Machine:
         return "%s/%s/%s" % (self.root, task, name)
 
     def pids(self):
-        return [int(name) for name in os.listdir(self.root) if re.match("[1-9][0-9]{0,8}$", name)]
+        return [int(name) for name in os.listdir(self.root) if name.isdigit() and len(name) < 10]
 
     def stat(self, task):
         return read_file(self.path(task, "stat"), 1 << 20)
@@ -33,12 +33,19 @@ class Machine:
     def stat_text(self, task):
         return base64(self.stat(task))
 
+    def status(self, task, key):
+        """Returns the first word of a line of /proc/PID/status."""
+        for line in read_file(self.path(task, "status"), 1 << 20).split(b"\n"):
+            if line.startswith(key + b":\t"):
+                return line.split()[1]
+        raise OSError(errno.EINVAL, "status has no line %s" % key.decode())
+
     def uid(self, task):
         """Returns the real uid."""
-        match = re.search(rb"^Uid:\s+([0-9]{1,10})\s", read_file(self.path(task, "status"), 1 << 20), re.M)
-        if not match:
+        uid = self.status(task, b"Uid")
+        if not uid.isdigit():
             raise OSError(errno.EINVAL, "status has no uid")
-        return int(match.group(1))
+        return int(uid)
 
     def running_task(self, pid, stat_before):
         """Returns the process or, if its first thread has exited, another of its threads."""
@@ -73,10 +80,12 @@ class Machine:
             task = self.running_task(pid, before)
             yield {"environ": reading(self.environ, task)}
             name = self.program(task)
-            # The file system of a program that is none of these for certain is not asked.
-            may_be = any(program["links"] != 1 or name in (None, program["name"]) for program in programs)
-            yield {"executable": {"value": {"name": name, "file": failed("TIMEOUT" if may_be else "SKIPPED")}}}
-            if may_be:
+            # Without statx(2), the file system of a program is asked only if the program may be one of these: in a container it
+            # may have another name.
+            is_asked = programs and (has_statx() or any(
+                program["links"] != 1 or name in (None, program["name"]) for program in programs))
+            yield {"executable": {"value": {"name": name, "file": failed("TIMEOUT" if is_asked else "SKIPPED")}}}
+            if is_asked:
                 file = reading(file_id, self.path(task, "exe"))
                 yield {"executable": {"value": {"name": name, "file": file}}}
         except OSError as error:
@@ -85,10 +94,13 @@ class Machine:
 
     def holders(self, status):
         """Returns the pids that hold the lock (flock) of a file."""
-        pattern = re.compile(rb"\d+: FLOCK +\w+ +\w+ +(-?\d{1,9}) +([0-9a-f]+:[0-9a-f]+):%d " % status.st_ino)
         found = {}
-        for match in filter(None, map(pattern.match, read_file(self.root + "/locks").split(b"\n"))):
-            found.setdefault(match.group(2), {})[int(match.group(1))] = None
+        for line in read_file(self.root + "/locks").split(b"\n"):
+            # Such as 1: FLOCK  ADVISORY  WRITE 812 fe:00:2147295 0 EOF; a process that waits has an arrow in front.
+            _, kind, _, _, pid, place = (line.split() + [b""] * 6)[:6]
+            device, _, inode = place.rpartition(b":")
+            if kind == b"FLOCK" and inode == b"%d" % status.st_ino:
+                found.setdefault(device, {})[int(pid)] = None
         device = b"%02x:%02x" % (os.major(status.st_dev), os.minor(status.st_dev))
         # Some file systems, such as btrfs, show another device there than in stat(2).
         pids = found.get(device) or (list(found.values())[0] if len(found) == 1 else {})
@@ -101,9 +113,11 @@ class Machine:
             before, _, after = line.partition(b" - ")
             words = before.split() + [b""] * 5
             kind, options = (after.split() + [b""] * 3)[:3:2]
-            user = re.search(rb"(?:^|,)user_id=([0-9]{1,10})(?:,|$)", options) if kind.startswith(b"fuse") else None
-            point = re.sub(rb"\\([0-3][0-7]{2})", lambda match: bytes([int(match.group(1), 8)]), words[4])
-            found.append((os.fsdecode(point), text(kind), int(user.group(1)) if user else None))
+            users = [option[8:] for option in options.split(b",") if option.startswith(b"user_id=")]
+            user = int(users[0]) if kind.startswith(b"fuse") and users and users[0].isdigit() else None
+            # Blanks and the like are written in octal.
+            point = words[4].decode("unicode_escape").encode("latin-1") if b"\\" in words[4] else words[4]
+            found.append((os.fsdecode(point), text(kind), user))
         return found
 
 

@@ -105,11 +105,10 @@ def state_facts(machine):
 
 def access_facts(machine, is_writable):
     """Returns AccessFacts."""
-    status = reading(read_file, machine.path("self", "status")).get("value", b"")
-    capabilities = re.search(rb"^CapEff:\s+([0-9a-f]{1,16})$", status, re.M)
+    capabilities = reading(machine.status, "self", b"CapEff").get("value", b"0")
     namespace = reading(os.readlink, machine.path("self", "ns/pid")).get("value", "")
     label = first_line(machine.path("self", "attr/apparmor/current"), machine.path("self", "attr/current"))
-    return {"pid": os.getpid(), "capabilities": signed(int(capabilities.group(1), 16)) if capabilities else 0,
+    return {"pid": os.getpid(), "capabilities": signed(int(capabilities, 16)),
             "pidNamespace": namespace, "securityLabel": label, "stateIsWritable": is_writable}
 
 

@@ -28,12 +28,10 @@ class DetacherLeftoversTest {
     private static final LockHolders HOLDERS = new LockHolders(new ProcFs(Path.of("/proc")));
     private static final Attachment MINE = new Attachment("mine", "4g", "20/11/2026 10:00:00");
     private final Path path;
-    private final Path file;
     private final Detacher detacher;
 
     DetacherLeftoversTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
-        file = path.resolve("devices.json");
         detacher = new Detacher(path, Duration.ofMillis(200), HOLDERS);
     }
 

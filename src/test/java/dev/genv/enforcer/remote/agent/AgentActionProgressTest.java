@@ -99,7 +99,7 @@ class AgentActionProgressTest {
                     new Action.Terminate("gpu-1", snapshot.processes().getFirst()),
                     new Action.Detach("gpu-1", snapshot.environments().getFirst(), 0, attachment));
             agent.execute(machine.python, actions, (_, _) -> {});
-            assertThat(output.toString().replaceAll("@[0-9a-f]+ ", "@ ")).contains("@ begun 0\n@ begun 1\n@ {");
+            assertThat(output.toString().replaceAll("@[0-9a-f]+ ", "@ ")).contains("@ begun 0\n@ begun 2\n@ {");
         }
     }
 }
