@@ -8,7 +8,6 @@ import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.observation.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity;
 import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,20 +18,11 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Real processes in the real /proc. */
 @Timeout(600)
 class RealProcessReaderTest {
     private static final Path PROC = Path.of("/proc");
-    private final FakeProc proc;
-    private final ProcessReader reader;
-
-    RealProcessReaderTest(@TempDir Path folder) {
-        proc = new FakeProc(folder);
-        reader = new ProcessReader(new ProcFs(folder));
-    }
 
     @Test
     void observesARealProcessWhoseFirstThreadHasExited(@TempDir Path folder) throws Exception {
@@ -91,17 +81,9 @@ class RealProcessReaderTest {
                 .contains(Membership.NOT_PERMITTED);
     }
 
-    private Optional<ObservedProcess> observe(int pid) {
-        return observe(reader, pid);
-    }
-
     private static Optional<ObservedProcess> observe(ProcessReader reader, int pid) {
         return ProcessIdentity.of(reader.read(pid, List.of())) instanceof ProcessIdentity.Present(var process)
                 ? Optional.of(process)
                 : Optional.empty();
-    }
-
-    private Membership membership(int pid) throws IOException {
-        return observe(pid).orElseThrow().membership();
     }
 }

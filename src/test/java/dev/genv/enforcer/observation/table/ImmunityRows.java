@@ -51,8 +51,9 @@ final class ImmunityRows {
             row("an unknown program", machine -> machine.protect(SERVER, "alice"))
                     .check(seen -> assertThat(immunity(seen).reason())
                             .startsWith("it is unknown whether it runs a protected program: ")),
-            row("a protected program that does not exist", machine ->
-                            machine.programs.add(new ProtectedExecutable(Path.of(SERVER), "0")))
+            row(
+                            "a protected program that does not exist",
+                            machine -> machine.programs.add(new ProtectedExecutable(Path.of(SERVER), "0")))
                     .problem(
                             "PROTECTED_UNUSABLE: /opt/server protects no process (it must be a file of root that no other user can write): there is no such file on this host"
                                     + CORRECT),
@@ -82,8 +83,7 @@ final class ImmunityRows {
                             "SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_PROTECTED_EXECUTABLES is not in this host's /etc/passwd: give the uid instead"),
             row("an exempt user", machine -> machine.exempt.add("alice"))
                     .check(seen -> assertThat(immunity(seen))
-                            .isEqualTo(new Immunity(
-                                    Immunity.Kind.EXEMPT, "it belongs to uid 1003, which is exempt"))),
+                            .isEqualTo(new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid 1003, which is exempt"))),
             row("an unknown exempt user", machine -> machine.exempt.add("eve"))
                     .problem(
                             "SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_EXEMPT_USERS is not in this host's /etc/passwd: give the uid instead"),
@@ -118,8 +118,9 @@ final class ImmunityRows {
                             "MISSING_PRIVILEGE: DAC_READ_SEARCH: the environment variables of other users' processes cannot be read: run as root with --cap-add DAC_READ_SEARCH")
                     .problem(
                             "MISSING_PRIVILEGE: KILL: processes of other users cannot be signalled: run as root with --cap-add KILL"),
-            row("a profile of a container engine", machine ->
-                            machine.access(-1, "pid:[4026531836]", "docker-default (enforce)"))
+            row(
+                            "a profile of a container engine",
+                            machine -> machine.access(-1, "pid:[4026531836]", "docker-default (enforce)"))
                     .problem(
                             "MISSING_PRIVILEGE: APPARMOR: the profile docker-default prevents reading and signalling other processes: run with --security-opt apparmor=unconfined"),
             row("another PID namespace", machine -> {
@@ -145,7 +146,7 @@ final class ImmunityRows {
     }
 
     private static Consumer<Observation> isNotImmune() {
-        return seen -> assertThat(seen.snapshot().processes().getFirst().immunity())
-                .isNull();
+        return seen ->
+                assertThat(seen.snapshot().processes().getFirst().immunity()).isNull();
     }
 }

@@ -3,8 +3,8 @@ package dev.genv.enforcer.observation.table;
 import static dev.genv.enforcer.model.SnapshotPart.EVERY_PROCESS;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.DescribedMachine.BOB;
-import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
+import static dev.genv.enforcer.observation.table.StateJson.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.Bytes;
@@ -83,8 +83,10 @@ final class ProcessRows {
                         machine.uids.put(812, Reading.failed(Failure.ABSENT, ""));
                     })
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its real uid cannot be read"),
-            row("an unreadable stat", machine ->
-                            Files.writeString(machine.process(812, ALICE, ID + "a").file("stat"), "nonsense"))
+            row(
+                            "an unreadable stat",
+                            machine -> Files.writeString(
+                                    machine.process(812, ALICE, ID + "a").file("stat"), "nonsense"))
                     .problem("PROCESS_UNREADABLE: process 812: its stat is unknown")
                     .missing(EVERY_PROCESS),
             row("a zombie", machine -> machine.process(812, ALICE, ID + "a").state('Z'))
@@ -97,16 +99,18 @@ final class ProcessRows {
                 assertThat(seen.snapshot().environments()).isEmpty();
             }),
             row("a first thread that has exited", machine -> {
-                        var process = machine.process(812, ALICE, ID + "a").threads(2).state('Z');
+                        var process =
+                                machine.process(812, ALICE, ID + "a").threads(2).state('Z');
                         process.thread(813).environ(ID + "b");
                         machine.environs.put(
                                 812,
-                                Reading.of(new EnvironFacts(
-                                        22, Bytes.of("b".getBytes(StandardCharsets.US_ASCII)), "")));
+                                Reading.of(
+                                        new EnvironFacts(22, Bytes.of("b".getBytes(StandardCharsets.US_ASCII)), "")));
                     })
                     .check(membership(new Membership.InEnvironment("b"))),
-            row("a process that was started after the listing", machine -> machine.process(812, ALICE, ID + "a")
-                            .startTime(4_000_000_000_000L))
+            row(
+                            "a process that was started after the listing",
+                            machine -> machine.process(812, ALICE, ID + "a").startTime(4_000_000_000_000L))
                     .check(seen -> assertThat(seen.snapshot().processes()).isEmpty()),
             row("a process of another user", machine -> machine.process(812, BOB, ID + "a"))
                     .check(seen -> assertThat(seen.snapshot()
@@ -115,7 +119,9 @@ final class ProcessRows {
                                     .ownership()
                                     .isDisputed())
                             .isTrue()),
-            row("a name with parentheses", machine -> machine.process(812, ALICE, ID + "a").command("a) S (b"))
+            row(
+                            "a name with parentheses",
+                            machine -> machine.process(812, ALICE, ID + "a").command("a) S (b"))
                     .check(seen -> assertThat(process(seen).command()).isEqualTo("a) S (b")),
             row("several processes", machine -> {
                         machine.process(813, BOB, ID + "b");

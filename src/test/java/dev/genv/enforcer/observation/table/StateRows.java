@@ -4,9 +4,9 @@ import static dev.genv.enforcer.model.SnapshotPart.ATTACHMENTS;
 import static dev.genv.enforcer.model.SnapshotPart.ENVIRONMENTS;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.DescribedMachine.LOCK_LIMIT;
-import static dev.genv.enforcer.observation.table.DescribedMachine.device;
-import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
+import static dev.genv.enforcer.observation.table.StateJson.device;
+import static dev.genv.enforcer.observation.table.StateJson.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.LivenessFacts.Kernels;
@@ -83,8 +83,9 @@ final class StateRows {
                     .missing(ENVIRONMENTS),
             row("a device that is not described", machine -> machine.devices(device(0, "a")))
                     .problem("DEVICE_UNDESCRIBED: devices.json lacks the device(s) [1]: not checked"),
-            row("an attachment to a device that is not listed", machine ->
-                            machine.devices(device(0, "a"), device(1), device(7, "a")))
+            row(
+                            "an attachment to a device that is not listed",
+                            machine -> machine.devices(device(0, "a"), device(1), device(7, "a")))
                     .problem(
                             "DEVICE_UNLISTED: active environments are attached to the device(s) [7], which nvidia-smi does not list"),
             row("a recorded user with another uid", machine -> machine.envs(env("a", ALICE, "bob", "812")))
@@ -109,13 +110,13 @@ final class StateRows {
                         Files.delete(arguments);
                         Fifo.at(arguments);
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
-                        machine.kernels = new Kernels(
-                                Set.of(), "process 51 of uid 1003: reading its arguments hangs");
+                        machine.kernels = new Kernels(Set.of(), "process 51 of uid 1003: reading its arguments hangs");
                     })
                     .problem(
                             "KERNELS_UNKNOWN: the running Jupyter kernels are unknown, so environments with kernels count as active: process 51 of uid 1003: reading its arguments hangs"),
-            row("an environment that is recorded twice", machine ->
-                            machine.envs(env("a", ALICE, "alice", "812"), env("a", ALICE, "alice", "812")))
+            row(
+                            "an environment that is recorded twice",
+                            machine -> machine.envs(env("a", ALICE, "alice", "812"), env("a", ALICE, "alice", "812")))
                     .problem("ENTRY_UNREADABLE: environment a is there more than once"),
             row("a directory in place of genv's lock", machine -> {
                         Files.createDirectory(machine.state.resolve("genv.lock"));
