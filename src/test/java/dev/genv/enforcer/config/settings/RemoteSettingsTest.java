@@ -138,7 +138,7 @@ class RemoteSettingsTest {
                 "TIMEOUT|0",
                 "TIMEOUT|soon",
                 "SUDO|maybe",
-                "AGENT|python",
+                "AGENT|perl",
                 "STATE_DIR|genv",
                 "EXIT_ON_ERROR|1",
                 "QUIET|yes",
