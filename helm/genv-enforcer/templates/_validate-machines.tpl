@@ -47,14 +47,14 @@ mode is remote, but nothing says who logs in: set remote.username, or name him w
 {{- if eq (toString $remote.agent) "genv" -}}
 {{- range list "protectedExecutables" "exemptUsers" -}}
 {{- if index $.Values.settings . }}
-settings.{{ . }} cannot be kept with remote.agent=genv, because genv's own protocol does not report users and programs: set remote.agent=shell, or remove it
+settings.{{ . }} cannot be kept with remote.agent=genv, because genv's own protocol does not report users and programs: set remote.agent=python, or remove it
 {{- end -}}
 {{- end -}}
 {{- if has (toString .Values.settings.envOwner) (list "enforce" "true") }}
-settings.envOwner is enforce, but genv's own protocol does not report users: set remote.agent=shell, or settings.envOwner=audit
+settings.envOwner is enforce, but genv's own protocol does not report users: set remote.agent=python, or settings.envOwner=audit
 {{- end }}
 {{- if not (has (toString .Values.settings.killAfter) (list "never" "<nil>" "")) }}
-settings.killAfter is {{ .Values.settings.killAfter }}, but genv's own protocol has no SIGKILL: set remote.agent=shell, or settings.killAfter=never
+settings.killAfter is {{ .Values.settings.killAfter }}, but genv's own protocol has no SIGKILL: set remote.agent=python, or settings.killAfter=never
 {{- end -}}
 {{- end -}}
 {{- end -}}

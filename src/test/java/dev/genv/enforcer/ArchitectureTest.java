@@ -17,7 +17,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Arrows point inwards: {@code api, telemetry, remote, node, config -> enforcement -> policy -> model}. */
+/** Arrows point inwards: {@code api, telemetry, remote, node, config -> enforcement -> observation, policy -> facts, model}. */
 class ArchitectureTest {
     private static final String ROOT = "dev.genv.enforcer";
     /** Only config knows the adapters, and nobody knows config. */
@@ -26,12 +26,13 @@ class ArchitectureTest {
             entry("files", List.of()),
             entry("policy", List.of("model")),
             entry("format", List.of("model")),
-            entry("observation", List.of("enforcement", "policy", "model", "format")),
-            entry("enforcement", List.of("policy", "model")),
-            entry("node", List.of("enforcement", "policy", "model", "format", "files", "observation")),
-            entry("remote", List.of("enforcement", "policy", "model", "format", "files", "observation")),
-            entry("api", List.of("enforcement", "policy", "model", "format", "files")),
-            entry("telemetry", List.of("enforcement", "policy", "model")),
+            entry("facts", List.of()),
+            entry("observation", List.of("facts", "model", "format")),
+            entry("enforcement", List.of("observation", "policy", "facts", "model", "format")),
+            entry("node", List.of("enforcement", "facts", "model", "format", "files")),
+            entry("remote", List.of("enforcement", "policy", "facts", "model", "format", "files", "observation")),
+            entry("api", List.of("enforcement", "observation", "policy", "model", "format", "files")),
+            entry("telemetry", List.of("enforcement", "observation", "policy", "model")),
             entry(
                     "config",
                     List.of(
@@ -40,6 +41,7 @@ class ArchitectureTest {
                             "model",
                             "format",
                             "files",
+                            "facts",
                             "observation",
                             "node",
                             "remote",
@@ -104,6 +106,22 @@ class ArchitectureTest {
                 .orShould()
                 .dependOnClassesThat()
                 .haveFullyQualifiedName("java.time.Clock")
+                .check(CLASSES);
+    }
+
+    /** Facts are interpreted without looking again, so that the same facts always give the same observation. */
+    @Test
+    void observationKnowsNeitherFilesNorThreadsNorClocks() {
+        noClasses()
+                .that()
+                .resideInAPackage(in("observation"))
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "java.io..", "java.net..", "java.nio.channels..", "java.util.concurrent..", "org.jboss.logging..")
+                .orShould()
+                .dependOnClassesThat()
+                .haveNameMatching("java\\.nio\\.file\\.Files|java\\.lang\\.(Thread|System)|java\\.time\\.(Clock|Instant)")
                 .check(CLASSES);
     }
 

@@ -5,18 +5,17 @@ import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.node.NodeHost;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.plan.RuleMode;
 import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -83,14 +82,7 @@ public class CycleBenchmark {
     private Enforcer.Setup setup() {
         var modes =
                 Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
-        var places = new NodeHost.NodePaths(
-                Path.of("/proc"),
-                directory.resolve("genv"),
-                Duration.ofSeconds(5),
-                gpus.path().toString(),
-                Duration.ofSeconds(30),
-                false);
-        var node = new NodeHost("bench", places, new NodeHost.NodeSafety(List.of(), List.of(), true, true));
+        var node = new NodeBuilder(directory.resolve("genv"), gpus.path()).host();
         return SetupBuilder.setup(node)
                 .rules(modes, new DeviceLimits(DEVICES, Map.of()))
                 .build();

@@ -8,11 +8,10 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
-import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.node.NodeHost;
+import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.remote.RemoteFleet;
@@ -54,7 +53,7 @@ class Wiring {
     private final Settings settings;
     private final @Nullable FleetWiring fleetWiring;
     private @Nullable RemoteFleet fleet;
-    private @Nullable NodeHost node;
+    private @Nullable NodeMachine node;
 
     Wiring(Settings settings) {
         this.settings = settings;
@@ -187,35 +186,9 @@ class Wiring {
     }
 
     private Supplier<List<Host>> node() throws InterruptedException {
-        var acts = settings.general().mode() == ServiceMode.ENFORCE;
-        var host = new NodeHost(
-                nodeName(),
-                new NodeHost.NodePaths(
-                        PROC,
-                        settings.stateDirectory(),
-                        settings.state().lockTimeout(),
-                        settings.gpuProgram(),
-                        settings.gpu().gpuTimeout(),
-                        settings.safety().requireHostPid()),
-                new NodeHost.NodeSafety(
-                        List.copyOf(settings.safety().protectedExecutables()),
-                        List.copyOf(settings.safety().exemptUsers()),
-                        acts,
-                        settings.general().terminateProcesses()));
-        node = host;
-        if (acts) {
-            host.openStateDirectory().ifPresent(LOG::warn);
-            host.claim().ifPresent(LOG::warn);
-        }
-        var missing = host.missingPrivileges();
-        if (!missing.isEmpty()) {
-            LOG.warnf("Missing privileges: %s", String.join("; ", missing));
-        }
-        LOG.infof(
-                "Node %s, state in %s, mode %s",
-                host.name(),
-                settings.stateDirectory(),
-                settings.general().mode().name().toLowerCase(Locale.ROOT));
+        var wiring = new NodeWiring(settings, nodeName(), PROC);
+        node = wiring.machine();
+        var host = wiring.host();
         return () -> List.of(host);
     }
 

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param lock what came of taking genv's lock; {@link LockFacts#NOT_ATTEMPTED} if there is no directory to read
  * @param changedAt when the kernel last recorded a change of the directory or of a state file in it (ctime), in clock ticks since
- *     boot, a little later rather than earlier; null if unknown
+ *     boot, a little later rather than earlier; if there is no directory, a time directly after that was found; null if unknown
  */
 public record StateFacts(
         Directory directory,
@@ -37,7 +37,18 @@ public record StateFacts(
          */
         record UserMount(long uid, String type, String point) implements Directory {}
 
-        /** It could not be read, for a reason as a clause. */
+        /**
+         * It was not read, because only a mount of the service's container still leads there: the directory was removed, or the host's
+         * path leads to another one now.
+         *
+         * @param onHost the path on the host; empty if the directory was removed
+         */
+        record Stale(String onHost) implements Directory {}
+
+        /**
+         * It could not be read, for a reason as a clause. {@link Reading.Failure#TIMEOUT} also stands for earlier accesses that have not
+         * returned.
+         */
         record Unreadable(Reading.Failure failure, String reason) implements Directory {}
     }
 

@@ -19,6 +19,11 @@ public final class Environ {
 
     /** Returns the membership that the last {@code GENV_ENVIRONMENT_ID} names. */
     public static Membership membership(byte[] environ) {
+        return named(id(environ));
+    }
+
+    /** Returns the value of the last {@code GENV_ENVIRONMENT_ID}; empty if there is none. */
+    public static byte[] id(byte[] environ) {
         byte[] id = {};
         for (int start = 0, end; start < environ.length; start = end + 1) {
             end = start;
@@ -29,12 +34,22 @@ public final class Environ {
                 id = Arrays.copyOfRange(environ, start + VARIABLE.length, end);
             }
         }
-        return named(id);
+        return id;
     }
 
     /** Returns the membership for a value of the variable. */
     static Membership named(byte[] id) {
-        return id.length == 0 ? new Membership.Outside() : new Membership.InEnvironment(text(id));
+        return named(id, id.length > LONGEST_ID ? Sha256.hex(id) : "");
+    }
+
+    /**
+     * Returns the membership for a value of the variable.
+     *
+     * @param id of a value of more than 4096 bytes, these many at least
+     * @param digest the SHA-256 of such a value in hexadecimal; otherwise empty
+     */
+    public static Membership named(byte[] id, String digest) {
+        return id.length == 0 ? new Membership.Outside() : new Membership.InEnvironment(text(id, digest));
     }
 
     private static boolean startsWith(byte[] environ, int start, int end) {
@@ -46,10 +61,10 @@ public final class Environ {
      * Returns the id as text. An id that is not UTF-8 becomes a text that no environment has as its id: an unknown membership would
      * protect the process.
      */
-    private static String text(byte[] id) {
-        if (id.length > LONGEST_ID) {
+    private static String text(byte[] id, String digest) {
+        if (!digest.isEmpty()) {
             // Every violation would keep the whole text; a digest identifies it.
-            return "too-long:" + new String(id, 0, 32, StandardCharsets.ISO_8859_1) + ":" + Sha256.hex(id);
+            return "too-long:" + new String(id, 0, 32, StandardCharsets.ISO_8859_1) + ":" + digest;
         }
         try {
             return StandardCharsets.UTF_8

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.format;
 
 import java.io.IOException;
+import java.util.Optional;
 
 /**
  * The content of {@code /proc/PID/stat} (see proc_pid_stat(5)).
@@ -35,6 +36,15 @@ public record ProcStat(String command, char state, long flags, long threads, lon
                     Long.parseUnsignedLong(fields[51 - CUT]));
         } catch (ArrayIndexOutOfBoundsException | StringIndexOutOfBoundsException | NumberFormatException e) {
             throw new IOException("stat has an unknown form", e);
+        }
+    }
+
+    /** Returns the stat; empty if the text has an unknown form. */
+    public static Optional<ProcStat> tryParse(String text) {
+        try {
+            return Optional.of(parse(text));
+        } catch (IOException e) {
+            return Optional.empty();
         }
     }
 

@@ -51,9 +51,6 @@ public enum ProblemCode {
     STATE_DIRECTORY_REPLACED(REPORTED_ONLY, """
             The state directory was removed, or is another one than at the previous observation. What genv recorded in the former one is not visible.
             Find out who replaced it. Users of genv may still work in the former one."""),
-    STATE_FOLDER_UNUSABLE(NOTHING_DETACHED, """
-            On a remote machine the service cannot make a folder of its own in the state directory, which it needs to take genv's lock safely.
-            Give the state directory the mode 0777 or 1777, and check that its file system is not full."""),
     LOCK_TIMEOUT(NOTHING_DETACHED, """
             Another program held `genv.lock` for longer than `GENV_ENFORCER_LOCK_TIMEOUT`.
             The detail names the process if the kernel reports it. If that process hangs, terminate it."""),
@@ -139,10 +136,10 @@ public enum ProblemCode {
             Check the file's permissions and size."""),
     PROTECTION_UNKNOWN(NO_EXEMPTIONS, """
             genv's own protocol reports neither the program nor the user of a process.
-            Set `GENV_ENFORCER_REMOTE_AGENT=shell`."""),
+            Set `GENV_ENFORCER_REMOTE_AGENT=python`."""),
     IDENTITIES_UNKNOWN(SAFEGUARDS_WEAKER, """
             genv's own protocol identifies processes by their pid alone.
-            Set `GENV_ENFORCER_REMOTE_AGENT=shell`."""),
+            Set `GENV_ENFORCER_REMOTE_AGENT=python`."""),
     UNREACHABLE(MACHINE_UNREACHABLE, """
             The machine gave no answer in time, or observing it failed unexpectedly.
             See the detail and the log."""),
@@ -183,7 +180,7 @@ public enum ProblemCode {
             The machine has no sudo.
             Install it; or log in as root and set `GENV_ENFORCER_REMOTE_SUDO=false`."""),
     AGENT_MISSING(MACHINE_UNREACHABLE, """
-            The machine lacks a program that the agent needs.
+            The machine lacks the program that the agent needs, or has one that is too old: `/usr/bin/python3` of Python 3.6 or newer, or genv.
             Install what the detail names."""),
     AGENT_FAILED(MACHINE_UNREACHABLE, """
             The agent's command ended with an error.

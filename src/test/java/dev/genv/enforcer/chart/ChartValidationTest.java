@@ -157,7 +157,7 @@ class ChartValidationTest {
                 "remote: {hosts: ['-gpu']}",
                 "remote: {hosts: ['::1']}",
                 "remote: {username: -oProxyCommand}",
-                "remote: {agent: python}",
+                "remote: {agent: perl}",
                 "remote: {runAsUser: 0}",
             })
     void schemaRefusesInvalidValues(String values) {

@@ -6,7 +6,6 @@ import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.node.NodeHost;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.RuleMode;
@@ -14,6 +13,7 @@ import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.SetupBuilder;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
@@ -76,16 +76,8 @@ class SoakIT {
         gpus = new FakeNvidiaSmi(folder.resolve("bin"))
                 .gpus(GPUS)
                 .fault("case $1 in *compute-apps*) cat \"$0.processes\"; exit 0 ;; esac");
-        var host = new NodeHost(
-                "gpu-1",
-                new NodeHost.NodePaths(
-                        proc.root(),
-                        stateDirectory,
-                        Duration.ofSeconds(5),
-                        gpus.path().toString(),
-                        Duration.ofSeconds(20),
-                        false),
-                new NodeHost.NodeSafety(List.of(), List.of(), true, true));
+        var host =
+                new NodeBuilder(stateDirectory, gpus.path()).proc(proc.root()).host();
         var modes = EnumSet.allOf(RuleName.class).stream()
                 .collect(Collectors.toMap(
                         rule -> rule, rule -> rule == RuleName.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));

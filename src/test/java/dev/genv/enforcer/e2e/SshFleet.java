@@ -11,7 +11,7 @@ import java.util.stream.Collectors;
 /** The packaged program, told to enforce fake machines over SSH: it logs in as their administrator. */
 public final class SshFleet implements AutoCloseable {
     /** All that the administrator needs to be allowed. */
-    public static final String SUDOERS = RealSshd.ADMIN + " ALL=(root) NOPASSWD: /bin/sh";
+    public static final String SUDOERS = RealSshd.ADMIN + " ALL=(root) NOPASSWD: /usr/bin/python3";
 
     public final RealHosts hosts;
     /** The program. */

@@ -1,8 +1,9 @@
 package dev.genv.enforcer.node;
 
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.Environ;
 import dev.genv.enforcer.format.EnvsFile;
@@ -16,24 +17,23 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.node.FuzzNode.Evidence;
+import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.proc.ProcLivenessSource;
-import dev.genv.enforcer.node.protection.ImmunityCheck;
-import dev.genv.enforcer.observation.LiveState;
-import dev.genv.enforcer.observation.State;
+import dev.genv.enforcer.observation.Findings;
+import dev.genv.enforcer.observation.state.FactsLiveness;
+import dev.genv.enforcer.observation.state.LiveState;
+import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.plan.RuleMode;
 import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.NodeBuilder;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -108,16 +108,8 @@ class NodeObservationFuzzTest {
             Files.writeString(folder.resolve("gpus"), now.gpus());
             Files.writeString(folder.resolve("processes"), now.processes());
             world.write(now.environs());
-            var host = new NodeHost(
-                    "gpu-1",
-                    new NodeHost.NodePaths(
-                            world.proc.root(),
-                            state,
-                            Duration.ofSeconds(5),
-                            smi.path().toString(),
-                            HANG,
-                            false),
-                    new NodeHost.NodeSafety(List.of(), List.of(), false, false));
+            var host =
+                    new NodeBuilder(state, smi.path()).proc(world.proc.root()).host();
             try {
                 check(seed, world, now, host.observe(Set.of()).snapshot());
             } finally {
@@ -195,10 +187,8 @@ class NodeObservationFuzzTest {
 
     /** As the node looks at it, but without children and without files. */
     private static Snapshot observe(FuzzNode world, Evidence now) {
-        var problems = new ArrayList<Problem>();
-        var missing = EnumSet.noneOf(SnapshotPart.class);
+        var findings = new Findings();
         var proc = new ProcFs(world.proc.root());
-        var immunityCheck = new ImmunityCheck(proc, world.accounts(), Set.of(), List.of());
         var processes = world.people.stream()
                 .flatMap(person -> person.envs().stream()
                         .flatMap(env -> env.jobs().entrySet().stream()
@@ -212,22 +202,21 @@ class NodeObservationFuzzTest {
         var state = new State(
                 file(Evidence.bytes(now.envs()), bytes -> EnvsFile.of(GenvJson.read(bytes))),
                 file(Evidence.bytes(now.devices()), bytes -> DevicesFile.of(GenvJson.read(bytes))));
-        var live = new LiveState(
-                state,
-                new ProcLivenessSource(proc),
-                immunityCheck.accounts(),
-                immunityCheck.exempt(),
-                problems,
-                missing);
+        var envs = Evidence.bytes(now.envs());
+        var liveness = new LivenessReader(proc)
+                .read(envs == null ? new StateFile.Absent() : new StateFile.Present(Bytes.of(envs)));
+        var live = findings.add(LiveState.of(state, new FactsLiveness(liveness), world.accounts(), Set.of()));
         var listed = IntStream.range(0, FuzzNode.DEVICES).boxed().collect(Collectors.toSet());
         return new Snapshot(
                 "gpu-1",
-                processes.stream().map(live::resolveMembership).toList(),
+                processes.stream()
+                        .map(process -> findings.add(live.resolveMembership(process)))
+                        .toList(),
                 live.environments(),
-                live.devices(listed),
+                findings.add(live.devices(listed, findings.missing())),
                 listed,
-                missing,
-                problems);
+                findings.missing(),
+                findings.problems());
     }
 
     private interface Parser<T> {

@@ -6,6 +6,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.plan.Action;
 import java.time.Duration;
 import java.util.ArrayList;

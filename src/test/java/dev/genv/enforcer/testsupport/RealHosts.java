@@ -107,6 +107,7 @@ public final class RealHosts implements AutoCloseable {
         Requirements.program("/usr/sbin/sshd", "openssh-server");
         Requirements.program("/usr/bin/ssh-keygen", "openssh-client");
         Requirements.program("/usr/bin/sudo", "sudo");
+        Requirements.program("/usr/bin/python3", "python3");
         Requirements.program("/usr/bin/unshare", "util-linux");
         Requirements.mounts(canMount());
     }

@@ -7,18 +7,22 @@ import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.observation.Advice;
+import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.plan.RuleMode;
 import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.remote.Agent;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.remote.shell.ShellAgent;
+import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
 import dev.genv.enforcer.testsupport.SetupBuilder;
@@ -35,6 +39,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -82,12 +87,21 @@ public final class FleetClient {
         return bytes.toString(StandardCharsets.US_ASCII);
     }
 
-    static Agent agent(String stateDirectory, String nvidiaSmi) {
-        return ShellAgent.ofOneService(terms(stateDirectory, nvidiaSmi, Duration.ofSeconds(60)))
-                .apply("recorded");
+    static Host host(String stateDirectory, String nvidiaSmi, CommandRunner connection) {
+        return hosts(stateDirectory, nvidiaSmi, Duration.ofSeconds(60)).apply("recorded", connection);
     }
 
-    private static AgentConfig terms(String stateDirectory, String nvidiaSmi, Duration timeout) {
+    private static BiFunction<String, CommandRunner, Host> hosts(
+            String stateDirectory, String nvidiaSmi, Duration timeout) {
+        var machines = AgentMachine.ofOneService(config(stateDirectory, nvidiaSmi, timeout));
+        return (name, connection) -> new ObservedHost(observer(name, stateDirectory), machines.apply(name, connection));
+    }
+
+    private static ObserverSettings observer(String name, String stateDirectory) {
+        return new ObserverSettings(name, stateDirectory, List.of(), List.of(), false, false, true, Advice.LOGIN);
+    }
+
+    private static AgentConfig config(String stateDirectory, String nvidiaSmi, Duration timeout) {
         return new AgentConfig(
                 stateDirectory,
                 Duration.ofSeconds(5),
@@ -95,11 +109,10 @@ public final class FleetClient {
                 Duration.ofSeconds(20),
                 timeout,
                 false,
+                observer("", stateDirectory).programs().stream()
+                        .map(program -> program.path().toString())
+                        .toList(),
                 false,
-                List.of(),
-                List.of(),
-                false,
-                true,
                 Duration.ZERO);
     }
 
@@ -126,8 +139,7 @@ public final class FleetClient {
     }
 
     private RemoteFleet fleet(Duration timeout, SshAccess access) {
-        return new RemoteFleet(
-                hosts, null, access::connection, ShellAgent.ofOneService(terms("/var/empty", "nvidia-smi", timeout)));
+        return new RemoteFleet(hosts, null, access::connection, hosts("/var/empty", "nvidia-smi", timeout));
     }
 
     private void cycles() throws Exception {

@@ -7,6 +7,7 @@ import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.Observation;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -129,7 +130,7 @@ public final class ObservationCollector {
                 observation.stateChangedAt());
     }
 
-    private record Answer(Host.Observation observation, Instant at, Duration duration) {}
+    private record Answer(Observation observation, Instant at, Duration duration) {}
 
     private record PendingObservation(
             String host,

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * choose their number. So their processes are verified, and their memory is bounded in bytes.
  */
 final class AbsentViolations {
-    /** The approximate number of processes of a host that are verified in one cycle, because the remote shell reads files of each one. */
+    /** The approximate number of processes of a host that are verified in one cycle, because the agent of a machine reads files of each one. */
     static final int MAX_VERIFIED = 1_000;
 
     private final long maxBytes;

@@ -1,5 +1,10 @@
 package dev.genv.enforcer.node.proc;
 
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.format.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
@@ -25,6 +30,7 @@ public final class ProcFs {
 
     private final Path root;
     private final HangSafeReader memory = new HangSafeReader(HangSafeReader.ReadTimeouts.USUAL);
+    private final HangSafeReader programs = new HangSafeReader(HangSafeReader.ReadTimeouts.USUAL);
 
     public ProcFs(Path root) {
         this.root = root;
@@ -38,6 +44,7 @@ public final class ProcFs {
     /** Begins an observation with its whole time for processes that do not answer. */
     public void beginObservation() {
         memory.beginObservation();
+        programs.beginObservation();
     }
 
     boolean exists(int pid) {
@@ -53,6 +60,15 @@ public final class ProcFs {
                 return Optional.empty();
             }
             throw e;
+        }
+    }
+
+    /** Returns the content of the stat of a process. */
+    public Reading<Bytes> statBytes(int pid) {
+        try {
+            return Reading.of(Bytes.of(read(file(pid, "stat"), LARGEST_OTHER)));
+        } catch (IOException e) {
+            return Reading.failed(isGone(pid, e) ? Failure.ABSENT : Failure.OTHER, String.valueOf(e.getMessage()));
         }
     }
 
@@ -92,6 +108,16 @@ public final class ProcFs {
             }
             throw e;
         }
+    }
+
+    /**
+     * Returns the status of the file of a program.
+     *
+     * @param uid the real uid of the process
+     * @throws ReadTimeoutException if its file system does not answer
+     */
+    FileStatus statusOfProgram(ProcessId process, long uid, Program program) throws IOException {
+        return programs.read(process, uid, () -> FileCalls.status(program.link()));
     }
 
     private static Program program(Path link) throws IOException {

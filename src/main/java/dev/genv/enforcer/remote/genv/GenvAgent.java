@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote.genv;
 
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
@@ -11,15 +10,15 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.Findings;
 import dev.genv.enforcer.observation.IdentityFlapping;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.Agent;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.CommandRunner;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -51,14 +50,12 @@ public final class GenvAgent implements Agent {
      * For one host.
      *
      * @param name its name in reports
+     * @param protects whether settings name exempt users or protected programs, which the protocol cannot identify
      */
-    public GenvAgent(String name, AgentConfig config) {
+    public GenvAgent(String name, AgentConfig config, boolean protects) {
         this.name = name;
         command = new GenvCommand(config);
-        lasting =
-                config.exemptUsers().isEmpty() && config.protectedExecutables().isEmpty()
-                        ? List.of(IDENTITIES_UNKNOWN)
-                        : List.of(IDENTITIES_UNKNOWN, PROTECTION_UNKNOWN);
+        lasting = protects ? List.of(IDENTITIES_UNKNOWN, PROTECTION_UNKNOWN) : List.of(IDENTITIES_UNKNOWN);
     }
 
     /**
@@ -67,27 +64,27 @@ public final class GenvAgent implements Agent {
      * <p>A process counts as ended once it has left the GPUs for two looks: more is not told.
      */
     @Override
-    public Host.Observation observe(CommandRunner host, Set<ProcessId> verified)
+    public Observation observe(CommandRunner host, Set<ProcessId> verified)
             throws UnreachableException, InterruptedException {
         var seen = snapshot(host);
-        var problems = new ArrayList<>(lasting);
-        var missing = EnumSet.noneOf(SnapshotPart.class);
-        var state = seen.state(problems, missing);
+        var findings = new Findings();
+        lasting.forEach(findings::add);
+        var state = findings.add(seen.state());
         sightings.see(seen.processes().stream().map(GpuProcess::pid).toList());
+        var processes = seen.processes().stream()
+                .map(process -> findings.add(state.resolveMembership(named(process))))
+                .toList();
+        var devices = findings.add(state.devices(seen.listedDevices(), findings.missing()));
         var snapshot = new Snapshot(
                 name,
-                seen.processes().stream()
-                        .map(this::named)
-                        .map(state::resolveMembership)
-                        .toList(),
+                processes,
                 state.environments(),
-                state.devices(seen.listedDevices()),
+                devices,
                 seen.listedDevices(),
-                missing,
-                problems);
+                findings.missing(),
+                findings.problems());
         var ended = verified.stream().filter(sightings::isGone).collect(Collectors.toUnmodifiableSet());
-        return new Host.Observation(
-                snapshot, "genv", null, sightings.looks(), ended, List.of(), null, null, null, null);
+        return new Observation(snapshot, "genv", null, sightings.looks(), ended, List.of(), null, null, null, null);
     }
 
     private GpuProcess named(GpuProcess process) {
@@ -99,9 +96,13 @@ public final class GenvAgent implements Agent {
     public void execute(CommandRunner host, List<Action> actions, BiConsumer<Action, Result> done)
             throws UnreachableException, InterruptedException {
         var now = snapshot(host);
-        var state = now.state(new ArrayList<>(), EnumSet.noneOf(SnapshotPart.class));
+        var state = now.state().value();
         var report = new GenvReport(
-                now, now.processes().stream().map(state::resolveMembership).toList(), evasion);
+                now,
+                now.processes().stream()
+                        .map(process -> state.resolveMembership(process).value())
+                        .toList(),
+                evasion);
         var refused = report.add(actions);
         refused.forEach(done);
         if (report.isEmpty()) {

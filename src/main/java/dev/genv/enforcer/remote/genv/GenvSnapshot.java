@@ -10,14 +10,15 @@ import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.LiveState;
-import dev.genv.enforcer.observation.LivenessSource;
-import dev.genv.enforcer.observation.State;
+import dev.genv.enforcer.observation.state.LiveState;
+import dev.genv.enforcer.observation.state.LivenessSource;
+import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.remote.CommandResult;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
@@ -58,14 +59,14 @@ final class GenvSnapshot {
         return new GenvSnapshot(GenvJson.read(document(answer.output())), new GenvWarnings(answer.errors()));
     }
 
-    /** What is not known is put among the problems and the missing parts. */
-    LiveState state(List<Problem> problems, Set<SnapshotPart> missing) {
-        problems.addAll(processes.problems());
-        if (processes.unread() > 0) {
-            missing.add(SnapshotPart.EVERY_PROCESS);
-        }
+    /** The state, and what is unknown of the host. */
+    Found<LiveState> state() {
         var state = new State(new State.File.Present<>(envs), new State.File.Present<>(devices));
-        return new LiveState(state, new AllAlive(), Accounts.NONE, Set.of(), problems, missing);
+        var live = LiveState.of(state, new AllAlive(), Accounts.NONE, Set.of());
+        var problems = new ArrayList<>(processes.problems());
+        problems.addAll(live.problems());
+        var found = new Found<>(live.value(), problems, live.missing());
+        return processes.unread() > 0 ? found.without(SnapshotPart.EVERY_PROCESS) : found;
     }
 
     /** Those that had not ended by the time that genv came to them. */

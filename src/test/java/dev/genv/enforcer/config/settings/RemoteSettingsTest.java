@@ -57,7 +57,7 @@ class RemoteSettingsTest {
         assertThat(remote.sshConfig()).isEmpty();
         assertThat(remote.timeout()).isEqualTo(Duration.ofSeconds(10));
         assertThat(remote.sudo()).isTrue();
-        assertThat(remote.agent()).isEqualTo(RemoteSettings.Agent.SHELL);
+        assertThat(remote.agent()).isEqualTo(RemoteSettings.Agent.PYTHON);
         assertThat(remote.stateDir()).hasToString("/var/tmp/genv");
         assertThat(remote.exitOnError()).isFalse();
         assertThat(remote.quiet()).isFalse();

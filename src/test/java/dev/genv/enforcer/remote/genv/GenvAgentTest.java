@@ -43,7 +43,7 @@ class GenvAgentTest {
         state = Files.createDirectory(root.resolve("a state's directory"));
         var programs = Files.createDirectory(root.resolve("bin"));
         host = new LocalShell(programs);
-        agent = new GenvAgent("gpu-1", GenvObservationTest.config(false, state.toString(), List.of(), List.of()));
+        agent = new GenvAgent("gpu-1", GenvObservationTest.config(false, state.toString()), false);
         var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         var classPath = System.getProperty("java.class.path");
         var genv = "#!/bin/sh\nexec %s -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp %s %s \"$@\"\n"

@@ -32,9 +32,7 @@ class GenvEnforcementTest {
     private final FakeTime time = new FakeTime();
     private final ScriptedCommandRunner commandRunner = new ScriptedCommandRunner();
     private final Host host = new RemoteHost(
-            "gpu-1",
-            commandRunner,
-            new GenvAgent("gpu-1", GenvObservationTest.config(true, "/var/tmp/genv", List.of(), List.of())));
+            "gpu-1", commandRunner, new GenvAgent("gpu-1", GenvObservationTest.config(true, "/var/tmp/genv"), false));
     private final Enforcer enforcer = new Enforcer(
             SetupBuilder.setup(host)
                     .remote(true)

@@ -32,8 +32,7 @@ class GenvExecutionTest {
     private static final String GONE = recorded("snapshot-fresh.txt");
 
     private final ScriptedCommandRunner host = new ScriptedCommandRunner();
-    private final GenvAgent agent =
-            new GenvAgent("gpu-1", GenvObservationTest.config(true, "/var/tmp/genv", List.of(), List.of()));
+    private final GenvAgent agent = new GenvAgent("gpu-1", GenvObservationTest.config(true, "/var/tmp/genv"), false);
     private final Map<Action, Result> results = new LinkedHashMap<>();
     private Snapshot snapshot;
 

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Device;
@@ -18,7 +17,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandRequest;
 import java.time.Duration;
@@ -33,7 +32,7 @@ class GenvObservationTest {
     private static final String SNAPSHOT = recorded("snapshot.txt");
 
     private final ScriptedCommandRunner host = new ScriptedCommandRunner();
-    private final GenvAgent agent = new GenvAgent("gpu-1", config(true, "/var/tmp/genv", List.of(), List.of()));
+    private final GenvAgent agent = new GenvAgent("gpu-1", config(true, "/var/tmp/genv"), false);
 
     @Test
     void readsWhatGenvPrints() throws Exception {
@@ -98,7 +97,7 @@ class GenvObservationTest {
                 "false | /srv/a b        | env LC_ALL=C #GENV_TMPDIR=/srv/a b# genv usage snapshot",
             })
     void passesTheStateDirectoryIfItIsNotTheDefault(boolean sudo, String directory, String command) throws Exception {
-        var other = new GenvAgent("gpu-1", config(sudo, directory, List.of(), List.of()));
+        var other = new GenvAgent("gpu-1", config(sudo, directory), false);
         other.observe(host.thenReturn(SNAPSHOT), Set.of());
         assertThat(host.requests().getFirst().command()).isEqualTo(command.replace('#', '\''));
     }
@@ -114,15 +113,11 @@ class GenvObservationTest {
 
     @Test
     void reportsThatExemptionsAreUnsupported() throws Exception {
-        for (var config : List.of(
-                config(true, "/var/tmp/genv", List.of("alice"), List.of()),
-                config(true, "/var/tmp/genv", List.of(), List.of(ProtectedExecutable.parse("/opt/server"))))) {
-            var observation =
-                    new GenvAgent("gpu-1", config).observe(new ScriptedCommandRunner().thenReturn(SNAPSHOT), Set.of());
-            assertThat(observation.snapshot().problems())
-                    .extracting(Problem::code)
-                    .contains(ProblemCode.PROTECTION_UNKNOWN);
-        }
+        var observation = new GenvAgent("gpu-1", config(true, "/var/tmp/genv"), true)
+                .observe(new ScriptedCommandRunner().thenReturn(SNAPSHOT), Set.of());
+        assertThat(observation.snapshot().problems())
+                .extracting(Problem::code)
+                .contains(ProblemCode.PROTECTION_UNKNOWN);
     }
 
     @ParameterizedTest
@@ -295,11 +290,11 @@ class GenvObservationTest {
                 .hasMessageContaining(why);
     }
 
-    private Host.Observation observe(String output) throws UnreachableException, InterruptedException {
+    private Observation observe(String output) throws UnreachableException, InterruptedException {
         return agent.observe(host.thenReturn(output), Set.of());
     }
 
-    private static Membership membershipOf(int pid, Host.Observation observation) {
+    private static Membership membershipOf(int pid, Observation observation) {
         return observation.snapshot().processes().stream()
                 .filter(process -> process.pid() == pid)
                 .findFirst()
@@ -311,8 +306,7 @@ class GenvObservationTest {
         return new GpuProcess(new ProcessId(pid, 0), null, "", membership, List.of(usage));
     }
 
-    static AgentConfig config(
-            boolean sudo, String directory, List<String> exemptUsers, List<ProtectedExecutable> protectedExecutables) {
+    static AgentConfig config(boolean sudo, String directory) {
         return new AgentConfig(
                 directory,
                 Duration.ofSeconds(5),
@@ -320,10 +314,7 @@ class GenvObservationTest {
                 Duration.ofSeconds(30),
                 Duration.ofSeconds(10),
                 sudo,
-                true,
-                protectedExecutables,
-                exemptUsers,
-                true,
+                List.of(),
                 true,
                 Duration.ZERO);
     }

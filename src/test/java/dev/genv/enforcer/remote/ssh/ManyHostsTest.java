@@ -7,19 +7,20 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.Agent;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.RemoteFleet;
+import dev.genv.enforcer.remote.RemoteHost;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.keys.ClientKey;
 import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
@@ -68,7 +69,10 @@ class ManyHostsTest {
                 addresses,
                 null,
                 access::connection,
-                name -> new EchoAgent(name, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT));
+                (name, connection) -> new RemoteHost(
+                        name,
+                        connection,
+                        new EchoAgent(name, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT)));
         enforcer = new Enforcer(
                 SetupBuilder.setup(fleet)
                         .remote(true)
@@ -143,7 +147,7 @@ class ManyHostsTest {
     /** Asks for an echo, and knows of nothing else. */
     private record EchoAgent(String name, Supplier<Duration> timeout) implements Agent {
         @Override
-        public Host.Observation observe(CommandRunner host, Set<ProcessId> pending)
+        public Observation observe(CommandRunner host, Set<ProcessId> pending)
                 throws UnreachableException, InterruptedException {
             var answer = host.run(new CommandRequest("cat", name, timeout.get(), 1 << 10));
             if (answer.interruption() != null) {

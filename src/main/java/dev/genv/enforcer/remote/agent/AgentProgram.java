@@ -1,0 +1,44 @@
+package dev.genv.enforcer.remote.agent;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.stream.Collectors;
+
+/** The Python programs of the agent. Python reads all of a program before it runs any, so one that is cut off does nothing. */
+enum AgentProgram {
+    OBSERVE("observe", "base", "files", "trusted", "machine", "processes", "gpu", "state", "lease", "observe"),
+    ACT("act", "base", "files", "machine", "state", "lease", "act");
+
+    private final String function;
+    private final String text;
+
+    /** The first of its parts defines what the others need. */
+    AgentProgram(String function, String... parts) {
+        this.function = function;
+        text = Arrays.stream(parts).map(AgentProgram::load).collect(Collectors.joining());
+    }
+
+    /** Returns the program with its request, which is the last line. */
+    String with(byte[] request) {
+        return "%smain(%s, '%s')\n"
+                .formatted(text, function, Base64.getEncoder().encodeToString(request));
+    }
+
+    /** Comments are for people, and they are not sent to each machine in each cycle. */
+    private static String load(String part) {
+        try (var stream = AgentProgram.class.getResourceAsStream(part + ".py")) {
+            if (stream == null) {
+                throw new IllegalStateException("there is no resource " + part);
+            }
+            return new String(stream.readAllBytes(), StandardCharsets.UTF_8)
+                    .lines()
+                    .filter(line -> !line.isBlank() && !line.strip().startsWith("#"))
+                    .collect(Collectors.joining("\n", "", "\n"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
