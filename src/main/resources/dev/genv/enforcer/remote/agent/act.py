@@ -88,10 +88,13 @@ def refusal(machine, action):
         return {"result": "UNREADABLE"}
     if (environ["id"], environ["digest"]) != (action["id"], action["digest"]):
         return {"result": "CHANGED", "environ": environ}
+    return {"result": "PROTECTED"} if action["files"] and may_be_one_of(facts, action["files"]) else None
+
+
+def may_be_one_of(facts, files):
+    """Whether a process may run one of these files. They were examined before, so what cannot be examined is none."""
     program = facts.get("executable", {}).get("value", {"name": None, "file": {}})
-    # A file that cannot be examined is none of those that were examined, if the kernel shows its name.
-    is_protected = program["file"]["value"] in action["files"] if "value" in program["file"] else program["name"] is None
-    return {"result": "PROTECTED"} if action["files"] and is_protected else None
+    return program["file"]["value"] in files if "value" in program["file"] else program["name"] is None
 
 
 def is_unchanged(facts):
@@ -115,7 +118,9 @@ def detach(machine, action):
                 result.update(part)
         except NoAnswer:
             result.update(result="TIMEOUT", reason="there was no answer within %d ms" % (seconds * 1000))
-        except OSError as error:  # such as too many processes
+        except Bug as error:
+            result.update(result="TIMEOUT", reason="the agent failed: %s" % error)
+        except OSError as error:
             result.update(result="UNREADABLE", reason=error.strerror)
     return result.pop("lock"), {key: result[key] for key in ("result", "reason", "file")}
 
@@ -152,11 +157,12 @@ def replace_devices(machine, action, lock_seconds):
             yield {"result": "RESTLESS"}
         else:
             os.rename(name, DEVICES, src_dir_fd=directory, dst_dir_fd=directory)
-            os.fsync(directory)
+            reading(os.fsync, directory)  # the file is replaced, whatever this returns
             yield {"result": "DONE"}
+            return
     except OSError as error:
         yield {"result": "UNWRITTEN", "reason": error.strerror}
-    remove_leftovers(directory)
+    remove(directory, name)
 
 
 def remove_leftovers(directory):
@@ -164,24 +170,28 @@ def remove_leftovers(directory):
     for entry in itertools.islice(os.scandir("/proc/self/fd/%d" % directory), MOST_NAMES):
         end = entry.name[len(TEMPORARY):]
         if entry.name.startswith(TEMPORARY) and len(end) == 16 and set(end) <= set("0123456789abcdef"):
-            try:
-                os.unlink(entry.name, dir_fd=directory)
-            except OSError:
-                pass  # a user's directory of such a name is harmless
+            remove(directory, entry.name)
+
+
+def remove(directory, name):
+    try:
+        os.unlink(name, dir_fd=directory)
+    except OSError:
+        pass  # such as a user's directory of that name, which is harmless
 
 
 def act(machine):
     """Carries out the actions of a request, each only if it is still right."""
-    def take_lease():
+    def lease_of_directory():
         directory, _ = open_state(machine)
         status = None if directory is None else os.fstat(directory)
         yield {"leased": lease(machine, "%d:%d" % (status.st_dev, status.st_ino) if status else "none")}
 
     answer = {"leased": None, "handles": "pidfd", "results": [], "lock": NOT_ATTEMPTED, "detached": None}
     try:
-        answer.update(call(take_lease, machine.limit(4, 0.5)))
-    except NoAnswer:
-        answer["leased"] = lease(machine, "none")  # the state directory does not answer
+        answer.update(call(lease_of_directory, machine.limit(4, 0.5)))
+    except (NoAnswer, OSError):
+        answer["leased"] = lease(machine, "none")  # the state directory cannot be identified
     if answer["leased"]:
         return answer
     for action in machine.request["terminations"]:

@@ -80,7 +80,7 @@ def read(descriptor, limit):
     content = bytearray()
     part = b"-"
     while part and len(content) < limit:
-        part = os.read(descriptor, min(limit - len(content), 1 << 20))
+        part = os.read(descriptor, min(limit - len(content), 1 << 16))
         content += part
     return bytes(content)
 
@@ -139,6 +139,8 @@ class Call:
                     Call.send(answers, part)
                     if part == {"begun": True} and not os.read(permits, 1):
                         return
+        except OSError as error:
+            Call.send(answers, {"error": [error.errno or 0, error.strerror or ""]})
         except BaseException as error:
             Call.send(answers, {"bug": where(error)})
         finally:
@@ -150,12 +152,14 @@ class Call:
         write(answers, len(content).to_bytes(8, "big") + content)
 
     def parts(self, seconds):
-        """Yields what the next task yields. Raises NoAnswer; then no further task is executed."""
+        """Yields what the next task yields. Raises NoAnswer, or the OSError of the task; both end the child."""
         deadline = time.monotonic() + seconds
         while True:
             part = marshal.loads(self.receive(int.from_bytes(self.receive(8, deadline), "big"), deadline))
             if part is None:
                 return
+            if "error" in part:
+                raise OSError(*part["error"])
             if "bug" in part:
                 raise Bug(part["bug"])
             yield part

@@ -82,7 +82,9 @@ def gpu_facts(request, machine):
         return {"processes": found, "devices": found}, [], False
     tool, pids = Tool(found["value"]), []
     processes = tool_reading(tool, request["processes"], request, machine)
-    devices = processes if tool.hangs else tool_reading(tool, request["devices"], request, machine)
+    devices = processes
+    if processes.get("failure") != "TIMEOUT":
+        devices = tool_reading(tool, request["devices"], request, machine)
     if "value" in processes:
         lines = binascii.a2b_base64(processes["value"]["stdout"]).split(b"\n")
         columns = [line.split(b",")[1].strip() for line in lines if b"," in line]

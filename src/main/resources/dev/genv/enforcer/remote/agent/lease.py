@@ -2,19 +2,24 @@
 
 
 def lease(machine, key):
-    """Takes or keeps the right to act on this machine over SSH. Returns Leased if another service has it."""
-    holder, seconds = machine.request["lease"]["holder"], machine.request["lease"]["seconds"]
+    """Takes or keeps the right to act on this machine over SSH. Returns Leased if another service has it.
+
+    Without a directory that only the present user can write there is no lease: not every login may create it.
+    """
     try:
         if not os.path.lexists(machine.request["run"]):
             os.mkdir(machine.request["run"], 0o700)
         directory = os.open(machine.request["run"], os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         status = os.fstat(directory)
-        if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != 0o700:
-            return None
-        lock = os.open("lock", os.O_RDWR | os.O_CREAT, 0o600, dir_fd=directory)
+        is_private = status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) == 0o700
+        return take_lease(machine, directory, key) if is_private else None
     except OSError:
-        return None  # without such a directory there is no lease: not every login may create it
-    stop = time.monotonic() + 1
+        return None
+
+
+def take_lease(machine, directory, key):
+    holder, seconds = machine.request["lease"]["holder"], machine.request["lease"]["seconds"]
+    lock, stop = os.open("lock", os.O_RDWR | os.O_CREAT, 0o600, dir_fd=directory), time.monotonic() + 1
     while not is_locked(lock):
         if time.monotonic() > stop:
             return {"secondsAgo": 0, "secondsLeft": 0}

@@ -10,6 +10,7 @@ class Machine:
 
     def __init__(self, request):
         self.request, self.root = request, request["proc"]
+        self.state = request["state"].rstrip("/")  # with a slash at the end, the kernel follows a link
         self.finish = time.monotonic() + request["budget"]
         self.boot = first_line(self.root + "/sys/kernel/random/boot_id")
 
@@ -51,7 +52,7 @@ class Machine:
         """Returns the process or, if its first thread has exited, another of its threads."""
         for thread in os.listdir(self.path(pid, "task")) if has_exited(fields(stat_before)) else []:
             task = "%d/task/%s" % (pid, thread)
-            if not has_exited(fields(reading(self.stat, task).get("value", b"- - Z"))):
+            if not has_exited(fields(reading(self.stat, task).get("value", b") Z"))):
                 return task
         return pid
 

@@ -9,7 +9,9 @@ def read_state(machine, directory, seconds):
         while lock.take():
             facts = lock.facts(machine)
             files = [state_file(directory, name) for name in (ENVS, DEVICES)]
-            if lock.file is not None or stamp_in(directory, LOCK) is None:
+            is_complete = lock.file is not None or stamp_in(directory, LOCK) is None
+            lock.release()
+            if is_complete:
                 return facts, files
             # Somebody has created the lock, and may have written.
             lock.outcome, lock.reason = "UNUSABLE", "is created and removed repeatedly"
@@ -38,7 +40,7 @@ def read_unlocked(directory, stop):
 
 
 def other_enforcer(machine, directory):
-    """Returns the pid of an enforcer that acts on the state directory from the machine itself; None if there is none."""
+    """Returns the pid of an enforcer that acts here from the machine itself; None if there is none."""
     try:
         file = open_in(directory, ENFORCER_LOCK)
         status = os.fstat(file)
@@ -73,7 +75,7 @@ def observe_state(machine, seconds):
         if machine.request["acts"]:
             yield {"enforcer": other_enforcer(machine, directory)}
         lock, (envs, devices) = read_state(machine, directory, seconds)
-        now = stamp_in(None, machine.request["state"])
+        now = stamp_in(None, machine.state)
         if now is None or now[:2] != stamp(status)[:2]:
             yield {"directory": unreadable("is replaced while it is read")}
         else:
@@ -93,12 +95,12 @@ def state_facts(machine):
     try:
         known.update(call(lambda: observe_state(machine, lock_seconds), seconds))
     except NoAnswer:
-        why, mount = "there was no answer within %d ms" % (seconds * 1000), mount_of(machine.mounts(), machine.request["state"])
+        why, mount = "there was no answer within %d ms" % (seconds * 1000), mount_of(machine.mounts(), machine.state)
         if mount:
             why += "; it is in a file system of the type %s that is mounted on %s" % (mount[1], text(mount[0]))
         known["directory"] = unreadable(why, "TIMEOUT")
-    except OSError as error:  # such as too many processes
-        known["directory"] = unreadable(error.strerror)
+    except OSError as error:
+        known["directory"] = unreadable(error.strerror, failure(error)["failure"])
     facts.update((key, known.pop(key)) for key in ("directory", "lock", "envs", "devices", "changedAt") if key in known)
     return facts, known
 

@@ -10,12 +10,12 @@ class Memories:
         self.machine, self.stop = machine, stop
         self.waited = 0  # seconds, for processes that did not answer
         self.stuck = {}  # the number of these processes, by uid
-        self.failures = {}  # by pid
+        self.failures, self.owners = {}, {}  # by pid
 
     def read(self, pids, task):
         """Executes a task for each process, one after the other, and returns what each yields, merged."""
         values, pending = {pid: {} for pid in pids}, list(pids)
-        while pending and time.monotonic() < self.stop and len(self.failures) < MOST_STUCK:
+        while pending and time.monotonic() < self.stop and sum(self.stuck.values()) < MOST_STUCK:
             try:
                 child = Call([lambda pid=pid: task(pid) for pid in pending])
             except OSError as error:  # such as too many processes
@@ -44,7 +44,9 @@ class Memories:
             return False
 
     def owner(self, pid):
-        return reading(self.machine.uid, pid).get("value", 0)
+        if pid not in self.owners:
+            self.owners[pid] = reading(self.machine.uid, pid).get("value", 0)
+        return self.owners[pid]
 
     def leave(self, pid):
         self.failures[pid] = failed("TIMEOUT", "it does not answer")
@@ -103,8 +105,9 @@ def live_process(machine, pid):
 def find_kernels(machine, pids):
     """Returns Kernels: the connection files of Jupyter kernels that arguments of these processes end in."""
     def task(pid):
-        arguments = reading(read_file, machine.path(pid, "cmdline"), LARGEST_ARGUMENTS).get("value", b"").split(b"\0")
-        complete = arguments[:-1] if sum(map(len, arguments)) + len(arguments) > LARGEST_ARGUMENTS else arguments
+        content = reading(read_file, machine.path(pid, "cmdline"), LARGEST_ARGUMENTS).get("value", b"")
+        arguments = content.split(b"\0")
+        complete = arguments[:-1] if len(content) == LARGEST_ARGUMENTS else arguments
         names = {argument.replace(b"=", b"/").rpartition(b"/")[2] for argument in complete}
         files = [name for name in names if name.startswith(b"kernel-") and name.endswith(b".json")]
         yield {"files": [file.decode("utf-8", "replace") for file in files]}

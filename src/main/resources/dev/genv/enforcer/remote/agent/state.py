@@ -23,7 +23,7 @@ def unreadable(reason, why="OTHER"):
 
 def open_state(machine):
     """Returns a descriptor of the state directory, or None and why there is none, as a Directory."""
-    path, mounts = machine.request["state"], machine.mounts()
+    path, mounts = machine.state, machine.mounts()
     # Whether a user serves a file system there (FUSE) is known before it is accessed.
     for directory in (path, os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))):
         for mount in [mount_of(mounts, directory)] + [each for each in mounts if is_within(each[0], directory)]:
@@ -33,9 +33,10 @@ def open_state(machine):
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK), None
     except FileNotFoundError:
         return None, {"absent": {}}
-    except (NotADirectoryError, PermissionError) as error:
-        known = {errno.ENOTDIR: "is a symbolic link" if os.path.islink(path) else "is not a directory"}
-        return None, unreadable(known.get(error.errno, "cannot be entered"), failure(error)["failure"])
+    except NotADirectoryError:
+        return None, unreadable("is a symbolic link" if os.path.islink(path) else "is not a directory")
+    except PermissionError:
+        return None, unreadable("cannot be entered", "DENIED")
 
 
 def open_in(directory, name, flags=os.O_RDONLY, mode=0):
@@ -93,13 +94,16 @@ class GenvLock:
     def take(self):
         """Returns whether it is held. Without a file, and if none is to be created, nobody else holds it."""
         while True:
-            if self.file is not None:
-                os.close(self.file)
-                self.file = None
+            self.release()
             is_final = self.attempt()
             if is_final or not self.has_time():
                 return self.outcome == "HELD"
             time.sleep(PAUSE)
+
+    def release(self):
+        if self.file is not None:
+            os.close(self.file)
+            self.file = None
 
     def has_time(self):
         return time.monotonic() - self.start < self.limit

@@ -18,6 +18,7 @@ import java.util.List;
 /** The faults that one machine of a fleet can cause. */
 final class RemoteFaults {
     private static final String[] TIMEOUT_CODES = {"busy", "connection_lost", "unreachable", "timeout"};
+    private static final Path PYTHON = Path.of("/usr/bin/python3");
     private static final RemoteFault.Step NO_STEP = _ -> {};
 
     private Closeable helper = () -> {};
@@ -132,6 +133,11 @@ final class RemoteFaults {
                         fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, "PATH=/nowhere\n"),
                         fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, ""),
                         "sudo_missing"),
+                unreachable(
+                        "has no Python",
+                        fleet -> fleet.faultyHost().hideProgram(PYTHON),
+                        fleet -> fleet.faultyHost().showProgram(PYTHON),
+                        "agent_missing"),
                 // It recovers a minute later, because the service waits before it uses a killed program again.
                 nvidiaSmiFault(
                         "has an nvidia-smi that hangs and ignores signals",
@@ -179,7 +185,7 @@ final class RemoteFaults {
     }
 
     /** The text imitates the program's own lines. */
-    private static final String BANNER = "echo 'Welcome to gpu-1'; echo '@0 end'; echo '{}'; echo oops >&2";
+    private static final String BANNER = "echo 'Welcome to gpu-1'; echo '@0 {} 0'; echo '{}'; echo oops >&2";
 
     private static RemoteFault loginShellFault(String name, String fault, String reported) {
         return unreachable(name, fleet -> fleet.faultyHost().setLoginShell(fault), repairShell(), reported);

@@ -156,6 +156,9 @@ class PythonStateTest {
         assertThat(machine.observe().at("/state/directory").has("absent")).isTrue();
         Files.createSymbolicLink(machine.state, elsewhere);
         assertUnreadableDirectory("is a symbolic link");
+        machine.request.put("state", machine.state + "/");
+        assertUnreadableDirectory("is a symbolic link");
+        machine.request.put("state", machine.state.toString());
         Files.delete(machine.state);
         Files.createSymbolicLink(machine.state, folder.resolve("nowhere"));
         assertUnreadableDirectory("is a symbolic link");
