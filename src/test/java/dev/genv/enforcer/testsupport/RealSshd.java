@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -135,6 +136,22 @@ public final class RealSshd implements AutoCloseable {
                 Files.writeString(home.resolve("shell.new"), "#!/bin/sh\n%s\nexec /bin/bash \"$@\"\n".formatted(fault));
         Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rwxr-xr-x"));
         Files.move(draft, home.resolve("shell"), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    /** Hides a program of the machine from all its processes, until {@link #showProgram}: nobody can execute it. */
+    public void hideProgram(Path program) throws IOException {
+        var nothing = Files.writeString(directory.resolve("nothing"), "");
+        inNamespace("mount", "--bind", nothing.toString(), program.toRealPath().toString());
+    }
+
+    public void showProgram(Path program) throws IOException {
+        inNamespace("umount", program.toRealPath().toString());
+    }
+
+    private void inNamespace(String... command) throws IOException {
+        var whole = new ArrayList<>(List.of("nsenter", "--mount", "--target", Long.toString(listener.pid())));
+        whole.addAll(List.of(command));
+        Programs.run(whole.toArray(String[]::new));
     }
 
     /** Nobody can log in any more; connections stay. */

@@ -18,6 +18,7 @@ import java.util.List;
 /** The faults that one machine of a fleet can cause. */
 final class RemoteFaults {
     private static final String[] TIMEOUT_CODES = {"busy", "connection_lost", "unreachable", "timeout"};
+    private static final Path PYTHON = Path.of("/usr/bin/python3");
     private static final RemoteFault.Step NO_STEP = _ -> {};
 
     private Closeable helper = () -> {};
@@ -132,7 +133,11 @@ final class RemoteFaults {
                         fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, "PATH=/nowhere\n"),
                         fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, ""),
                         "sudo_missing"),
-                // It comes back a minute later: what had to be killed is not asked again at once.
+                unreachable(
+                        "has no Python",
+                        fleet -> fleet.faultyHost().hideProgram(PYTHON),
+                        fleet -> fleet.faultyHost().showProgram(PYTHON),
+                        "agent_missing"),
                 nvidiaSmiFault(
                         "has an nvidia-smi that hangs and ignores signals",
                         "trap '' TERM HUP INT; while :; do sleep 1; done",
@@ -179,7 +184,7 @@ final class RemoteFaults {
     }
 
     /** It tries to look like what the program itself says. */
-    private static final String BANNER = "echo 'Welcome to gpu-1'; echo '@0 end'; echo '{}'; echo oops >&2";
+    private static final String BANNER = "echo 'Welcome to gpu-1'; echo '@0 {} 0'; echo '{}'; echo oops >&2";
 
     private static RemoteFault loginShellFault(String name, String fault, String reported) {
         return unreachable(name, fleet -> fleet.faultyHost().setLoginShell(fault), repairShell(), reported);
