@@ -64,7 +64,7 @@ public final class Environ {
     private static String text(byte[] id, String digest) {
         if (!digest.isEmpty()) {
             // Every violation would keep the whole text; a digest identifies it.
-            return "too-long:" + new String(id, 0, 32, StandardCharsets.ISO_8859_1) + ":" + digest;
+            return "too-long:" + new String(id, 0, Math.min(id.length, 32), StandardCharsets.ISO_8859_1) + ":" + digest;
         }
         try {
             return StandardCharsets.UTF_8

@@ -65,6 +65,12 @@ class RemoteSettingsTest {
     }
 
     @Test
+    void shellMeansThePythonAgent() throws InvalidSettingsException {
+        set("AGENT", "shell");
+        assertThat(remote().agent()).isEqualTo(RemoteSettings.Agent.PYTHON);
+    }
+
+    @Test
     void readsEverySetting() throws Exception {
         set("HOSTFILE", file("hosts", "gpu-7 # the new one\n"));
         set("USERNAME", "raz");
