@@ -1,7 +1,6 @@
 package dev.genv.enforcer.node.gpu;
 
 import static dev.genv.enforcer.testsupport.FakeNvidiaSmi.uuid;
-
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
