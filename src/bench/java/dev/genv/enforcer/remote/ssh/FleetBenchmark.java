@@ -148,14 +148,14 @@ public final class FleetBenchmark {
             var first = recorded.get();
             host.observe(Set.of());
             var later = recorded.get();
-            return (host, input) -> {
+            return (number, input) -> {
                 var request = RecordedAnswer.request(input);
                 if (request.isEmpty()) {
                     return "ok\n";
                 }
                 // The accounts are sent once.
                 var answer = request.contains("\"passwd\":\"\"") ? first : later;
-                return answer.of("%032x".formatted(host + 1), request);
+                return answer.of("%032x".formatted(number + 1), request);
             };
         } finally {
             children.forEach(Child::close);

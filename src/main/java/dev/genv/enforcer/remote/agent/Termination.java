@@ -4,6 +4,8 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.remote.agent.message.Answer;
+import dev.genv.enforcer.remote.agent.message.Request;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import java.util.Collection;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.message;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.model.Sha256;
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param begun the numbers of the actions that were begun
  * @param json the answer; null if it is missing or cut off
  */
-record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
+public record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
     private static final String BEGUN = "begun ";
     private static final int DIGEST = 64;
     private static final int LONGEST_NUMBER = 9;
@@ -25,7 +25,7 @@ record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
      * @param output one char for each byte
      * @throws UnreadableAnswerException if a line is invalid, or if there are two answers
      */
-    static AgentOutput parse(String output, String nonce) throws UnreadableAnswerException {
+    public static AgentOutput parse(String output, String nonce) throws UnreadableAnswerException {
         var mark = "@" + nonce + " ";
         var begun = new HashSet<Integer>();
         Bytes json = null;
