@@ -118,10 +118,15 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage(
-                        "java.io..", "java.net..", "java.nio.channels..", "java.util.concurrent..", "org.jboss.logging..")
+                        "java.io..",
+                        "java.net..",
+                        "java.nio.channels..",
+                        "java.util.concurrent..",
+                        "org.jboss.logging..")
                 .orShould()
                 .dependOnClassesThat()
-                .haveNameMatching("java\\.nio\\.file\\.Files|java\\.lang\\.(Thread|System)|java\\.time\\.(Clock|Instant)")
+                .haveNameMatching(
+                        "java\\.nio\\.file\\.Files|java\\.lang\\.(Thread|System)|java\\.time\\.(Clock|Instant)")
                 .check(CLASSES);
     }
 

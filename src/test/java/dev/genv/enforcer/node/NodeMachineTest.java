@@ -33,7 +33,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The real /proc and real processes; only the GPUs are fake. */
 @Timeout(600)
-class NodeMachineTest {    private final Path state;
+class NodeMachineTest {
+    private final Path state;
     private final FakeNvidiaSmi smi;
     private final NodeMachine machine;
     private final ObservedHost host;

@@ -31,10 +31,6 @@ def statx(directory, path, flags):
     return os.makedev(major, minor), inode, seconds * 10 ** 9 + nanos if mask & STATX_BTIME else 0
 
 
-def has_statx():
-    return statx(AT_FDCWD, "/", AT_STATX_DONT_SYNC) is not None
-
-
 def file_id(path):
     """Returns a FileId from what the kernel knows: the server of a user's file system may not answer."""
     status = statx(AT_FDCWD, path, AT_STATX_DONT_SYNC)

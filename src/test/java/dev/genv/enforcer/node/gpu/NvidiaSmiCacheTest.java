@@ -1,5 +1,9 @@
 package dev.genv.enforcer.node.gpu;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Found;
@@ -10,11 +14,6 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.gpu.DeviceOrder;
 import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
-import static dev.genv.enforcer.testsupport.FakeNvidiaSmi.uuid;
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,9 +22,6 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** When the devices are queried again. */
 @Timeout(600)

@@ -29,6 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class NvidiaSmiTest {
     /** A process that runs: the fake one, like the driver, lists no other. */
     private static final int PID = (int) ProcessHandle.current().pid();
+
     private final FakeNvidiaSmi fake;
     private final NvidiaSmi smi;
     private final DeviceOrder order = new DeviceOrder();

@@ -23,7 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(600)
-class ProcessReaderTest {    private final FakeProc proc;
+class ProcessReaderTest {
+    private final FakeProc proc;
     private final ProcessReader reader;
 
     ProcessReaderTest(@TempDir Path folder) {

@@ -24,7 +24,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(600)
-class StateDirectoryTest {    private final Path path;
+class StateDirectoryTest {
+    private final Path path;
     private final Path file;
     private final StateDirectory directory;
 

@@ -4,7 +4,6 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ObserverSettings;
@@ -234,7 +233,7 @@ final class Machine {
                 .formatted(
                         request(request).path("nonce").textValue(),
                         new String(json, StandardCharsets.UTF_8),
-                        Sha256.hex(json));
+                        AgentOutput.checksum(json));
     }
 
     Observation observe(ProcessId... pending) throws UnreachableException, InterruptedException {

@@ -1,10 +1,11 @@
 package dev.genv.enforcer.remote.agent.message;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.model.Sha256;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.Set;
+import java.util.zip.CRC32;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
     private static final String BEGUN = "begun ";
-    private static final int DIGEST = 64;
+    private static final int CHECKSUM = 8;
     private static final int LONGEST_NUMBER = 9;
 
     /**
@@ -57,16 +58,23 @@ public record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
         return Integer.parseInt(digits);
     }
 
-    /** The digest detects bytes that were lost or inserted by a login between the agent and the service. */
+    /** The checksum detects bytes that were lost or inserted by a login between the agent and the service. */
     private static Bytes checked(String output, int start, int end) throws UnreadableAnswerException {
-        var separator = end - DIGEST - 1;
+        var separator = end - CHECKSUM - 1;
         if (separator <= start || output.charAt(separator) != ' ') {
-            throw new UnreadableAnswerException("it has no digest");
+            throw new UnreadableAnswerException("it has no checksum");
         }
         var json = output.substring(start, separator).getBytes(StandardCharsets.ISO_8859_1);
-        if (!output.startsWith(Sha256.hex(json), separator + 1)) {
-            throw new UnreadableAnswerException("its digest is that of another text");
+        if (!output.startsWith(checksum(json), separator + 1)) {
+            throw new UnreadableAnswerException("its checksum is that of another text");
         }
         return Bytes.of(json);
+    }
+
+    /** Returns the CRC-32 of an answer in hexadecimal. */
+    static String checksum(byte[] json) {
+        var crc = new CRC32();
+        crc.update(json);
+        return HexFormat.of().toHexDigits((int) crc.getValue());
     }
 }
