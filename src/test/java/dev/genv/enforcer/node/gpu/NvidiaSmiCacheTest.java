@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node.gpu;
 
+import static dev.genv.enforcer.testsupport.FakeNvidiaSmi.uuid;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -22,8 +23,10 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** When the devices are queried again. */
+/** Failures of the tool, and when the devices are queried again. */
 @Timeout(600)
 class NvidiaSmiCacheTest {
     /** A process that runs: the fake one, like the driver, lists no other. */
@@ -38,6 +41,15 @@ class NvidiaSmiCacheTest {
     NvidiaSmiCacheTest(@TempDir Path folder) throws IOException {
         fake = new FakeNvidiaSmi(folder.resolve("bin"));
         smi = new NvidiaSmi(fake.path().toString(), HANG);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"kill -9 $$", "echo '%s, 1, 1'; kill -9 $$"})
+    void outputOfAKilledToolIsIgnored(String fault) throws IOException {
+        fake.gpus(1).fault(fault.formatted(uuid(0)));
+        assertThatThrownBy(() -> list(smi))
+                .isInstanceOf(ToolException.class)
+                .hasMessageContaining("nvidia-smi exited with 137");
     }
 
     @Test

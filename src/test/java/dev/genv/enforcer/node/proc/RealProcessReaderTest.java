@@ -5,7 +5,6 @@ import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.observation.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity;
 import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.Requirements;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -24,13 +23,6 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(600)
 class RealProcessReaderTest {
     private static final Path PROC = Path.of("/proc");
-    private final FakeProc proc;
-    private final ProcessReader reader;
-
-    RealProcessReaderTest(@TempDir Path folder) {
-        proc = new FakeProc(folder);
-        reader = new ProcessReader(new ProcFs(folder));
-    }
 
     @Test
     void observesARealProcessWhoseFirstThreadHasExited(@TempDir Path folder) throws Exception {
@@ -89,17 +81,9 @@ class RealProcessReaderTest {
                 .contains(Membership.NOT_PERMITTED);
     }
 
-    private Optional<ObservedProcess> observe(int pid) {
-        return observe(reader, pid);
-    }
-
     private static Optional<ObservedProcess> observe(ProcessReader reader, int pid) {
         return ProcessIdentity.of(reader.read(pid, List.of())) instanceof ProcessIdentity.Present(var process)
                 ? Optional.of(process)
                 : Optional.empty();
-    }
-
-    private Membership membership(int pid) throws IOException {
-        return observe(pid).orElseThrow().membership();
     }
 }

@@ -3,31 +3,28 @@ package dev.genv.enforcer.observation.table;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.facts.AccessFacts;
 import dev.genv.enforcer.facts.AccountFacts;
+import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
+import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.ProgramFile;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.StateFacts;
-import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.ProtectedExecutable;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.FakeProc;
-import dev.genv.enforcer.testsupport.NodeBuilder;
-import dev.genv.enforcer.facts.AccountFacts.TextFile;
-import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
-import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
+import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.observation.ObserverSettings;
+import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.NodeBuilder;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -35,11 +32,12 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,7 +48,6 @@ final class DescribedMachine {
     static final long ALICE = 1003;
     static final long BOB = 1004;
     static final Duration LOCK_LIMIT = Duration.ofMillis(100);
-    private static final Pattern LISTED = Pattern.compile("(?m)^[^,\n]*, *([1-9][0-9]*) *,");
 
     final FakeProc proc;
     final Path state;
@@ -70,15 +67,14 @@ final class DescribedMachine {
     AccessFacts access;
     boolean requireHostPid;
 
-    private final FakeNvidiaSmi smi;
+    private final DescribedTool tool;
     private final Map<Integer, FakeProc.FakeProcess> processes = new TreeMap<>();
-    private final Map<String, ToolOutput> answers = new HashMap<>();
     private final Path etc;
 
     DescribedMachine(Path folder) throws IOException {
         proc = new FakeProc(folder.resolve("proc"));
         state = Files.createDirectory(folder.resolve("genv"));
-        smi = new FakeNvidiaSmi(folder.resolve("bin"));
+        tool = new DescribedTool(folder.resolve("bin"));
         etc = Files.createDirectories(proc.hostRoot().resolve("etc"));
         Files.writeString(etc.resolve("passwd"), "root:x:0:0:::\nalice:x:1003:1:::\nbob:x:1004:1:::\n");
         Files.writeString(etc.resolve("subuid"), "alice:100000:65536\n");
@@ -87,22 +83,8 @@ final class DescribedMachine {
         listProcesses("GPU-0, 812, 1542\n", 0);
         listDevices("0, GPU-0, 16384\n1, GPU-1, 16384\n", 0);
         process(812, ALICE, "GENV_ENVIRONMENT_ID=a");
-        envs(env("a", ALICE, "alice", "812"));
-        devices(device(0, "a"), device(1));
-    }
-
-    static String env(String eid, long uid, String user, String pids, String... kernels) {
-        return "{\"eid\": \"%s\", \"uid\": %d, \"username\": \"%s\", \"creation\": \"\", \"config\": {}, \"pids\": [%s], \"kernel_ids\": [%s]}"
-                .formatted(eid, uid, user, pids, String.join(", ", kernels));
-    }
-
-    static String device(int index, String... eids) {
-        var attachments = new ArrayList<String>();
-        for (var eid : eids) {
-            attachments.add("{\"eid\": \"%s\", \"gpu_memory\": null, \"time\": null}".formatted(eid));
-        }
-        return "{\"index\": %d, \"total_memory\": \"1mi\", \"attachments\": [%s]}"
-                .formatted(index, String.join(", ", attachments));
+        envs(StateJson.env("a", ALICE, "alice", "812"));
+        devices(StateJson.device(0, "a"), StateJson.device(1));
     }
 
     void envs(String... entries) throws IOException {
@@ -134,21 +116,11 @@ final class DescribedMachine {
     }
 
     void listProcesses(String lines, int exitCode) throws IOException {
-        answer("apps", lines, exitCode);
+        tool.answer(DescribedTool.PROCESSES, lines, exitCode);
     }
 
     void listDevices(String lines, int exitCode) throws IOException {
-        answer("gpu=", lines, exitCode);
-    }
-
-    private void answer(String query, String lines, int exitCode) throws IOException {
-        var file = Files.writeString(smi.path().resolveSibling(query), lines);
-        answers.put(query, new ToolOutput(exitCode, Bytes.of(lines.getBytes(StandardCharsets.UTF_8)), Bytes.EMPTY));
-        Files.writeString(file.resolveSibling(query + ".exit"), Integer.toString(exitCode));
-        var folder = file.getParent();
-        smi.fault(
-                "for query in apps gpu=; do case $1 in *$query*) cat %1$s/$query; exit $(cat %1$s/$query.exit);; esac; done"
-                        .formatted(folder));
+        tool.answer(DescribedTool.DEVICES, lines, exitCode);
     }
 
     FakeProc.FakeProcess process(int pid, long uid, String... environ) throws IOException {
@@ -165,11 +137,8 @@ final class DescribedMachine {
 
     void noProcess(int pid) throws IOException {
         processes.remove(pid);
-        try (var files = Files.walk(proc.root().resolve(Integer.toString(pid)))) {
-            for (var file : files.sorted(java.util.Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
-        }
+        var folder = proc.root().resolve(Integer.toString(pid));
+        Files.move(folder, folder.resolveSibling("exited"));
     }
 
     /** A file of root's on the host. */
@@ -193,12 +162,12 @@ final class DescribedMachine {
     }
 
     void runs(int pid, Path program, Reading<FileId> file) throws IOException {
-        processes.get(pid).exe(program);
+        Objects.requireNonNull(processes.get(pid)).exe(program);
         executables.put(pid, Reading.of(new ExecutableFacts(String.valueOf(program.getFileName()), file)));
     }
 
     private NodeBuilder node() {
-        var builder = new NodeBuilder(state, smi.path())
+        var builder = new NodeBuilder(state, tool.path())
                 .proc(proc.root())
                 .lockTimeout(LOCK_LIMIT)
                 .programs(programs.toArray(ProtectedExecutable[]::new))
@@ -215,14 +184,8 @@ final class DescribedMachine {
     }
 
     HostFacts facts() throws IOException {
-        var answer = answers.get("apps");
-        var pids = LISTED.matcher(answer.stdout().text())
-                .results()
-                .map(match -> Integer.valueOf(match.group(1)))
-                .distinct()
-                .toList();
         var listed = new ArrayList<ProcessFacts>();
-        for (var pid : answer.exitCode() == 0 ? pids : List.<Integer>of()) {
+        for (var pid : tool.pids()) {
             listed.add(process(pid));
         }
         var live = new ArrayList<LiveProcess>();
@@ -237,9 +200,16 @@ final class DescribedMachine {
                         .map(program -> programFiles.getOrDefault(
                                 program.path().toString(), Reading.failed(Failure.ABSENT, "")))
                         .toList(),
-                new GpuFacts(Reading.of(answer), Reading.of(answers.get("gpu="))),
+                tool.facts(),
                 listed,
-                directory == null ? present() : StateFactsOf.unread(directory),
+                directory == null
+                        ? present()
+                        : new StateFacts(
+                                directory,
+                                LockFacts.NOT_ATTEMPTED,
+                                new StateFile.Absent(),
+                                new StateFile.Absent(),
+                                null),
                 new LivenessFacts(Reading.of(live), kernels),
                 EnforcerFacts.NONE,
                 List.of());
@@ -257,7 +227,7 @@ final class DescribedMachine {
 
     private Reading<TextFile> text(String name) throws IOException {
         var bytes = Files.readAllBytes(etc.resolve(name));
-        return Reading.of(new TextFile(Integer.toString(java.util.Arrays.hashCode(bytes)), Bytes.of(bytes)));
+        return Reading.of(new TextFile(Integer.toString(Arrays.hashCode(bytes)), Bytes.of(bytes)));
     }
 
     private ProcessFacts process(int pid) throws IOException {
@@ -278,12 +248,5 @@ final class DescribedMachine {
         return process == null
                 ? Reading.failed(Failure.ABSENT, "")
                 : Reading.of(Bytes.of(Files.readAllBytes(process.file("stat"))));
-    }
-
-    private static final class StateFactsOf {
-        static StateFacts unread(Directory directory) {
-            return new StateFacts(
-                    directory, LockFacts.NOT_ATTEMPTED, new StateFile.Absent(), new StateFile.Absent(), null);
-        }
     }
 }

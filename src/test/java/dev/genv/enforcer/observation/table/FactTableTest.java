@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -64,11 +65,8 @@ class FactTableTest {
                         snapshot.processes().toString(),
                         snapshot.environments().toString(),
                         snapshot.devices().toString(),
-                        Set.copyOf(snapshot.listedDevices()).stream()
-                                .sorted()
-                                .toList()
-                                .toString(),
-                        new java.util.TreeMap<>(snapshot.uidsOfPids()).toString(),
+                        snapshot.listedDevices().stream().sorted().toList().toString(),
+                        new TreeMap<>(snapshot.uidsOfPids()).toString(),
                         String.valueOf(snapshot.subordinateUids().ownerOf(100_001L)),
                         snapshot.missing().stream().sorted().toList().toString(),
                         String.join("\n", problems(observation, state)),
