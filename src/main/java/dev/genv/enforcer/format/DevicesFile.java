@@ -1,11 +1,11 @@
 package dev.genv.enforcer.format;
 
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.model.Device;
-import dev.genv.enforcer.model.Problem;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.format;
 
-import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.Ownership;
-import dev.genv.enforcer.model.Problem;
 import static java.util.Objects.requireNonNullElse;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Ownership;
+import dev.genv.enforcer.model.Problem;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.facts.AccountFacts;
+import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.PasswdFile;
 import dev.genv.enforcer.format.SubuidFile;
@@ -9,7 +10,6 @@ import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SubordinateUids;
-import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import java.util.Optional;
 import java.util.function.Function;
 

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.config;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.config.settings.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.SettingsReader;
 import dev.genv.enforcer.config.settings.Variables;
 import dev.genv.enforcer.testsupport.RenderedChart;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

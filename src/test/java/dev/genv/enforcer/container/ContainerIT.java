@@ -1,11 +1,11 @@
 package dev.genv.enforcer.container;
 
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.Requirements;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.StateWriter;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.StateWriter;
 import dev.genv.enforcer.testsupport.StateWriter.Habit;
 import dev.genv.enforcer.testsupport.StateWriter.Holder;
 import java.io.IOException;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.Child;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.testsupport.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

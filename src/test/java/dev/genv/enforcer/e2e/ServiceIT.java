@@ -1,12 +1,12 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.CurrentProcess;
-import dev.genv.enforcer.testsupport.Requirements;
 import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.CurrentProcess;
+import dev.genv.enforcer.testsupport.Requirements;
 import io.restassured.path.json.JsonPath;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.RealSshd;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.RealSshd;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

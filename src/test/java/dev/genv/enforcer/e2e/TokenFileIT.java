@@ -1,11 +1,11 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.Fifo;
-import dev.genv.enforcer.testsupport.RawHttp;
 import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.RawHttp;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.e2e.attack.Attack;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.StateFiles;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.e2e.attack.Attack;
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;

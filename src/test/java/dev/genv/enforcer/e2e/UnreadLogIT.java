@@ -1,10 +1,10 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.Fifo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.Fifo;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Path;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.format;
 
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.testsupport.StateFiles;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.testsupport.StateFiles;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Optional;

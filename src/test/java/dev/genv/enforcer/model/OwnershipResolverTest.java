@@ -1,9 +1,9 @@
 package dev.genv.enforcer.model;
 
-import dev.genv.enforcer.testsupport.EnvBuilder;
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.testsupport.EnvBuilder;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,9 @@
 package dev.genv.enforcer.node;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.Environ;
 import dev.genv.enforcer.format.EnvsFile;
@@ -14,6 +17,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.node.FuzzNode.Evidence;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.Findings;
@@ -26,10 +30,6 @@ import dev.genv.enforcer.policy.plan.RuleMode;
 import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.NodeBuilder;
-import static org.assertj.core.api.Assertions.assertThat;
-
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.node.FuzzNode.Evidence;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,14 +1,5 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.plan.HostProblem;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.policy.plan.Violation;
-import dev.genv.enforcer.testsupport.HostBuilder;
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
@@ -18,6 +9,15 @@ import static dev.genv.enforcer.testsupport.Plans.lines;
 import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.testsupport.HostBuilder;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

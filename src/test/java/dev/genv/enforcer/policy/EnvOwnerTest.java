@@ -1,5 +1,14 @@
 package dev.genv.enforcer.policy;
 
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Named.named;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.ProblemCode;
@@ -11,15 +20,6 @@ import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.EnvBuilder;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.HostBuilder.remote;
-import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Named.named;
-import static org.junit.jupiter.params.provider.Arguments.arguments;
-
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

@@ -1,13 +1,5 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.Appearances;
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.testsupport.GpuProcessBuilder;
-import dev.genv.enforcer.testsupport.HostBuilder;
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
@@ -17,6 +9,14 @@ import static dev.genv.enforcer.testsupport.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Appearances;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.testsupport.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.HostBuilder;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

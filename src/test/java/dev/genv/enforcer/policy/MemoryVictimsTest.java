@@ -1,10 +1,5 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
@@ -14,6 +9,11 @@ import static dev.genv.enforcer.testsupport.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

@@ -1,10 +1,5 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.policy.plan.Violation;
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
@@ -13,6 +8,11 @@ import static dev.genv.enforcer.testsupport.Plans.enforce;
 import static dev.genv.enforcer.testsupport.Plans.lines;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -1,11 +1,5 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.HostProcess;
-import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.policy.plan.Violation;
 import static dev.genv.enforcer.policy.RandomCase.target;
 import static dev.genv.enforcer.policy.plan.RuleName.ENV_DEVICES;
 import static dev.genv.enforcer.policy.plan.RuleName.ENV_MEMORY;
@@ -14,6 +8,12 @@ import static dev.genv.enforcer.policy.plan.RuleName.MAX_DEVICES_PER_USER;
 import static dev.genv.enforcer.policy.plan.RuleName.NON_ENV_PROCESSES;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.HashSet;

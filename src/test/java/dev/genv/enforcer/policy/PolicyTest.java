@@ -1,16 +1,5 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.policy.plan.Violation;
-import dev.genv.enforcer.testsupport.HostBuilder;
 import static dev.genv.enforcer.policy.plan.RuleName.ENV_DEVICES;
 import static dev.genv.enforcer.policy.plan.RuleName.ENV_MEMORY;
 import static dev.genv.enforcer.policy.plan.RuleName.MAX_DEVICES_PER_USER;
@@ -28,6 +17,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.tuple;
 
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.testsupport.HostBuilder;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

@@ -1,8 +1,5 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleName;
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
@@ -11,6 +8,9 @@ import static dev.genv.enforcer.testsupport.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.Plans.lines;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.RuleName;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

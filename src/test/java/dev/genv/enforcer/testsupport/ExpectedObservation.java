@@ -1,5 +1,7 @@
 package dev.genv.enforcer.testsupport;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.DeviceUsage;
@@ -9,8 +11,6 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.util.List;
 

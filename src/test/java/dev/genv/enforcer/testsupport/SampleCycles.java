@@ -1,5 +1,9 @@
 package dev.genv.enforcer.testsupport;
 
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
@@ -10,10 +14,6 @@ import dev.genv.enforcer.policy.plan.RuleMode;
 import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.telemetry.ActionMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.Map;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.testsupport;
 
-import dev.genv.enforcer.model.Attachment;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.model.Attachment;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,5 +1,7 @@
 package dev.genv.enforcer.api.plan;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.format.GenvJson;
 import dev.genv.enforcer.format.SnapshotJson;
@@ -9,8 +11,6 @@ import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.plan.RuleMode;
 import dev.genv.enforcer.policy.plan.RuleName;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.EnumMap;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.enforcement.host;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.Observation;
-import static java.util.Objects.requireNonNull;
-
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;

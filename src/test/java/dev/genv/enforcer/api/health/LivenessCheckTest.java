@@ -1,5 +1,8 @@
 package dev.genv.enforcer.api.health;
 
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
@@ -12,9 +15,6 @@ import dev.genv.enforcer.testsupport.FakeHost;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.LogRecords;
 import dev.genv.enforcer.testsupport.SetupBuilder;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.api.security;
 
-import dev.genv.enforcer.testsupport.Fifo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.Fifo;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

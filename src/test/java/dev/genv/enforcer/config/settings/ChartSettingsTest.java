@@ -1,9 +1,5 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.testsupport.RenderedChart;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -11,6 +7,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.KeyPair;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.remote.HostAddress;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.KeyPair;
+import dev.genv.enforcer.remote.HostAddress;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.testsupport.GeneratedSection;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.testsupport.GeneratedSection;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.ConfigMappings.ConfigClass;
 import java.io.IOException;

@@ -1,14 +1,14 @@
 package dev.genv.enforcer.e2e.attack;
 
-import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.e2e.TwoUserNode;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.StateFiles;
 import static dev.genv.enforcer.e2e.TwoUserNode.ATTACKER_ENVIRONMENT;
 import static dev.genv.enforcer.e2e.TwoUserNode.ATTACKER_NAME;
 import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_ENVIRONMENT;
 import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_NAME;
 
+import dev.genv.enforcer.e2e.TestUsers;
+import dev.genv.enforcer.e2e.TwoUserNode;
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.e2e.attack;
 
+import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_ENVIRONMENT;
+import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_NAME;
+
 import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.e2e.TwoUserNode;
 import dev.genv.enforcer.testsupport.StateFiles;
-import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_ENVIRONMENT;
-import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_NAME;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;

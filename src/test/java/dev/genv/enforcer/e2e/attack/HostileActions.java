@@ -1,16 +1,16 @@
 package dev.genv.enforcer.e2e.attack;
 
-import dev.genv.enforcer.e2e.HostileRequests;
-import dev.genv.enforcer.e2e.Suite;
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.StateFiles;
 import static dev.genv.enforcer.e2e.attack.SharedNode.DEVICES;
 import static dev.genv.enforcer.e2e.attack.SharedNode.HONEST_USERS;
 import static dev.genv.enforcer.e2e.attack.SharedNode.eid;
 import static dev.genv.enforcer.e2e.attack.SharedNode.uid;
 import static dev.genv.enforcer.e2e.attack.SharedNode.username;
 
+import dev.genv.enforcer.e2e.HostileRequests;
+import dev.genv.enforcer.e2e.Suite;
+import dev.genv.enforcer.model.Attachment;
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

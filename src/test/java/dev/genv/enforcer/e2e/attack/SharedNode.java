@@ -1,13 +1,13 @@
 package dev.genv.enforcer.e2e.attack;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.StateFiles;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
-
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.RandomAccessFile;

@@ -1,15 +1,15 @@
 package dev.genv.enforcer.e2e.fault;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.e2e.SshFleet;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.RealHosts;
 import dev.genv.enforcer.testsupport.RealSshd;
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static org.assertj.core.api.Assertions.assertThat;
-
-import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.e2e.fault;
 
-import dev.genv.enforcer.e2e.SshFleet;
-import dev.genv.enforcer.testsupport.RealFlock;
-import dev.genv.enforcer.testsupport.RealSshd;
 import static dev.genv.enforcer.e2e.fault.RemoteFault.harmless;
 import static dev.genv.enforcer.e2e.fault.RemoteFault.preventingTermination;
 import static dev.genv.enforcer.e2e.fault.RemoteFault.unreachable;
 
+import dev.genv.enforcer.e2e.SshFleet;
+import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.RealSshd;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;

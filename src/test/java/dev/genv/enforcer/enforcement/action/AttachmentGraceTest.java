@@ -1,5 +1,10 @@
 package dev.genv.enforcer.enforcement.action;
 
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
@@ -7,11 +12,6 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.FakeTime;
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

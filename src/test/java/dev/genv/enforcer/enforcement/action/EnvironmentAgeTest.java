@@ -1,9 +1,9 @@
 package dev.genv.enforcer.enforcement.action;
 
-import dev.genv.enforcer.policy.plan.RuleName;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.policy.plan.RuleName;
 import org.junit.jupiter.api.Test;
 
 /** Whether a process or its environment was there first, and what is enforced in each case. */

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement.action;
 
-import dev.genv.enforcer.policy.plan.RuleName;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.policy.plan.RuleName;
 import org.junit.jupiter.api.Test;
 
 /** An environment that vanishes from the state counts for a while, unless it is another one. */

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.enforcement.action;
 
-import dev.genv.enforcer.policy.DeviceLimits;
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.policy.DeviceLimits;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

@@ -1,5 +1,8 @@
 package dev.genv.enforcer.enforcement.action;
 
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.SubordinateUids;
@@ -8,9 +11,6 @@ import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -1,5 +1,10 @@
 package dev.genv.enforcer.enforcement.action;
 
+import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.history.StateChange;
 import dev.genv.enforcer.enforcement.journal.Journal;
@@ -14,11 +19,6 @@ import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.HostBuilder;
 import dev.genv.enforcer.testsupport.SetupBuilder;
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;

@@ -1,18 +1,18 @@
 package dev.genv.enforcer.node.state;
 
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.state.LockProblem;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.testsupport.StateFiles;
-import static java.util.Objects.requireNonNull;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
-
-import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,12 +28,10 @@ class DetacherLeftoversTest {
     private static final LockHolders HOLDERS = new LockHolders(new ProcFs(Path.of("/proc")));
     private static final Attachment MINE = new Attachment("mine", "4g", "20/11/2026 10:00:00");
     private final Path path;
-    private final Path file;
     private final Detacher detacher;
 
     DetacherLeftoversTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
-        file = path.resolve("devices.json");
         detacher = new Detacher(path, Duration.ofMillis(200), HOLDERS);
     }
 

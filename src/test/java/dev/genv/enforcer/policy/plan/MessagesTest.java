@@ -1,16 +1,16 @@
 package dev.genv.enforcer.policy.plan;
 
-import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.testsupport.EnvBuilder;
-import dev.genv.enforcer.testsupport.GpuProcessBuilder;
-import dev.genv.enforcer.testsupport.Plans;
 import static dev.genv.enforcer.testsupport.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.testsupport.EnvBuilder;
+import dev.genv.enforcer.testsupport.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.Plans;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

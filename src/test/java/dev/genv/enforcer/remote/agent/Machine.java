@@ -1,5 +1,7 @@
 package dev.genv.enforcer.remote.agent;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
@@ -13,14 +15,13 @@ import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.remote.agent.message.AgentJson;
+import dev.genv.enforcer.remote.agent.message.AgentOutput;
 import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.CurrentProcess;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.StateFiles;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;

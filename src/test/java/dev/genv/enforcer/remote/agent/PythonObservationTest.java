@@ -1,14 +1,14 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.CurrentProcess;
-import dev.genv.enforcer.testsupport.Requirements;
 import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
 import static dev.genv.enforcer.remote.agent.PythonMachine.list;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.CurrentProcess;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,5 +1,10 @@
 package dev.genv.enforcer.remote.genv;
 
+import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
@@ -13,11 +18,6 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.remote.CommandRequest;
-import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
-import static java.util.Objects.requireNonNull;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
-
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

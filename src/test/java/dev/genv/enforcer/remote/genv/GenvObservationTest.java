@@ -1,5 +1,10 @@
 package dev.genv.enforcer.remote.genv;
 
+import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
+
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Device;
@@ -15,11 +20,6 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandRequest;
-import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assertions.tuple;
-
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;

@@ -1,5 +1,8 @@
 package dev.genv.enforcer.remote.ssh;
 
+import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.ssh.config.Hop;
 import dev.genv.enforcer.remote.ssh.keys.KeyFiles;
@@ -7,12 +10,9 @@ import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
 import dev.genv.enforcer.remote.ssh.transport.BackOff;
 import dev.genv.enforcer.remote.ssh.transport.Deadline;
 import dev.genv.enforcer.remote.ssh.transport.SshConnection;
+import dev.genv.enforcer.remote.ssh.transport.SshConnection.SessionFactory;
 import dev.genv.enforcer.remote.ssh.transport.SshConnector;
 import dev.genv.enforcer.testsupport.FakeSshd;
-import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
-import static org.assertj.core.api.Assertions.assertThat;
-
-import dev.genv.enforcer.remote.ssh.transport.SshConnection.SessionFactory;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

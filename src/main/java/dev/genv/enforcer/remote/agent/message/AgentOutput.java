@@ -72,7 +72,7 @@ public record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
     }
 
     /** Returns the CRC-32 of an answer in hexadecimal. */
-    static String checksum(byte[] json) {
+    public static String checksum(byte[] json) {
         var crc = new CRC32();
         crc.update(json);
         return HexFormat.of().toHexDigits((int) crc.getValue());

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
+import com.jcraft.jsch.ChannelExec;
+import com.jcraft.jsch.JSchException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
-import com.jcraft.jsch.ChannelExec;
-import com.jcraft.jsch.JSchException;
 import dev.genv.enforcer.remote.CommandResult.Interruption;
 import dev.genv.enforcer.remote.ssh.transport.SshSession.NotOpenedException;
 import java.io.IOException;

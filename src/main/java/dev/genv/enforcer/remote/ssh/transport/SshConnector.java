@@ -1,13 +1,13 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
+import com.jcraft.jsch.JSch;
+import com.jcraft.jsch.JSchException;
+import com.jcraft.jsch.Session;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.ssh.config.Hop;
 import dev.genv.enforcer.remote.ssh.keys.KeyFiles;
 import dev.genv.enforcer.remote.ssh.keys.KnownHosts;
-import com.jcraft.jsch.JSch;
-import com.jcraft.jsch.JSchException;
-import com.jcraft.jsch.Session;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
-import dev.genv.enforcer.remote.CommandRequest;
-import dev.genv.enforcer.remote.CommandResult;
 import com.jcraft.jsch.ChannelExec;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.Session;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
 
 /** An authenticated session with a machine. */
 public final class SshSession implements AutoCloseable {

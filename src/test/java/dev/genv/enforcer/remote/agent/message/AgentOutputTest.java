@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote.agent.message;
 
-import dev.genv.enforcer.model.Sha256;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
-import dev.genv.enforcer.remote.ssh.TestFleet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.remote.ssh.TestFleet;
 import java.net.InetAddress;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;

@@ -1,17 +1,17 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
-import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.remote.ssh.SshAccess;
-import dev.genv.enforcer.remote.ssh.TestFleet;
-import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.Connection;
+import dev.genv.enforcer.remote.ssh.SshAccess;
+import dev.genv.enforcer.remote.ssh.TestFleet;
+import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;

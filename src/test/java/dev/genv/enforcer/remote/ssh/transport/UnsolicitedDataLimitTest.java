@@ -1,5 +1,9 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
+import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
@@ -7,10 +11,6 @@ import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ssh.ServerTest;
 import dev.genv.enforcer.remote.ssh.TestFleet;
 import dev.genv.enforcer.testsupport.FakeSshd;
-import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
-
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
