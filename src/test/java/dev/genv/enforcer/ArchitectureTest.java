@@ -149,6 +149,18 @@ class ArchitectureTest {
                 .check(CLASSES);
     }
 
+    /** The Python agent delivers facts and executes orders. */
+    @Test
+    void thePythonAgentInterpretsNothing() {
+        noClasses()
+                .that()
+                .resideInAPackage(in("remote.agent"))
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(in("observation"), in("policy"))
+                .check(CLASSES);
+    }
+
     @Test
     void namesSayWhatThingsAre() {
         noClasses().should().haveNameMatching(".*(Helper|Manager|Impl|Utils?)").check(CLASSES);

@@ -1,17 +1,17 @@
 package dev.genv.enforcer.remote.ssh;
 
-import dev.genv.enforcer.model.Sha256;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
+import java.util.zip.CRC32;
 
 /** A recorded answer of a machine, for other machines and other nonces. It is fast, because it is not measured. */
 final class RecordedAnswer {
     private static final Pattern REQUEST = Pattern.compile("main\\(\\w+, '([^']+)'\\)\n\\z");
     private static final Pattern NONCE = Pattern.compile("\"nonce\":\"([0-9a-f]+)\"");
-    private static final Pattern ANSWER = Pattern.compile("(?m)^@[0-9a-f]+ (.*) [0-9a-f]{64}$");
+    private static final Pattern ANSWER = Pattern.compile("(?m)^@[0-9a-f]+ (.*) [0-9a-f]{8}$");
 
     private final String json;
     private final String machine;
@@ -48,6 +48,8 @@ final class RecordedAnswer {
 
     private String line(String other) {
         var content = json.replace(machine, other);
-        return " %s %s\n".formatted(content, Sha256.hex(content.getBytes(StandardCharsets.ISO_8859_1)));
+        var checksum = new CRC32();
+        checksum.update(content.getBytes(StandardCharsets.ISO_8859_1));
+        return " %s %08x\n".formatted(content, checksum.getValue());
     }
 }

@@ -5,6 +5,10 @@ import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.agent.message.AgentJson;
+import dev.genv.enforcer.remote.agent.message.AgentOutput;
+import dev.genv.enforcer.remote.agent.message.Request;
+import dev.genv.enforcer.remote.agent.message.UnreadableAnswerException;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.function.Function;
@@ -76,7 +80,7 @@ final class AgentCommand {
                 config.lockTimeout(),
                 new Request.Lease(service, config.lease()));
         var content = request.apply(common);
-        var program = content.program().with(AgentJson.write(content));
+        var program = AgentProgram.of(content).with(AgentJson.write(content));
         var command = config.sudo() ? "sudo -n " + COMMAND : COMMAND;
         var result = machine.run(new CommandRequest(command, program, config.timeout(), MAX_OUTPUT));
         return new Reply(nonce, result, config.sudo());

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.remote.agent;
 
+import dev.genv.enforcer.remote.agent.message.Request;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -19,6 +20,14 @@ enum AgentProgram {
     AgentProgram(String function, String... parts) {
         this.function = function;
         text = Arrays.stream(parts).map(AgentProgram::load).collect(Collectors.joining());
+    }
+
+    /** Returns the program that answers a request. */
+    static AgentProgram of(Request request) {
+        return switch (request) {
+            case Request.Observe _ -> OBSERVE;
+            case Request.Act _ -> ACT;
+        };
     }
 
     /** Returns the program with its request, which is the last line. */

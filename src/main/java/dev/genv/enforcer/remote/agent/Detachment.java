@@ -12,6 +12,8 @@ import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.format.GenvJson;
 import dev.genv.enforcer.format.UnreadableException;
 import dev.genv.enforcer.model.Sha256;
+import dev.genv.enforcer.remote.agent.message.Answer;
+import dev.genv.enforcer.remote.agent.message.Request;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;

@@ -4,6 +4,7 @@ import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.remote.agent.message.Answer;
 import java.util.Set;
 import java.util.function.LongSupplier;
 

@@ -5,6 +5,8 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.remote.agent.message.Answer;
+import dev.genv.enforcer.remote.agent.message.Request;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;

@@ -82,8 +82,8 @@ class Machine:
             task = self.running_task(pid, before)
             yield {"environ": reading(self.environ, task)}
             name = self.program(task)
-            # In a container, each of these may have another name. Without statx(2), only one that has the name is examined:
-            # the file system of the program may have to answer.
+            # In a container, each of these may have another name. Without statx(2) only one with
+            # such a name is examined, because its file system may have to answer.
             is_asked = programs and (self.has_statx or any(
                 program["links"] != 1 or name in (None, program["name"]) for program in programs))
             yield {"executable": {"value": {"name": name, "file": failed("TIMEOUT" if is_asked else "SKIPPED")}}}

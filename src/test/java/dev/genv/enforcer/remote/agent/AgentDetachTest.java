@@ -13,9 +13,7 @@ import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.CurrentProcess;
 import dev.genv.enforcer.testsupport.EnvBuilder;
-import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.RealFlock;
-import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.StateFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -133,27 +131,6 @@ class AgentDetachTest {
     }
 
     @Test
-    void refusesFileThatIsNotARegularFile() throws Exception {
-        observe();
-        var target = Files.move(devices, folder.resolve("target"));
-        var content = Files.readString(target);
-        Files.createSymbolicLink(devices, target);
-        assertFailed("devices.json: is a symbolic link");
-        assertThat(Files.isSymbolicLink(devices)).isTrue();
-        assertThat(target).hasContent(content);
-        Files.delete(devices);
-        Fifo.at(devices);
-        assertFailed("devices.json: is not a regular file");
-        Files.delete(devices);
-        Files.createDirectory(devices);
-        assertFailed("devices.json: is not a regular file");
-        Files.delete(devices);
-        Files.write(devices, new byte[(3 << 20) + 1]);
-        assertFailed("devices.json: is larger than 3145728 bytes");
-        assertThat(Files.size(devices)).isEqualTo((3 << 20) + 1);
-    }
-
-    @Test
     void leavesInvalidFileUnchanged() throws Exception {
         for (var content : List.of("", "{", "{\"devices\": {\"0\": {\"total_memory\": null, \"eids\": {}}}}")) {
             observe();
@@ -176,19 +153,6 @@ class AgentDetachTest {
         }
         assertThat(devices).hasContent(files("a", "b").devicesJson());
         assertThat(execute(detach("a", 0))).containsExactly(DETACHED);
-    }
-
-    @Test
-    void createsMissingLockFile() throws Exception {
-        observe();
-        Files.delete(lock);
-        assertThat(execute(detach("a", 0))).containsExactly(DETACHED);
-        assertThat(Files.getPosixFilePermissions(lock)).isEqualTo(PosixFilePermissions.fromString("rw-rw-rw-"));
-        assertThat(lock).isEmptyFile();
-        Files.delete(lock);
-        Files.createSymbolicLink(lock, folder.resolve("nowhere"));
-        assertFailed("genv.lock is not a regular file");
-        assertThat(folder.resolve("nowhere")).doesNotExist();
     }
 
     /** While the lock is held, whoever takes it too must wait, also for the writing. */
@@ -249,38 +213,6 @@ class AgentDetachTest {
         assertThat(Objects.requireNonNull(results.get(action)).detail()).contains("is changed repeatedly");
         assertThat(trips[0]).isEqualTo(5);
         assertThat(devices).hasContent(files("a", "number 4").devicesJson());
-    }
-
-    @Test
-    void fullDiskLeavesTheFileUnchanged() throws Exception {
-        Requirements.root();
-        var mount = new ProcessBuilder("mount", "-t", "tmpfs", "-o", "size=64k", "none", machine.state.toString());
-        Requirements.mounts(mount.start().waitFor() == 0);
-        try {
-            files("a", "b").write();
-            Files.createFile(lock);
-            observe();
-            fillDisk(machine.state.resolve("full"));
-            var result = execute(detach("a", 0)).getFirst();
-            assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
-            assertThat(result.detail()).startsWith("the new devices.json cannot be written: ");
-            assertThat(devices).hasContent(files("a", "b").devicesJson());
-            Files.delete(machine.state.resolve("full"));
-            assertThat(execute(detach("a", 0))).containsExactly(DETACHED);
-            assertThat(devices).hasContent(files("b").devicesJson());
-        } finally {
-            new ProcessBuilder("umount", "-l", machine.state.toString()).start().waitFor();
-        }
-    }
-
-    private static void fillDisk(Path file) throws IOException {
-        try (var stream = Files.newOutputStream(file)) {
-            while (true) {
-                stream.write(new byte[512]);
-            }
-        } catch (IOException full) {
-            assertThat(Files.size(file)).isPositive();
-        }
     }
 
     @Test

@@ -9,12 +9,9 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.RealFlock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Objects;
@@ -80,86 +77,6 @@ class AgentLeaseTest {
         assertThat(child.isAlive()).isTrue();
         Files.writeString(lease, ours);
         assertThat(terminate(first, observation)).isEqualTo(Result.of(Outcome.SIGNALLED));
-    }
-
-    @Test
-    void leaseEndsWithItsTimeOrAReboot() throws Exception {
-        assertThat(observe(first).readOnlyReason()).isNull();
-        var boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
-        var lease = leaseFile();
-        for (var old :
-                List.of("one 1 5 " + boot, "one 1 999999999 other-boot", "", "one", "one x 9 " + boot, "one 1")) {
-            Files.writeString(lease, old + "\n");
-            assertThat(observe(second).readOnlyReason()).as(old).isNull();
-            assertThat(observe(first).readOnlyReason()).as(old).isNotNull();
-        }
-    }
-
-    @Test
-    void singleCycleTakesNoLeaseButRespectsOthers() throws Exception {
-        var single = machine.service("single").lease(Duration.ZERO).agent();
-        assertThat(observe(single).readOnlyReason()).isNull();
-        assertThat(observe(first).readOnlyReason()).isNull();
-        assertThat(observe(single).readOnlyReason()).isEqualTo(READ_ONLY_REASON);
-    }
-
-    @Test
-    void eachStateDirectoryHasItsOwnLease() throws Exception {
-        assertThat(observe(first).readOnlyReason()).isNull();
-        Files.move(machine.state, folder.resolve("former"));
-        Files.createDirectory(machine.state);
-        assertThat(observe(second).readOnlyReason()).isNull();
-        Files.delete(machine.state);
-        assertThat(observe(second).readOnlyReason()).isNull();
-        assertThat(observe(first).readOnlyReason()).isEqualTo(READ_ONLY_REASON);
-    }
-
-    /** Whoever owns the directory of the state can make another one whenever he likes. */
-    @Test
-    void removesLeasesOfRemovedDirectories() throws Exception {
-        observe(first);
-        var lease = leaseFile();
-        var former = Files.writeString(machine.run.resolve("1:2"), "one 1 5 boot\n");
-        var garbage = Files.writeString(machine.run.resolve("1:3"), "");
-        Files.delete(lease);
-        observe(first);
-        assertThat(former).doesNotExist();
-        assertThat(garbage).doesNotExist();
-        assertThat(lease).exists();
-    }
-
-    @Test
-    void doesNotUseDirectoryThatOthersCanWrite() throws Exception {
-        Files.createDirectory(machine.run);
-        Files.setPosixFilePermissions(machine.run, PosixFilePermissions.fromString("rwxrwxrwx"));
-        assertNoLease();
-        Files.delete(machine.run);
-        Files.createSymbolicLink(machine.run, Files.createDirectory(folder.resolve("target")));
-        Files.setPosixFilePermissions(folder.resolve("target"), PosixFilePermissions.fromString("rwx------"));
-        assertNoLease();
-        assertThat(folder.resolve("target")).isEmptyDirectory();
-        Files.delete(machine.run);
-        Files.createFile(machine.run);
-        assertNoLease();
-    }
-
-    private void assertNoLease() throws Exception {
-        for (var agent : List.of(first, second)) {
-            var observation = observe(agent);
-            assertThat(observation.readOnlyReason()).isNull();
-            assertThat(observation.snapshot().problems())
-                    .extracting(Problem::code)
-                    .doesNotContain(ProblemCode.SECOND_ENFORCER);
-        }
-    }
-
-    @Test
-    void isReadOnlyWhileTheLeaseLockIsHeld() throws Exception {
-        observe(first);
-        try (var _ = RealFlock.take(machine.run.resolve("lock"))) {
-            assertThat(observe(first).readOnlyReason()).isEqualTo(READ_ONLY_REASON);
-        }
-        assertThat(observe(first).readOnlyReason()).isNull();
     }
 
     private Path leaseFile() throws IOException {

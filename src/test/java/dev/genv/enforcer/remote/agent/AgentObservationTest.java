@@ -6,16 +6,13 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.CurrentProcess;
-import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -79,21 +76,6 @@ class AgentObservationTest {
     }
 
     @Test
-    void environmentWithoutLiveProcessesIsNotListed() throws Exception {
-        int pid;
-        try (var child = Child.inEnvironment("15971")) {
-            pid = child.pid();
-        }
-        machine.files().ownEnv("15971", null, pid).device(0, "15971").device(1).write();
-        var snapshot = machine.observe().snapshot();
-        assertThat(snapshot.environments()).isEmpty();
-        assertThat(snapshot.devices())
-                .hasSize(2)
-                .allSatisfy(device -> assertThat(device.attachments()).isEmpty());
-        assertComplete(snapshot);
-    }
-
-    @Test
     void machineWithoutStateIsComplete() throws Exception {
         assertComplete(machine.observe().snapshot());
         assertThat(machine.state.resolve("genv.lock")).doesNotExist();
@@ -101,17 +83,6 @@ class AgentObservationTest {
         Files.delete(absent.state);
         assertComplete(absent.observe().snapshot());
         assertThat(absent.state).doesNotExist();
-    }
-
-    @Test
-    void liveEnvironmentsWithoutDevicesAreIncomplete() throws Exception {
-        try (var child = Child.inEnvironment("15971")) {
-            machine.nvidiaSmi.process(0, child.pid(), "1");
-            machine.files().ownEnv("15971", null, child.pid()).writeEnvs();
-            assertThat(machine.observe().snapshot().missing()).containsExactly(SnapshotPart.ATTACHMENTS);
-            machine.files().device(0).device(1).writeDevices();
-            assertComplete(machine.observe().snapshot());
-        }
     }
 
     @Test
@@ -126,28 +97,6 @@ class AgentObservationTest {
             }
             assertThat(machine.observe(alive, former, gone).ended()).isEqualTo(Set.of(former, gone));
         }
-    }
-
-    @Test
-    void identifiesTheMachineAndItsBoot() throws Exception {
-        var boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
-        assertThat(machine.observe().machine()).isEqualTo("0123456789abcdef0123456789abcdef " + boot);
-        for (var nothing : List.of("", "\n", "uninitialized\n")) {
-            Files.writeString(machine.etc.resolve("machine-id"), nothing);
-            assertThat(machine.observe().machine()).as(nothing).isNull();
-        }
-        Files.delete(machine.etc.resolve("machine-id"));
-        assertThat(machine.observe().machine()).isNull();
-        var dbus = Files.createDirectories(folder.resolve("var/lib/dbus"));
-        Files.writeString(dbus.resolve("machine-id"), "f".repeat(32));
-        assertThat(machine.observe().machine()).startsWith("f".repeat(32) + " ");
-    }
-
-    /** The time is that of the state: what came later was not in it. */
-    @Test
-    void reportsWhenTheStateWasRead() throws Exception {
-        var before = ticks();
-        assertThat(machine.observe().ticks()).isBetween(before, ticks());
     }
 
     private static long ticks() throws IOException {
@@ -182,112 +131,6 @@ class AgentObservationTest {
     private @Nullable String dispute(Machine.AgentHost agent) throws Exception {
         var snapshot = agent.observe(machine.python, Set.of()).snapshot();
         return snapshot.environments().getFirst().ownership().dispute();
-    }
-
-    @Test
-    void processOfExemptUserIsImmuneWithTheReason() throws Exception {
-        try (var child = Child.withEnvironment(Map.of())) {
-            machine.nvidiaSmi.process(0, child.pid(), "1");
-            var snapshot = machine.exemptUsers(CurrentProcess.name(), "nosuchuser")
-                    .observe()
-                    .snapshot();
-            assertThat(process(snapshot, child).immunity())
-                    .isEqualTo(new Immunity(
-                            Immunity.Kind.EXEMPT,
-                            "it belongs to uid %d, which is exempt".formatted(CurrentProcess.uid())));
-            assertThat(codes(snapshot)).containsExactly(ProblemCode.SETTING_USER_UNKNOWN);
-        }
-    }
-
-    /** The kernel tells which file is run: neither its name nor a copy under the protected path's name matters. */
-    @Test
-    void onlyTheProtectedProgramOfRootIsImmune() throws Exception {
-        Requirements.root();
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        var program = copyProgram("server");
-        Files.createSymbolicLink(folder.resolve("link"), Path.of("server"));
-        try (var immunityCheck = Child.running(List.of(program.toString(), "600"), Map.of());
-                var copy = Child.running(List.of(copyProgram("other/server").toString(), "600"), Map.of());
-                var renamed = Child.running(
-                        List.of("bash", "-c", "exec -a %s sleep 600".formatted(program)),
-                        Map.of("PATH", "/usr/bin:/bin"));
-                var users = Child.ofUser(65534, program, Map.of())) {
-            for (var child : List.of(immunityCheck, copy, renamed, users)) {
-                machine.nvidiaSmi.process(0, child.pid(), "1");
-            }
-            for (var path : List.of("server", "link")) {
-                var snapshot = machine.protectPrograms(folder.resolve(path).toString())
-                        .observe()
-                        .snapshot();
-                assertThat(process(snapshot, immunityCheck).immunity())
-                        .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs " + folder.resolve(path)));
-                for (var child : List.of(copy, renamed, users)) {
-                    assertThat(process(snapshot, child).immunity()).isNull();
-                }
-                assertThat(codes(snapshot)).isEmpty();
-            }
-            var snapshot =
-                    machine.protectPrograms(program + "@nobody").observe().snapshot();
-            assertThat(process(snapshot, users).immunity()).isNotNull();
-            Files.createLink(folder.resolve("another"), program);
-            snapshot = machine.protectPrograms(folder.resolve("another").toString())
-                    .observe()
-                    .snapshot();
-            assertThat(process(snapshot, immunityCheck).immunity()).isNotNull();
-            assertThat(process(snapshot, copy).immunity()).isNull();
-        }
-    }
-
-    /** As a container does with a program of its host. */
-    @Test
-    void protectedProgramIsImmuneAtAnyMountPoint() throws Exception {
-        Requirements.root();
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        var program = copyProgram("server");
-        var other = Files.createFile(folder.resolve("mps"));
-        var mounted = "mount --bind '%s' '%s' && exec '%s' 600".formatted(program, other, other);
-        try (var immunityCheck = Child.running(
-                List.of("unshare", "--mount", "--propagation", "private", "sh", "-c", mounted),
-                Map.of("PATH", "/usr/bin:/bin"))) {
-            await().until(() -> Files.readString(Path.of("/proc/%d/comm".formatted(immunityCheck.pid())))
-                    .equals("mps\n"));
-            machine.nvidiaSmi.process(0, immunityCheck.pid(), "1");
-            var agent = machine.protectPrograms(program.toString()).agent();
-            var process = process(agent.observe(machine.python, Set.of()).snapshot(), immunityCheck);
-            assertThat(process.immunity()).isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs " + program));
-        }
-    }
-
-    @Test
-    void programThatOthersCanReplaceIsNotProtected() throws Exception {
-        Requirements.root();
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        var program = copyProgram("server");
-        var users = copyProgram("users");
-        Files.setAttribute(users, "unix:uid", 65534);
-        var open = copyProgram("open/server");
-        Files.setPosixFilePermissions(open.getParent(), PosixFilePermissions.fromString("rwxrwxrwx"));
-        Files.createSymbolicLink(open.resolveSibling("link"), program);
-        Files.createSymbolicLink(folder.resolve("loop"), Path.of("loop"));
-        var snapshot = machine.protectPrograms(
-                        users.toString(),
-                        open.toString(),
-                        open.resolveSibling("link").toString(),
-                        folder.resolve("nothing").toString(),
-                        machine.etc.toString(),
-                        folder.resolve("loop").toString())
-                .observe()
-                .snapshot();
-        assertThat(snapshot.problems())
-                .extracting(Problem::detail)
-                .satisfiesExactly(
-                        detail -> assertThat(detail).contains(users + " belongs to user 65534"),
-                        detail -> assertThat(detail).contains("others can write " + open.getParent()),
-                        detail -> assertThat(detail).contains("others can write " + open.getParent()),
-                        detail -> assertThat(detail).contains("there is no such file on this host"),
-                        detail -> assertThat(detail).contains("it is not a file"),
-                        detail -> assertThat(detail).contains("there is no such file on this host"));
-        assertThat(codes(snapshot)).containsOnly(ProblemCode.PROTECTED_UNUSABLE);
     }
 
     @Test

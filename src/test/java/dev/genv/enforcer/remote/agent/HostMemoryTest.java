@@ -9,6 +9,8 @@ import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LivenessFacts.Kernels;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.remote.agent.message.Answer;
+import dev.genv.enforcer.remote.agent.message.SampleFacts;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;

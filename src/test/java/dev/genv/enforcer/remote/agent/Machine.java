@@ -6,7 +6,6 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ObserverSettings;
@@ -15,6 +14,9 @@ import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.agent.message.AgentJson;
+import dev.genv.enforcer.remote.agent.message.AgentOutput;
+import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.CurrentProcess;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
@@ -232,7 +234,7 @@ final class Machine {
                 .formatted(
                         request(request).path("nonce").textValue(),
                         new String(json, StandardCharsets.UTF_8),
-                        Sha256.hex(json));
+                        AgentOutput.checksum(json));
     }
 
     Observation observe(ProcessId... pending) throws UnreachableException, InterruptedException {

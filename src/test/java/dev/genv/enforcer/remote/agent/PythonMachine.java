@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.genv.enforcer.model.Sha256;
+import dev.genv.enforcer.remote.agent.message.AgentOutput;
 import dev.genv.enforcer.testsupport.Child;
 import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.FakeProc;
@@ -91,13 +91,12 @@ final class PythonMachine {
      * @param text everything that was printed, one char for each byte
      */
     record Output(int exitCode, String text, String errors) {
-        /** The answer, whose digest is valid. */
+        /** The answer, whose checksum is valid. */
         JsonNode answer() throws IOException {
             var last = lines().getLast();
-            var json = last.substring(0, last.length() - 65);
-            var digest = Sha256.hex(json.getBytes(ISO_8859_1));
-            if (!last.endsWith(" " + digest)) {
-                throw new IOException("the digest is invalid");
+            var json = last.substring(0, last.length() - " 01234567".length());
+            if (!last.endsWith(" " + AgentOutput.checksum(json.getBytes(ISO_8859_1)))) {
+                throw new IOException("the checksum is invalid");
             }
             return MAPPER.readTree(json);
         }

@@ -1,9 +1,8 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.message;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.model.Sha256;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
@@ -17,11 +16,11 @@ class AgentOutputTest {
     private static final String COMPLETE = "@5f0c begun 0\n@5f0c begun 7\n" + ANSWER;
 
     static String answer(String json) {
-        return "@%s %s %s\n".formatted(NONCE, json, digest(json));
+        return "@%s %s %s\n".formatted(NONCE, json, checksum(json));
     }
 
-    private static String digest(String json) {
-        return Sha256.hex(json.getBytes(StandardCharsets.ISO_8859_1));
+    private static String checksum(String json) {
+        return AgentOutput.checksum(json.getBytes(StandardCharsets.ISO_8859_1));
     }
 
     @Test

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.message;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
@@ -19,9 +19,12 @@ import java.io.IOException;
 import java.util.stream.Collectors;
 
 /** The JSON of requests and answers. Nothing in an answer is unknown, missing, of another type, or without a limit. */
-final class AgentJson {
+public final class AgentJson {
     /** The records are eight levels deep. */
     private static final int DEEPEST = 16;
+
+    /** As long as a whole answer. */
+    private static final int LONGEST_TEXT = 16 << 20;
 
     private static final int LONGEST_NAME = 64;
     private static final int LONGEST_NUMBER = 32;
@@ -33,7 +36,7 @@ final class AgentJson {
 
     private AgentJson() {}
 
-    static byte[] write(Object request) {
+    public static byte[] write(Object request) {
         try {
             return MAPPER.writeValueAsBytes(request);
         } catch (JsonProcessingException e) {
@@ -46,7 +49,7 @@ final class AgentJson {
      *
      * @throws UnreadableAnswerException naming the invalid part
      */
-    static <T> T read(Bytes json, Class<T> type) throws UnreadableAnswerException {
+    public static <T> T read(Bytes json, Class<T> type) throws UnreadableAnswerException {
         try (var parser = new TokenLimitedParser(MAPPER.createParser(json.array()), MAX_BYTES)) {
             var answer = MAPPER.readValue(parser, type);
             if (answer == null) {
@@ -84,7 +87,7 @@ final class AgentJson {
                                 .maxNestingDepth(DEEPEST)
                                 .maxNameLength(LONGEST_NAME)
                                 .maxNumberLength(LONGEST_NUMBER)
-                                .maxStringLength(AgentCommand.MAX_OUTPUT)
+                                .maxStringLength(LONGEST_TEXT)
                                 .build())
                         .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
                         .enable(JsonWriteFeature.COMBINE_UNICODE_SURROGATES_IN_UTF8)

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.message;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonSubTypes;
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
     @JsonSubTypes.Type(Answer.Acted.class),
     @JsonSubTypes.Type(Answer.Failed.class)
 })
-sealed interface Answer {
+public sealed interface Answer {
     /**
      * To an observation.
      *
@@ -68,7 +68,7 @@ sealed interface Answer {
             Termination result,
             @Nullable Long uid,
             @Nullable EnvironFacts environ) {
-        enum Termination {
+        public enum Termination {
             SIGNALLED,
             GONE,
             DENIED,
@@ -92,7 +92,7 @@ sealed interface Answer {
      */
     record Detached(
             Detachment result, String reason, @Nullable StateFile file) {
-        enum Detachment {
+        public enum Detachment {
             DONE,
             LATE,
             /** There is no file, so nothing is attached. */

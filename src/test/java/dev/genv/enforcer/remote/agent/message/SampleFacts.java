@@ -1,4 +1,4 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.message;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -25,7 +25,7 @@ import java.util.List;
 import java.util.Set;
 
 /** Facts in which every record occurs. */
-final class SampleFacts {
+public final class SampleFacts {
     private static final EnvironFacts ENVIRON = new EnvironFacts(512, bytes("15971"), "");
     private static final LockFacts LOCK = new LockFacts(
             LockFacts.Outcome.TIMEOUT,
@@ -34,7 +34,7 @@ final class SampleFacts {
             Duration.ofMillis(310),
             List.of(new LockFacts.Holder(7, bytes("7 (x) S"), 0L), new LockFacts.Holder(-1, null, null)));
 
-    static final HostFacts ALL = new HostFacts(
+    public static final HostFacts ALL = new HostFacts(
             new MachineFacts("0123", "c0d43b84", "NVRM version: x", 360_000, 360_002),
             new AccessFacts(7, 0x1ffffffffffL, "pid:[4026531836]", "", true),
             new AccountFacts(

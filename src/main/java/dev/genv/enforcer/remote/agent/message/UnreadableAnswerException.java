@@ -1,11 +1,11 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.message;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import org.jspecify.annotations.Nullable;
 
 /** The answer of an agent is invalid. */
-final class UnreadableAnswerException extends Exception {
+public final class UnreadableAnswerException extends Exception {
     private static final long serialVersionUID = 1L;
 
     /**
@@ -17,11 +17,11 @@ final class UnreadableAnswerException extends Exception {
         super(why, cause);
     }
 
-    UnreadableAnswerException(String why) {
+    public UnreadableAnswerException(String why) {
         this(why, null);
     }
 
-    UnreachableException unreachable() {
+    public UnreachableException unreachable() {
         return new UnreachableException(
                 ProblemCode.ANSWER_UNREADABLE, "its answer cannot be read: " + getMessage(), this);
     }

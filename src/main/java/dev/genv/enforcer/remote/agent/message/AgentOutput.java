@@ -1,10 +1,11 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.message;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.model.Sha256;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.Set;
+import java.util.zip.CRC32;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  * @param begun the numbers of the actions that were begun
  * @param json the answer; null if it is missing or cut off
  */
-record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
+public record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
     private static final String BEGUN = "begun ";
-    private static final int DIGEST = 64;
+    private static final int CHECKSUM = 8;
     private static final int LONGEST_NUMBER = 9;
 
     /**
@@ -25,7 +26,7 @@ record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
      * @param output one char for each byte
      * @throws UnreadableAnswerException if a line is invalid, or if there are two answers
      */
-    static AgentOutput parse(String output, String nonce) throws UnreadableAnswerException {
+    public static AgentOutput parse(String output, String nonce) throws UnreadableAnswerException {
         var mark = "@" + nonce + " ";
         var begun = new HashSet<Integer>();
         Bytes json = null;
@@ -57,16 +58,23 @@ record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
         return Integer.parseInt(digits);
     }
 
-    /** The digest detects bytes that were lost or inserted by a login between the agent and the service. */
+    /** The checksum detects bytes that were lost or inserted by a login between the agent and the service. */
     private static Bytes checked(String output, int start, int end) throws UnreadableAnswerException {
-        var separator = end - DIGEST - 1;
+        var separator = end - CHECKSUM - 1;
         if (separator <= start || output.charAt(separator) != ' ') {
-            throw new UnreadableAnswerException("it has no digest");
+            throw new UnreadableAnswerException("it has no checksum");
         }
         var json = output.substring(start, separator).getBytes(StandardCharsets.ISO_8859_1);
-        if (!output.startsWith(Sha256.hex(json), separator + 1)) {
-            throw new UnreadableAnswerException("its digest is that of another text");
+        if (!output.startsWith(checksum(json), separator + 1)) {
+            throw new UnreadableAnswerException("its checksum is that of another text");
         }
         return Bytes.of(json);
+    }
+
+    /** Returns the CRC-32 of an answer in hexadecimal. */
+    public static String checksum(byte[] json) {
+        var crc = new CRC32();
+        crc.update(json);
+        return HexFormat.of().toHexDigits((int) crc.getValue());
     }
 }

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.message;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.genv.enforcer.facts.Bytes;
@@ -8,10 +8,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What the agent is asked to do. Durations are in seconds. */
-sealed interface Request {
-    /** The program that answers it. */
-    AgentProgram program();
-
+public sealed interface Request {
     /**
      * The part of all requests.
      *
@@ -58,12 +55,7 @@ sealed interface Request {
             String passwd,
             String subuid,
             List<String> programs)
-            implements Request {
-        @Override
-        public AgentProgram program() {
-            return AgentProgram.OBSERVE;
-        }
-    }
+            implements Request {}
 
     /**
      * How nvidia-smi is run.
@@ -90,12 +82,7 @@ sealed interface Request {
             String boot,
             List<Terminate> terminations,
             @Nullable Detach detach)
-            implements Request {
-        @Override
-        public AgentProgram program() {
-            return AgentProgram.ACT;
-        }
-    }
+            implements Request {}
 
     /**
      * Terminate a process if it is still the one that was observed.
