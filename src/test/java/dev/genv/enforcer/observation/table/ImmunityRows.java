@@ -32,22 +32,22 @@ final class ImmunityRows {
                         var other = machine.program("/home/server");
                         machine.runs(812, other, Reading.of(DescribedMachine.id("/home/server")));
                     })
-                    .check(isNotImmune()),
+                    .check(ImmunityRows::isNotImmune),
             row("a program with another name", machine -> {
                         machine.protect(SERVER, "alice");
                         machine.runs(812, machine.program("/opt/other"), Reading.failed(Failure.SKIPPED, ""));
                     })
-                    .check(isNotImmune()),
+                    .check(ImmunityRows::isNotImmune),
             row("a protected program of another user", machine -> {
                         var program = machine.protect(SERVER, "bob");
                         machine.runs(812, program, Reading.of(DescribedMachine.id(SERVER)));
                     })
-                    .check(isNotImmune()),
+                    .check(ImmunityRows::isNotImmune),
             row("a program that cannot be reached", machine -> {
                         machine.protect(SERVER, "alice");
                         machine.runs(812, Path.of("/no/such/server"), Reading.<FileId>failed(Failure.ABSENT, ""));
                     })
-                    .check(isNotImmune()),
+                    .check(ImmunityRows::isNotImmune),
             row("an unknown program", machine -> machine.protect(SERVER, "alice"))
                     .check(seen -> assertThat(immunity(seen).reason())
                             .startsWith("it is unknown whether it runs a protected program: ")),
@@ -145,8 +145,7 @@ final class ImmunityRows {
         return seen -> assertThat(immunity(seen)).isEqualTo(new Immunity(Immunity.Kind.PROTECTED, reason));
     }
 
-    private static Consumer<Observation> isNotImmune() {
-        return seen ->
-                assertThat(seen.snapshot().processes().getFirst().immunity()).isNull();
+    private static void isNotImmune(Observation seen) {
+        assertThat(seen.snapshot().processes().getFirst().immunity()).isNull();
     }
 }
