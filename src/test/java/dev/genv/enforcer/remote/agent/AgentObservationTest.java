@@ -16,7 +16,6 @@ import dev.genv.enforcer.testsupport.CurrentProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -99,11 +98,6 @@ class AgentObservationTest {
         }
     }
 
-    private static long ticks() throws IOException {
-        return (long)
-                (Double.parseDouble(Files.readString(Path.of("/proc/uptime")).split(" ", -1)[0]) * 100);
-    }
-
     @Test
     void rereadsAccountsOnlyWhenTheyChange() throws Exception {
         try (var child = Child.inEnvironment("15971")) {
@@ -184,13 +178,6 @@ class AgentObservationTest {
             assertThat(machine.observe().snapshot().environments()).hasSize(1);
         }
         assertThat(machine.observe().snapshot().environments()).isEmpty();
-    }
-
-    private Path copyProgram(String name) throws IOException {
-        var program = folder.resolve(name);
-        Files.createDirectories(program.getParent());
-        Files.setPosixFilePermissions(program.getParent(), PosixFilePermissions.fromString("rwxr-xr-x"));
-        return Files.copy(Path.of("/bin/sleep"), program);
     }
 
     private static GpuProcess process(Snapshot snapshot, Child child) {
