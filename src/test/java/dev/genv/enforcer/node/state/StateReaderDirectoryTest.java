@@ -3,7 +3,6 @@ package dev.genv.enforcer.node.state;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.MachineFacts;
-import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Problem;
@@ -104,11 +103,6 @@ class StateReaderDirectoryTest {
     private static EnvsFile envs(State state) {
         assertThat(state.envs()).isInstanceOf(State.File.Present.class);
         return ((State.File.Present<EnvsFile>) state.envs()).content();
-    }
-
-    private static DevicesFile devices(State state) {
-        assertThat(state.devices()).isInstanceOf(State.File.Present.class);
-        return ((State.File.Present<DevicesFile>) state.devices()).content();
     }
 
     private static void assertUnreadable(State.File<?> file, ProblemCode code, String why) {
