@@ -38,14 +38,12 @@ import org.junit.jupiter.api.io.TempDir;
 class AgentDetachTest {
     private static final Result DETACHED = Result.of(Outcome.DETACHED);
     private static final Result ALREADY_DETACHED = Result.of(Outcome.ALREADY_DETACHED);
-    private final Path folder;
     private final Machine machine;
     private final Machine.AgentHost agent;
     private final Path devices;
     private final Path lock;
 
     AgentDetachTest(@TempDir Path folder) throws IOException {
-        this.folder = folder;
         machine = new Machine(folder).lockTimeout(Duration.ofMillis(300));
         agent = machine.agent();
         devices = machine.state.resolve("devices.json");

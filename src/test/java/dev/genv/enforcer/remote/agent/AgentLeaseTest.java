@@ -28,14 +28,12 @@ class AgentLeaseTest {
     private static final String READ_ONLY_REASON =
             "another service acts on this host over SSH, or this one did before its restart, and that lease has not expired";
 
-    private final Path folder;
     private final Machine machine;
     private final Machine.AgentHost first;
     private final Machine.AgentHost second;
     private final Child child = Child.inEnvironment("15971");
 
     AgentLeaseTest(@TempDir Path folder) throws IOException {
-        this.folder = folder;
         machine = new Machine(folder);
         first = machine.agent();
         second = machine.service("two").agent();

@@ -16,7 +16,6 @@ import dev.genv.enforcer.testsupport.CurrentProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The real script in each shell, on real processes; only the GPUs are fake. */
+/** The real agent on real processes; only the GPUs are fake. */
 @Timeout(600)
 class AgentObservationTest {
     private final Path folder;
@@ -97,11 +96,6 @@ class AgentObservationTest {
             }
             assertThat(machine.observe(alive, former, gone).ended()).isEqualTo(Set.of(former, gone));
         }
-    }
-
-    private static long ticks() throws IOException {
-        return (long)
-                (Double.parseDouble(Files.readString(Path.of("/proc/uptime")).split(" ", -1)[0]) * 100);
     }
 
     @Test
@@ -184,13 +178,6 @@ class AgentObservationTest {
             assertThat(machine.observe().snapshot().environments()).hasSize(1);
         }
         assertThat(machine.observe().snapshot().environments()).isEmpty();
-    }
-
-    private Path copyProgram(String name) throws IOException {
-        var program = folder.resolve(name);
-        Files.createDirectories(program.getParent());
-        Files.setPosixFilePermissions(program.getParent(), PosixFilePermissions.fromString("rwxr-xr-x"));
-        return Files.copy(Path.of("/bin/sleep"), program);
     }
 
     private static GpuProcess process(Snapshot snapshot, Child child) {

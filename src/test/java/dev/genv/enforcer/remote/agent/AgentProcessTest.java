@@ -31,8 +31,6 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(600)
 class AgentProcessTest {
     private static final Membership SILENT = new Membership.Unknown("its environ does not answer");
-    private static final Membership NOT_OBSERVED =
-            new Membership.Unknown("its environ is not available at this moment");
     private static final String VARIABLE_A = "GENV_ENVIRONMENT_ID=a";
     private final Path folder;
     private final Machine machine;
