@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ends real processes, with the real script in each shell; what the kernel tells of them may be fake. */
+/** Terminates real processes with the real agent; what the kernel shows of them may be fake. */
 @Timeout(600)
 class AgentActionTest {
     private static final Result SIGNALLED = Result.of(Outcome.SIGNALLED);

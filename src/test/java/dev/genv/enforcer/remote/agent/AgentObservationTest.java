@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The real script in each shell, on real processes; only the GPUs are fake. */
+/** The real agent on real processes; only the GPUs are fake. */
 @Timeout(600)
 class AgentObservationTest {
     private final Path folder;

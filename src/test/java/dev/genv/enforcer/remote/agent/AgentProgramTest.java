@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What becomes of a script on its way to a shell, and of its answer on its way back. */
+/** Requests and answers on their way through a login. */
 @Timeout(600)
 class AgentProgramTest {
     private final Path folder;
@@ -35,7 +35,7 @@ class AgentProgramTest {
     }
 
     @Test
-    void ignoresOutputOfTheLoginShell() throws Exception {
+    void ignoresOutputOfTheLogin() throws Exception {
         var noise = "Welcome to gpu-1\n@" + "0".repeat(32) + " {} 0\n\u001b[2J\0\u00ff@ me\n";
         machine.python.transformAnswers(answer -> {
             var lines = answer.output().replace("\n@", "\n" + noise + "@");
