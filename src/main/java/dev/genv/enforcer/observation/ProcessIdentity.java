@@ -66,9 +66,8 @@ public sealed interface ProcessIdentity {
 
     private static Membership membership(Reading<EnvironFacts> reading, ProcStat before, ProcStat after) {
         return switch (reading) {
-            // The kernel shows an empty environ while a process exits or is in execve; this is no answer.
             case Reading.Value<EnvironFacts>(var environ) ->
-                isOfOneProgram(before, after) ? membership(environ) : NOT_AVAILABLE;
+                environ.size() == 0 && mayHaveNoEnviron(before, after) ? NOT_AVAILABLE : membership(environ);
             case Reading.Failed<EnvironFacts>(var failure, var reason) ->
                 switch (failure) {
                     case DENIED -> Membership.NOT_PERMITTED;
@@ -84,14 +83,12 @@ public sealed interface ProcessIdentity {
     }
 
     /**
-     * Whether the process ran one program while its environ was read. execve replaces the environ and its address. If the first thread
-     * has exited, its stat has no address.
+     * Whether an empty environ is no answer: the kernel shows one while a process exits or is in execve, and its stat has no address
+     * then. A process can change the address itself (prctl(2), PR_SET_MM), so a changed one proves nothing. If the first thread has
+     * exited, its stat never has one.
      */
-    private static boolean isOfOneProgram(ProcStat before, ProcStat after) {
-        if (before.hasEnded() || after.hasEnded()) {
-            return before.hasEnded() == after.hasEnded();
-        }
-        return before.environmentEnd() != 0 && before.environmentEnd() == after.environmentEnd();
+    private static boolean mayHaveNoEnviron(ProcStat before, ProcStat after) {
+        return !before.hasEnded() && (before.environmentEnd() == 0 || after.environmentEnd() == 0);
     }
 
     private static boolean isAbsent(Reading<Bytes> stat) {

@@ -62,7 +62,8 @@ public final class HostTasks<T> {
     }
 
     /**
-     * Waits for the results, for those of suspect hosts last. A task that is not suspect is abandoned at the time limit.
+     * Waits for the results, for those of suspect hosts last. A task is abandoned at the time limit,
+     * except that of a suspect host if others wait.
      *
      * @param othersWait whether other hosts wait for these, so that the wait for suspect ones must be brief
      * @return the answers in the order of the starts

@@ -12,6 +12,9 @@ import java.util.List;
  * The safeguards in their order. The first one that holds an action back gives its outcome. Two of them cannot decide about an action
  * alone and at this time: the termination limit chooses among the actions that no other one holds back, and {@link OldObservation}
  * is checked directly before the execution.
+ *
+ * <p>Outside this list, {@code KillEscalation} leaves out processes that were already signalled, and each host checks the identity,
+ * the immunity and its own state again directly before the signal ({@code SignalCheck}, {@code ObservedHost}, the agent).
  */
 public final class Safeguards {
     private final SafeguardConfig config;

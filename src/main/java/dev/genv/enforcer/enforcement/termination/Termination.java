@@ -19,7 +19,7 @@ import java.time.Duration;
 sealed interface Termination {
     /** The time that the kernel and the driver need to remove a killed process. */
     Duration PROCESS_REMOVAL_TIME = Duration.ofSeconds(10);
-    /** A host that leaves the list by mistake may return within this time. */
+    /** How long after its signal a process of a host that left the list is remembered: the host may return. */
     Duration RETENTION = Duration.ofHours(1);
 
     /** A process that was signalled, and that has not exited as far as is known. */

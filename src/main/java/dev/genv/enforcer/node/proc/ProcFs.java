@@ -30,7 +30,6 @@ public final class ProcFs {
 
     private final Path root;
     private final HangSafeReader memory = new HangSafeReader(HangSafeReader.ReadTimeouts.USUAL);
-    private final HangSafeReader programs = new HangSafeReader(HangSafeReader.ReadTimeouts.USUAL);
 
     public ProcFs(Path root) {
         this.root = root;
@@ -44,7 +43,6 @@ public final class ProcFs {
     /** Begins an observation with its whole time for processes that do not answer. */
     public void beginObservation() {
         memory.beginObservation();
-        programs.beginObservation();
     }
 
     boolean exists(int pid) {
@@ -110,14 +108,9 @@ public final class ProcFs {
         }
     }
 
-    /**
-     * Returns the status of the file of a program.
-     *
-     * @param uid the real uid of the process
-     * @throws ReadTimeoutException if its file system does not answer
-     */
-    FileStatus statusOfProgram(ProcessId process, long uid, Program program) throws IOException {
-        return programs.read(process, uid, () -> FileCalls.status(program.link()));
+    /** Returns the status of the file of a program. The kernel answers from its cache, without the file system. */
+    FileStatus statusOfProgram(Program program) throws IOException {
+        return FileCalls.status(program.link());
     }
 
     private static Program program(Path link) throws IOException {
@@ -147,9 +140,11 @@ public final class ProcFs {
         for (var thread : numbers(tasks)) {
             var folder = tasks.resolve(thread.toString());
             try {
-                var stat = ProcStat.parse(text(folder.resolve("stat")));
-                if (!stat.hasEnded() && stat.environmentEnd() != 0) {
-                    return environ(process, uid, folder.resolve("environ"));
+                if (hasMemory(folder)) {
+                    var environ = environ(process, uid, folder.resolve("environ"));
+                    if (environ.length > 0 || hasMemory(folder)) {
+                        return environ;
+                    }
                 }
             } catch (ReadTimeoutException e) {
                 throw e; // all threads share the same memory
@@ -158,6 +153,12 @@ public final class ProcFs {
             }
         }
         throw last;
+    }
+
+    /** Whether a thread still has an environment: a thread that exits has none, and shows an empty one. */
+    private static boolean hasMemory(Path thread) throws IOException {
+        var stat = ProcStat.parse(text(thread.resolve("stat")));
+        return !stat.hasEnded() && stat.environmentEnd() != 0;
     }
 
     private byte[] environ(ProcessId process, long uid, Path file) throws IOException {

@@ -47,7 +47,7 @@ public final class ProcessReader {
                 before,
                 uid,
                 owner == null ? unread() : environ(id, owner, stat.get()),
-                executable(id, owner, programs),
+                executable(id.pid(), programs),
                 proc.statBytes(pid));
     }
 
@@ -90,14 +90,14 @@ public final class ProcessReader {
     }
 
     private Reading<ExecutableFacts> executable(
-            ProcessId process, @Nullable Long uid, List<Reading<ProgramFile>> programs) {
+            int pid, List<Reading<ProgramFile>> programs) {
         try {
-            var program = proc.program(process.pid());
+            var program = proc.program(pid);
             var path = program.target();
             var name = path == null ? null : String.valueOf(path.getFileName());
             return Reading.of(new ExecutableFacts(
                     name,
-                    mayRunOneOf(programs, name) ? file(process, uid, program) : Reading.failed(Failure.SKIPPED, "")));
+                    mayRunOneOf(programs, name) ? file(program) : Reading.failed(Failure.SKIPPED, "")));
         } catch (IOException e) {
             return Reading.failed(failure(e), e.toString());
         }
@@ -110,9 +110,9 @@ public final class ProcessReader {
                         && (file.links() > 1 || name == null || name.equals(file.name())));
     }
 
-    private Reading<FileId> file(ProcessId process, @Nullable Long uid, ProcFs.Program program) {
+    private Reading<FileId> file(ProcFs.Program program) {
         try {
-            var status = proc.statusOfProgram(process, uid == null ? 0 : uid, program);
+            var status = proc.statusOfProgram(program);
             return Reading.of(new FileId(status.device(), status.inode()));
         } catch (IOException e) {
             return Reading.failed(failure(e), e.toString());

@@ -61,7 +61,7 @@ public final class RuleDefinition {
                 .toList();
     }
 
-    /** The changes of the state by which another user can cause a violation; the first one that happened is reported. */
+    /** The changes of the state by which another user can cause a violation; of those that happened, the first one in this order is reported. */
     public List<StateChangeKind> restsOn() {
         return restsOn;
     }

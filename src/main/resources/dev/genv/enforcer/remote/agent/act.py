@@ -81,7 +81,7 @@ def refusal(machine, action):
     programs = [{"links": 0} for _ in action["files"]]  # whatever its name is
     try:
         facts = call(lambda: machine.process(action["pid"], programs), machine.limit(1, 0.05))
-    except NoAnswer:
+    except (NoAnswer, OSError):  # such as too many processes
         return {"result": "TIMEOUT"}
     environ = facts.get("environ", {}).get("value")
     if environ is None or not is_unchanged(facts):
@@ -98,9 +98,10 @@ def may_be_one_of(facts, files):
 
 
 def is_unchanged(facts):
-    """Whether all that was read is of one process and one program. The kernel shows an empty environ during execve."""
+    """Whether all that was read is of one process. The kernel shows an empty environ during execve, without an address."""
     before, after = (fields(binascii.a2b_base64(facts[key].get("value", ""))) for key in ("before", "after"))
-    return before[19] == after[19] and before[48] == after[48] and (has_exited(before) or before[48] != b"0")
+    is_answer = facts["environ"]["value"]["size"] > 0 or has_exited(before) or b"0" not in (before[48], after[48])
+    return before[19] == after[19] and is_answer
 
 
 def detach(machine, action):

@@ -50,12 +50,17 @@ class Machine:
         return int(uid)
 
     def running_task(self, pid, stat_before):
-        """Returns the process or, if its first thread has exited, another of its threads."""
+        """Returns the process or, if its first thread has exited, another of its threads that has its memory."""
         for thread in os.listdir(self.path(pid, "task")) if has_exited(fields(stat_before)) else []:
             task = "%d/task/%s" % (pid, thread)
-            if not has_exited(fields(reading(self.stat, task).get("value", b") Z"))):
+            if self.has_memory(task):
                 return task
         return pid
+
+    def has_memory(self, task):
+        """Whether a thread still has an environment: a thread that exits has none, and shows an empty one."""
+        now = fields(reading(self.stat, task).get("value", b") Z"))
+        return not has_exited(now) and now[48] not in (b"", b"0")
 
     def environ(self, task):
         """Returns EnvironFacts: the last variable of that name counts."""
@@ -80,7 +85,10 @@ class Machine:
             before = self.stat(pid)
             yield {"before": {"value": base64(before)}, "uid": reading(self.uid, pid)}
             task = self.running_task(pid, before)
-            yield {"environ": reading(self.environ, task)}
+            environ = reading(self.environ, task)
+            if task != pid and environ.get("value", {}).get("size") == 0 and not self.has_memory(task):
+                environ = failed("OTHER", "the thread has exited")
+            yield {"environ": environ}
             name = self.program(task)
             # In a container, each of these may have another name. Without statx(2) only one with
             # such a name is examined, because its file system may have to answer.
@@ -114,7 +122,7 @@ class Machine:
         for line in reading(read_file, self.root + "/self/mountinfo").get("value", b"").split(b"\n"):
             before, _, after = line.partition(b" - ")
             words = before.split() + [b""] * 5
-            kind, options = (after.split() + [b""] * 3)[:3:2]
+            kind, _, options = (after.split(b" ") + [b""] * 3)[:3]  # the source between them may be empty
             users = [option[8:] for option in options.split(b",") if option.startswith(b"user_id=")]
             user = int(users[0]) if kind.startswith(b"fuse") and users and users[0].isdigit() else None
             # Blanks and the like are written in octal.

@@ -1,6 +1,8 @@
 """Processes whose memory may not be readable for ever."""
 LARGEST_ARGUMENTS = 64 << 10  # a kernel names its file in the first few hundred bytes
 MOST_STUCK, MOST_STUCK_OF_A_USER = 64, 8
+MOST_KERNELS = 10000  # users choose their number
+NO_TIME = failed("NO_TIME", "no time was left to wait for its answer")
 
 
 class Memories:
@@ -23,20 +25,21 @@ class Memories:
                 return values
             answers = True
             while pending and answers and time.monotonic() < self.stop:
-                answers = self.collect(child, values[pending[0]])
+                is_patient = self.waited < 4
+                answers = self.collect(child, values[pending[0]], 1 if is_patient else 0.05)
                 pid = pending.pop(0)
                 if not answers:
-                    self.leave(pid)
+                    self.leave(pid, is_patient)
                     pending = [other for other in pending if not self.has_used_up_share(other)]
             if answers:
                 child.close()
-        self.failures.update((pid, failed("NO_TIME", "no time was left to wait for its answer")) for pid in pending)
+        self.failures.update((pid, NO_TIME) for pid in pending)
         return values
 
-    def collect(self, child, value):
+    def collect(self, child, value, seconds):
         start = time.monotonic()
         try:
-            for part in child.parts(1 if self.waited < 4 else 0.05):
+            for part in child.parts(seconds):
                 value.update(part)
             return True
         except NoAnswer:
@@ -48,8 +51,9 @@ class Memories:
             self.owners[pid] = reading(self.machine.uid, pid).get("value", 0)
         return self.owners[pid]
 
-    def leave(self, pid):
-        self.failures[pid] = failed("TIMEOUT", "it does not answer")
+    def leave(self, pid, is_patient):
+        """After a short wait it is unknown whether a process hangs."""
+        self.failures[pid] = failed("TIMEOUT", "it does not answer") if is_patient else NO_TIME
         self.stuck[self.owner(pid)] = self.stuck.get(self.owner(pid), 0) + 1
 
     def has_used_up_share(self, pid):
@@ -86,44 +90,62 @@ def liveness_facts(machine, envs):
         return {"processes": failure(error), "kernels": kernels}
     digits_and_blanks = content.translate(bytes(each if chr(each) in "0123456789" else 32 for each in range(256)))
     listed = set(digits_and_blanks.split()).intersection(pids)
-    processes = [live_process(machine, pids[pid]) for pid in sorted(listed, key=int)]
+    stop = time.monotonic() + machine.limit(2, 0.08)
+    processes = [live_process(machine, pids[pid], stop) for pid in sorted(listed, key=int)]
     dense = content.translate(None, b" \t\r\n")
     # Escapes may hide the name of the field; then the search may be unnecessary.
     if dense.count(b'"kernel_ids":[') > dense.count(b'"kernel_ids":[]') or b"\\" in content:
         if machine.request["skipKernels"]:
             kernels["unsearched"] = "reading the arguments of a process hung in an earlier observation"
         else:
-            kernels = find_kernels(machine, sorted(pids.values()))
+            wanted = None if b"\\" in content else set(content.split(b'"'))
+            kernels = find_kernels(machine, sorted(pids.values()), wanted)
     return {"processes": {"value": processes}, "kernels": kernels}
 
 
-def live_process(machine, pid):
+def live_process(machine, pid, stop):
+    """Returns LiveProcess. After that time only its existence is known: users choose the number of pids in envs.json."""
+    if time.monotonic() > stop:
+        return {"pid": pid, "uid": None, "startTime": None}
     start = fields(reading(machine.stat, pid).get("value", b""))[19]
     return {"pid": pid, "uid": reading(machine.uid, pid).get("value"), "startTime": int(start) if start else None}
 
 
-def find_kernels(machine, pids):
-    """Returns Kernels: the connection files of Jupyter kernels that arguments of these processes end in."""
+def find_kernels(machine, pids, wanted):
+    """Returns Kernels: the connection files of Jupyter kernels that arguments of these processes end in.
+
+    wanted: the kernels of interest, among other texts; None if all are.
+    """
     def task(pid):
-        content = reading(read_file, machine.path(pid, "cmdline"), LARGEST_ARGUMENTS).get("value", b"")
+        result = reading(read_file, machine.path(pid, "cmdline"), LARGEST_ARGUMENTS)
+        if result.get("failure", "ABSENT") != "ABSENT":
+            yield {"missing": result}
+        content = result.get("value", b"")
         arguments = content.split(b"\0")
         complete = arguments[:-1] if len(content) == LARGEST_ARGUMENTS else arguments
         names = {argument.replace(b"=", b"/").rpartition(b"/")[2] for argument in complete}
         files = [name for name in names if name.startswith(b"kernel-") and name.endswith(b".json")]
-        yield {"files": [file.decode("utf-8", "replace") for file in files]}
+        files = [file for file in files if wanted is None or file[7:-5] in wanted]
+        yield {"files": [file.decode("utf-8", "replace") for file in files[:MOST_KERNELS + 1]]}
 
     memories, turns = Memories(machine, time.monotonic() + machine.limit(2, 0.05)), {}
     order = []
     for pid in pids:
+        if time.monotonic() > memories.stop:
+            memories.failures[pid] = NO_TIME
+            continue
         uid = memories.owner(pid)
         turns[uid] = turns.get(uid, 0) + 1
         order.append((turns[uid], pid))
     # One process of each user, then the next ones: the many processes of one user do not use up the time.
     values = memories.read([pid for _, pid in sorted(order)], task)
+    memories.failures.update((pid, value["missing"]) for pid, value in values.items() if "missing" in value)
+    files = {file for value in values.values() for file in value.get("files", [])}
+    if len(files) > MOST_KERNELS:
+        return {"files": [], "unsearched": "more than %d processes or arguments look like kernels" % MOST_KERNELS}
     unsearched = ["process %d of uid %d: %s" % (pid, memories.owner(pid), "reading its arguments hangs" if
                   why["failure"] == "TIMEOUT" else "the search reached its limit") for pid, why in
                   itertools.islice(memories.failures.items(), 1)]
     if len(memories.failures) > 1:
         unsearched.append(" (and %d more)" % (len(memories.failures) - 1))
-    return {"files": sorted({file for value in values.values() for file in value.get("files", [])}),
-            "unsearched": "".join(unsearched)}
+    return {"files": sorted(files), "unsearched": "".join(unsearched)}

@@ -131,7 +131,7 @@ final class DescribedMachine {
         for (var entry : environ) {
             id = entry.startsWith("GENV_ENVIRONMENT_ID=") ? entry.substring(20) : id;
         }
-        environs.put(pid, Reading.of(new EnvironFacts(1, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "")));
+        environs.put(pid, Reading.of(new EnvironFacts(environ.length, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "")));
         return process;
     }
 

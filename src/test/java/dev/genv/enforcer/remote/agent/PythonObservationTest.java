@@ -189,7 +189,7 @@ class PythonObservationTest {
         var one = UUID.randomUUID().toString();
         var two = UUID.randomUUID().toString();
         var three = UUID.randomUUID().toString();
-        machine.files().env("1", 0, null, null, List.of(), List.of(one)).write();
+        machine.files().env("1", 0, null, null, List.of(), List.of(one, two, three)).write();
         try (var first = startKernel("/run/kernel-%s.json".formatted(one));
                 var second = startKernel("-f=kernel-%s.json".formatted(two));
                 var none = startKernel(

@@ -181,8 +181,8 @@ class PythonProcessTest {
         }
         process(100).uid(2001).environ(VARIABLE_A);
         var processes = machine.observe().get("processes");
-        assertThat(processes.at("/7/environ/failure").asText()).isEqualTo("TIMEOUT");
-        for (var later = 8; later < 90; later++) {
+        assertThat(processes.at("/3/environ/failure").asText()).isEqualTo("TIMEOUT");
+        for (var later = 4; later < 90; later++) {
             assertThat(processes.get(later).at("/environ/failure").asText()).isEqualTo("NO_TIME");
         }
         assertThat(id(processes.get(90))).isEqualTo("a");

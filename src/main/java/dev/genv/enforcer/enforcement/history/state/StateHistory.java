@@ -67,8 +67,8 @@ public final class StateHistory {
     }
 
     /**
-     * Returns the change without which this action would not follow from the violation: the first one that happened of those that
-     * the rule declares.
+     * Returns the change without which this action would not follow from the violation: of those that happened, the first one in
+     * the order in which the rule declares them.
      *
      * @return null if the violation rests on no change
      */
