@@ -1,9 +1,6 @@
 package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.remote.agent.message.Request;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.stream.Collectors;
@@ -19,7 +16,7 @@ enum AgentProgram {
     /** The first of its parts defines what the others need. */
     AgentProgram(String function, String... parts) {
         this.function = function;
-        text = Arrays.stream(parts).map(AgentProgram::load).collect(Collectors.joining());
+        text = Arrays.stream(parts).map(PythonSource::load).collect(Collectors.joining());
     }
 
     /** Returns the program that answers a request. */
@@ -32,22 +29,6 @@ enum AgentProgram {
 
     /** Returns the program with its request, which is the last line. */
     String with(byte[] request) {
-        return "%smain(%s, '%s')\n"
-                .formatted(text, function, Base64.getEncoder().encodeToString(request));
-    }
-
-    /** Comments are for people, and they are not sent to each machine in each cycle. */
-    private static String load(String part) {
-        try (var stream = AgentProgram.class.getResourceAsStream(part + ".py")) {
-            if (stream == null) {
-                throw new IllegalStateException("there is no resource " + part);
-            }
-            return new String(stream.readAllBytes(), StandardCharsets.UTF_8)
-                    .lines()
-                    .filter(line -> !line.isBlank() && !line.strip().startsWith("#"))
-                    .collect(Collectors.joining("\n", "", "\n"));
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return text + "main(" + function + ", '" + Base64.getEncoder().encodeToString(request) + "')\n";
     }
 }
