@@ -1,8 +1,8 @@
 package dev.genv.enforcer.bench;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;

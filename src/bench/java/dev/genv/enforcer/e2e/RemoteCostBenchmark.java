@@ -2,8 +2,8 @@ package dev.genv.enforcer.e2e;
 
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.testsupport.RealHosts;
-import dev.genv.enforcer.testsupport.RealSshd;
+import dev.genv.enforcer.testsupport.ssh.RealHosts;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Duration;
 import java.time.Instant;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.Optional;
 
 /** Counts the consecutive cycles in which the node's GPUs were lost permanently. */

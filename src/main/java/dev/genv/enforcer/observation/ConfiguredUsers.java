@@ -1,9 +1,9 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Found;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.user.Accounts;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;

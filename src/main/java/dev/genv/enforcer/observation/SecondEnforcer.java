@@ -2,8 +2,8 @@ package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.model.Found;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.Optional;
 
 /** Whether another enforcer acts on the state directory, so that this one only observes. */

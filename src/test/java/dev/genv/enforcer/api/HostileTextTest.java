@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.format.GenvJson;
-import dev.genv.enforcer.format.UnreadableException;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.testsupport.RawHttp;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import jakarta.inject.Inject;

@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.testsupport.GeneratedSection;
 import dev.genv.enforcer.testsupport.RawHttp;
-import dev.genv.enforcer.testsupport.SampleCycles;
+import dev.genv.enforcer.testsupport.fake.SampleCycles;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;

@@ -12,9 +12,9 @@ import static org.hamcrest.Matchers.notNullValue;
 
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.telemetry.RequestLabels;
-import dev.genv.enforcer.testsupport.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tags;
 import io.quarkus.test.junit.QuarkusTest;

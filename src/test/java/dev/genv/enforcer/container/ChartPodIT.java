@@ -2,10 +2,10 @@ package dev.genv.enforcer.container;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.RealHosts;
-import dev.genv.enforcer.testsupport.RealSshd;
 import dev.genv.enforcer.testsupport.RenderedChart;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.ssh.RealHosts;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

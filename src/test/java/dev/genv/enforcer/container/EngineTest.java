@@ -3,11 +3,11 @@ package dev.genv.enforcer.container;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.CurrentProcess;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.RealFlock;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.e2e;
 
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;

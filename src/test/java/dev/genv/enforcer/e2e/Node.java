@@ -2,8 +2,8 @@ package dev.genv.enforcer.e2e;
 
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -70,7 +70,7 @@ public final class Node implements AutoCloseable {
         return this;
     }
 
-    Node variable(String name, String value) {
+    public Node variable(String name, String value) {
         settings.put(name, value);
         return this;
     }
@@ -81,7 +81,7 @@ public final class Node implements AutoCloseable {
         return this;
     }
 
-    Path devicesJson() {
+    public Path devicesJson() {
         return stateDirectory.resolve("devices.json");
     }
 
@@ -92,7 +92,7 @@ public final class Node implements AutoCloseable {
     }
 
     /** Runs the program until it ends by itself. */
-    Output run() throws IOException {
+    public Output run() throws IOException {
         var service = start();
         await().until(() -> !service.process.isAlive());
         return new Output(
@@ -107,7 +107,7 @@ public final class Node implements AutoCloseable {
         return service;
     }
 
-    Service start() throws IOException {
+    public Service start() throws IOException {
         startCount++;
         var out = directory.resolve("out-" + startCount);
         var log = directory.resolve("log-" + startCount);
@@ -129,7 +129,7 @@ public final class Node implements AutoCloseable {
     }
 
     /** Sets the JVM's folder for temporary files, which by default is the node's. */
-    Node setTemporaryFolder(Path folder) {
+    public Node setTemporaryFolder(Path folder) {
         temporaryFolder = folder;
         return this;
     }
@@ -169,13 +169,13 @@ public final class Node implements AutoCloseable {
         }
 
         /** Returns the port of health and metrics, or the port of the API if there is no other one. */
-        int managementPort() throws IOException {
+        public int managementPort() throws IOException {
             var match = MANAGEMENT.matcher(Files.readString(out));
             return match.find() ? Integer.parseInt(match.group(1)) : port();
         }
 
         /** Returns the port that serves this path. */
-        int portOf(String path) throws IOException {
+        public int portOf(String path) throws IOException {
             return path.startsWith("/q/health") || path.startsWith("/q/metrics") ? managementPort() : port();
         }
 
@@ -187,7 +187,7 @@ public final class Node implements AutoCloseable {
         }
 
         /** Kills the program with SIGKILL, as the kernel's OOM killer does, and waits for its exit. */
-        void kill() {
+        public void kill() {
             process.destroyForcibly();
             await().until(() -> !process.isAlive());
         }

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -11,7 +11,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Every test has its own node, which is removed at the end of the test. */
 public abstract class NodeSuite {
     @TempDir
-    Path directory;
+    public Path directory;
 
     public Node node;
 
@@ -27,12 +27,12 @@ public abstract class NodeSuite {
     }
 
     /** Writes the state with environment a, which has device 0 and no capacity; devices 1 and 2 are free. */
-    protected void writeEnvironment(Child shell) throws IOException {
+    public void writeEnvironment(Child shell) throws IOException {
         writeEnvironment(shell, Optional.empty());
     }
 
     /** The same with a memory capacity. */
-    protected void writeEnvironment(Child shell, String capacity) throws IOException {
+    public void writeEnvironment(Child shell, String capacity) throws IOException {
         writeEnvironment(shell, Optional.of(capacity));
     }
 

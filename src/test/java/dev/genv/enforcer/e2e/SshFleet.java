@@ -1,7 +1,7 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.RealHosts;
-import dev.genv.enforcer.testsupport.RealSshd;
+import dev.genv.enforcer.testsupport.ssh.RealHosts;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

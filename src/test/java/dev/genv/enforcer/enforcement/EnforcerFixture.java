@@ -1,17 +1,17 @@
 package dev.genv.enforcer.enforcement;
 
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.testsupport.FakeHost;
-import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement;
 
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.id;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.action.ServiceMode;
@@ -10,8 +10,8 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.testsupport.FakeHost;
-import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;

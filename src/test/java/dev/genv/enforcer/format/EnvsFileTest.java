@@ -4,11 +4,13 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.JsonTree;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.node;
 
-import static dev.genv.enforcer.testsupport.ExpectedObservation.assertOneEnvironmentObserved;
+import static dev.genv.enforcer.testsupport.state.ExpectedObservation.assertOneEnvironmentObserved;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
@@ -8,17 +8,17 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.NodeBuilder;
-import dev.genv.enforcer.testsupport.RealFlock;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

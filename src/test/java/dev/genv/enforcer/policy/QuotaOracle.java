@@ -4,12 +4,12 @@ import static dev.genv.enforcer.policy.PolicyOracle.environment;
 import static dev.genv.enforcer.policy.PolicyOracle.environmentOf;
 import static dev.genv.enforcer.policy.PolicyOracle.user;
 
-import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.plan.Action;
 import java.time.LocalDateTime;

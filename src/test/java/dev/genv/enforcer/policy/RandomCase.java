@@ -9,7 +9,7 @@ import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.RandomFleets;
+import dev.genv.enforcer.testsupport.builder.RandomFleets;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;

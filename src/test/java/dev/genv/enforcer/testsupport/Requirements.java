@@ -2,6 +2,7 @@ package dev.genv.enforcer.testsupport;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -2,10 +2,10 @@ package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.MinaFleet;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.ssh.MinaFleet;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;

@@ -4,6 +4,8 @@ import dev.genv.enforcer.config.settings.converters.Choices;
 import dev.genv.enforcer.config.settings.converters.Numbers;
 import dev.genv.enforcer.config.settings.converters.SettingConverter;
 import dev.genv.enforcer.config.settings.converters.Users;
+import dev.genv.enforcer.config.settings.reading.SettingErrors;
+import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
@@ -16,7 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** The settings that the rules declare. A mapping of SmallRye Config is static, so they are read by their names. */
-final class RuleSettings {
+public final class RuleSettings {
     private static final String PREFIX = "genv.enforcer.";
     private static final SettingConverter<RuleMode> MODE = new Choices.ModeOfRule();
     private static final SettingConverter<Integer> LIMIT = new Numbers.Limit();
@@ -31,7 +33,7 @@ final class RuleSettings {
     }
 
     /** Reads the configuration of each rule, in the order of the checks. An invalid value becomes an error, and the default takes its place. */
-    static Map<RuleDefinition, RuleConfig> read(Variables variables, SettingErrors errors) {
+    public static Map<RuleDefinition, RuleConfig> read(Variables variables, SettingErrors errors) {
         var reader = new RuleSettings(variables, errors);
         var configs = new LinkedHashMap<RuleDefinition, RuleConfig>();
         Rules.definitions().forEach(rule -> configs.put(rule, reader.read(rule)));
@@ -39,14 +41,14 @@ final class RuleSettings {
     }
 
     /** Returns the variables of all rules, in the order of the documentation. */
-    static List<String> variables() {
+    public static List<String> variables() {
         return Rules.definitions().stream()
                 .flatMap(rule -> rule.settings().stream())
                 .map(RuleSettings::variableOf)
                 .toList();
     }
 
-    static String variableOf(RuleSetting setting) {
+    public static String variableOf(RuleSetting setting) {
         return Variables.nameOf(PREFIX + setting.name());
     }
 

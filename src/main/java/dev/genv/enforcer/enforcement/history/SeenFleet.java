@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.clock.ObservationAge;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
-import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.model.user.SubordinateUids;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;

@@ -2,8 +2,8 @@ package dev.genv.enforcer.enforcement.host;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.model.HostProcess;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.observation.Observation;
 import java.time.Duration;
 import java.time.Instant;

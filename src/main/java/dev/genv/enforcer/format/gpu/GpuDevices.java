@@ -1,7 +1,7 @@
 package dev.genv.enforcer.format.gpu;
 
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.format.gpu;
 
 import dev.genv.enforcer.model.Found;
-import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.problem.Problem;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

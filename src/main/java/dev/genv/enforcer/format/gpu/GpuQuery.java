@@ -1,6 +1,6 @@
 package dev.genv.enforcer.format.gpu;
 
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.List;
 import java.util.Optional;
 

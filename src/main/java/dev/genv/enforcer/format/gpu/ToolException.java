@@ -1,6 +1,6 @@
 package dev.genv.enforcer.format.gpu;
 
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import org.jspecify.annotations.Nullable;
 
 /** The GPU tool gave no valid answer. */

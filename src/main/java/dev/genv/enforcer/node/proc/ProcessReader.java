@@ -8,8 +8,8 @@ import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.format.Environ;
-import dev.genv.enforcer.format.ProcStat;
+import dev.genv.enforcer.format.linux.Environ;
+import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import java.io.IOException;
@@ -89,15 +89,13 @@ public final class ProcessReader {
                 : new EnvironFacts(bytes.length, Bytes.of(id), "");
     }
 
-    private Reading<ExecutableFacts> executable(
-            int pid, List<Reading<ProgramFile>> programs) {
+    private Reading<ExecutableFacts> executable(int pid, List<Reading<ProgramFile>> programs) {
         try {
             var program = proc.program(pid);
             var path = program.target();
             var name = path == null ? null : String.valueOf(path.getFileName());
             return Reading.of(new ExecutableFacts(
-                    name,
-                    mayRunOneOf(programs, name) ? file(program) : Reading.failed(Failure.SKIPPED, "")));
+                    name, mayRunOneOf(programs, name) ? file(program) : Reading.failed(Failure.SKIPPED, "")));
         } catch (IOException e) {
             return Reading.failed(failure(e), e.toString());
         }

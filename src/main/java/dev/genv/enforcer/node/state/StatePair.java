@@ -3,8 +3,8 @@ package dev.genv.enforcer.node.state;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
-import dev.genv.enforcer.format.GenvJson;
-import dev.genv.enforcer.format.UnreadableException;
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
 
 /** The two state files as they were read. */
 record StatePair(StateFile envs, StateFile devices) {

@@ -4,7 +4,7 @@ import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.problem.Problem;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation.state;
 
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;

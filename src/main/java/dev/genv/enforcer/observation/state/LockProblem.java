@@ -2,9 +2,9 @@ package dev.genv.enforcer.observation.state;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.LockFacts;
-import dev.genv.enforcer.format.ProcStat;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;

@@ -4,8 +4,8 @@ import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import org.jspecify.annotations.Nullable;
 
 /** Parses genv's state. Files with equal content are parsed once, because most observations find the files of the previous one. */

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.policy.holding;
 
 import dev.genv.enforcer.model.Appearances;
-import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.device.Attachment;
 import java.time.LocalDateTime;
 import java.util.Comparator;
 import java.util.List;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.policy.holding;
 
 import dev.genv.enforcer.model.Appearances;
-import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.HostProblem;
 import java.util.ArrayList;
 import java.util.HashSet;

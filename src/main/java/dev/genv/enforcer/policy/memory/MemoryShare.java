@@ -1,10 +1,10 @@
 package dev.genv.enforcer.policy.memory;
 
-import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.device.Memory;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.policy.memory;
 
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.device.Memory;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Comparator;

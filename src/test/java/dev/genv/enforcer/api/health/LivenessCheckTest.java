@@ -1,20 +1,20 @@
 package dev.genv.enforcer.api.health;
 
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.testsupport.FakeHost;
-import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.LogRecords;
-import dev.genv.enforcer.testsupport.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;

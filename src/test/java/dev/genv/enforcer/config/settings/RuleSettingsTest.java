@@ -1,9 +1,12 @@
 package dev.genv.enforcer.config.settings;
 
-import static dev.genv.enforcer.config.settings.SettingsReading.read;
+import static dev.genv.enforcer.config.settings.reading.SettingsReading.read;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.reading.SettingErrors;
+import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleMode;

@@ -2,6 +2,8 @@ package dev.genv.enforcer.config.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.config.settings.reading.SettingsReader;
+import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.testsupport.GeneratedSection;
 import io.smallrye.config.ConfigMapping;
 import java.io.IOException;

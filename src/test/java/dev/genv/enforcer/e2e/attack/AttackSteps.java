@@ -1,6 +1,6 @@
 package dev.genv.enforcer.e2e.attack;
 
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.util.Map;
 

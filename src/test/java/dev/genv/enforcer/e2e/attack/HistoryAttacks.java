@@ -5,8 +5,8 @@ import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
 
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.util.List;
 import java.util.stream.IntStream;
 

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.e2e.attack;
 
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;

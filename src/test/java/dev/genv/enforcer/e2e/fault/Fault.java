@@ -1,6 +1,6 @@
 package dev.genv.enforcer.e2e.fault;
 
-import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.util.Map;
 import java.util.Set;
 
@@ -18,7 +18,7 @@ import java.util.Set;
  * @param failsLiveness whether only a new container helps, so that liveness must fail
  * @param starter starts the process
  */
-record Fault(
+public record Fault(
         String name,
         Step inject,
         Step undo,
@@ -41,11 +41,11 @@ record Fault(
     }
 
     /** What happens to a process that breaks a rule. */
-    enum StrayOutcome {
+    public enum StrayOutcome {
         TERMINATED("terminated during the fault"),
         TERMINATED_AFTERWARDS("terminated after the fault");
 
-        final String description;
+        public final String description;
 
         StrayOutcome(String words) {
             this.description = words;

@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.e2e.LockUser;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
-import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -2,8 +2,8 @@ package dev.genv.enforcer.e2e.fault;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.testsupport.HangingMount;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.HangingMount;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

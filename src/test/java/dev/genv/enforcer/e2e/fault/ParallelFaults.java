@@ -35,12 +35,12 @@ public final class ParallelFaults<F, O> {
     }
 
     /** Runs all faults of a list. */
-    interface All<F, O> {
+    public interface All<F, O> {
         void inject(Injection<F, O> injection);
     }
 
     /** Divides the faults, in their order, into this number of lists of similar length, each with its own directory. */
-    static <F> void split(Path directory, List<F> faults, int count, BiConsumer<Path, List<F>> runner) {
+    public static <F> void split(Path directory, List<F> faults, int count, BiConsumer<Path, List<F>> runner) {
         for (var i = 0; i < count; i++) {
             runner.accept(
                     directory.resolveSibling("%s-%d".formatted(directory.getFileName(), i)),
@@ -48,7 +48,7 @@ public final class ParallelFaults<F, O> {
         }
     }
 
-    void start(List<F> faults, Setup<F, O> place) {
+    public void start(List<F> faults, Setup<F, O> place) {
         faults.forEach(fault -> outcomes.put(fault, new CompletableFuture<>()));
         threads.add(Thread.ofPlatform().start(() -> {
             try {
@@ -59,13 +59,13 @@ public final class ParallelFaults<F, O> {
         }));
     }
 
-    Stream<DynamicTest> tests() {
+    public Stream<DynamicTest> tests() {
         return outcomes.entrySet().stream()
                 .map(entry -> dynamicTest(entry.getKey().toString(), () -> result(entry.getValue())));
     }
 
     /** Waits for all outcomes. */
-    List<O> outcomes() throws Exception {
+    public List<O> outcomes() throws Exception {
         var all = new ArrayList<O>();
         for (var outcome : outcomes.values()) {
             all.add(result(outcome));
@@ -86,7 +86,7 @@ public final class ParallelFaults<F, O> {
         }
     }
 
-    void join() throws InterruptedException {
+    public void join() throws InterruptedException {
         for (var thread : threads) {
             thread.join();
         }

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.e2e.fault;
 
 import dev.genv.enforcer.e2e.BackgroundLoop;
-import dev.genv.enforcer.testsupport.Fifo;
-import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node;
-import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

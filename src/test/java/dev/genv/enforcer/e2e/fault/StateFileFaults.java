@@ -2,9 +2,9 @@ package dev.genv.enforcer.e2e.fault;
 
 import dev.genv.enforcer.e2e.BackgroundLoop;
 import dev.genv.enforcer.e2e.Command;
-import dev.genv.enforcer.testsupport.CurrentProcess;
-import dev.genv.enforcer.testsupport.Fifo;
-import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.e2e.fault;
 
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

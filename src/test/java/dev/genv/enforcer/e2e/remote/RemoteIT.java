@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.fault.ServiceFaults;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.FileVersions;
-import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.FileVersions;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import org.junit.jupiter.api.Test;
 

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.e2e.remote;
 
 import dev.genv.enforcer.e2e.SshFleetSuite;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.RealSshd;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.nio.file.Path;
 

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.e2e.remote;
 
 import dev.genv.enforcer.e2e.SshFleet;
-import dev.genv.enforcer.e2e.Tutorial;
+import dev.genv.enforcer.e2e.tutorial.Tutorial;
 import java.io.IOException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;

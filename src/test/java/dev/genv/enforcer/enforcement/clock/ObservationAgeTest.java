@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.clock;
 
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleResult;
@@ -10,11 +10,11 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.testsupport.FakeHost;
-import dev.genv.enforcer.testsupport.FakeTime;
-import dev.genv.enforcer.testsupport.HostBuilder;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

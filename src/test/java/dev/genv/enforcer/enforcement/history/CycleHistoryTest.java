@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.history;
 
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -9,9 +9,9 @@ import dev.genv.enforcer.enforcement.clock.ObservationAge;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.testsupport.FakeHost;
-import dev.genv.enforcer.testsupport.FakeTime;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.journal;
 
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.policy.definition.RuleMode;

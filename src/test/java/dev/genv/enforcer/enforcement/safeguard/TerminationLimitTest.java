@@ -1,17 +1,17 @@
 package dev.genv.enforcer.enforcement.safeguard;
 
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Signal;
-import dev.genv.enforcer.testsupport.FakeTime;
-import dev.genv.enforcer.testsupport.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

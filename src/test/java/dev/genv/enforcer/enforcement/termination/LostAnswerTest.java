@@ -1,6 +1,6 @@
 package dev.genv.enforcer.enforcement.termination;
 
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.id;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;

@@ -1,20 +1,20 @@
 package dev.genv.enforcer.node.gpu;
 
-import static dev.genv.enforcer.testsupport.FakeNvidiaSmi.uuid;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi.uuid;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.format.gpu.ToolException;
-import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Found;
-import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.gpu.DeviceOrder;
 import dev.genv.enforcer.observation.gpu.GpuListing;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

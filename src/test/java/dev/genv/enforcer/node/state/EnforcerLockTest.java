@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.Path;

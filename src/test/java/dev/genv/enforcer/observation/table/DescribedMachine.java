@@ -23,8 +23,8 @@ import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
-import dev.genv.enforcer.testsupport.FakeProc;
 import dev.genv.enforcer.testsupport.NodeBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -131,7 +131,8 @@ final class DescribedMachine {
         for (var entry : environ) {
             id = entry.startsWith("GENV_ENVIRONMENT_ID=") ? entry.substring(20) : id;
         }
-        environs.put(pid, Reading.of(new EnvironFacts(environ.length, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "")));
+        environs.put(
+                pid, Reading.of(new EnvironFacts(environ.length, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "")));
         return process;
     }
 

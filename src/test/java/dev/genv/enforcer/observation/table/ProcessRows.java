@@ -15,7 +15,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.List;

@@ -14,7 +14,7 @@ import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.facts.StateFacts.StateFile.Cause;
-import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

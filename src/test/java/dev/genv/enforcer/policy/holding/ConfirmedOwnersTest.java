@@ -1,21 +1,21 @@
 package dev.genv.enforcer.policy.holding;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.HostBuilder.remote;
-import static dev.genv.enforcer.testsupport.Plans.detachments;
-import static dev.genv.enforcer.testsupport.Plans.enforcingPolicy;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.builder.Plans.detachments;
+import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.testsupport.EnvBuilder;
-import dev.genv.enforcer.testsupport.HostBuilder;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnvBuilder;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

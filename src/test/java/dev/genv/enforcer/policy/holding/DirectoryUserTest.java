@@ -1,18 +1,18 @@
 package dev.genv.enforcer.policy.holding;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.Plans.detachments;
-import static dev.genv.enforcer.testsupport.Plans.enforce;
-import static dev.genv.enforcer.testsupport.Plans.enforcingPolicy;
-import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.Plans.detachments;
+import static dev.genv.enforcer.testsupport.builder.Plans.enforce;
+import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
+import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.testsupport.HostBuilder;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

@@ -5,10 +5,10 @@ import static dev.genv.enforcer.policy.holding.SurplusPlans.OLD;
 import static dev.genv.enforcer.policy.holding.SurplusPlans.hostWithBusyNewerDevice;
 import static dev.genv.enforcer.policy.holding.SurplusPlans.planWithSurplusOfOne;
 import static dev.genv.enforcer.policy.holding.SurplusPlans.withAppearance;
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.Plans.detachments;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.Plans.detachments;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;

@@ -5,17 +5,17 @@ import static dev.genv.enforcer.policy.holding.SurplusPlans.OLD;
 import static dev.genv.enforcer.policy.holding.SurplusPlans.planWithSurplus;
 import static dev.genv.enforcer.policy.holding.SurplusPlans.planWithSurplusOfOne;
 import static dev.genv.enforcer.policy.holding.SurplusPlans.withAppearance;
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.Plans.detachments;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.Plans.detachments;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.testsupport.GpuProcessBuilder;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

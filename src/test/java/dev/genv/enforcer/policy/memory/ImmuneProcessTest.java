@@ -1,10 +1,10 @@
 package dev.genv.enforcer.policy.memory;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.Plans.enforce;
-import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.Plans.enforce;
+import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.policy.rule;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.HostBuilder.remote;
-import static dev.genv.enforcer.testsupport.Plans.enforce;
-import static dev.genv.enforcer.testsupport.Plans.lines;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.builder.Plans.enforce;
+import static dev.genv.enforcer.testsupport.builder.Plans.lines;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;

@@ -1,18 +1,18 @@
 package dev.genv.enforcer.remote.agent;
 
-import static dev.genv.enforcer.testsupport.ExpectedObservation.assertOneEnvironmentObserved;
+import static dev.genv.enforcer.testsupport.state.ExpectedObservation.assertOneEnvironmentObserved;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.CurrentProcess;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -7,10 +7,10 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.model.Sha256;
-import dev.genv.enforcer.testsupport.Fifo;
-import dev.genv.enforcer.testsupport.RealFlock;
-import dev.genv.enforcer.testsupport.RealLease;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -4,9 +4,9 @@ import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.testsupport.Fifo;
-import dev.genv.enforcer.testsupport.RealFlock;
-import dev.genv.enforcer.testsupport.RealLease;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -48,7 +48,7 @@ class PythonLockTest {
             var pid = ProcessHandle.current().pid();
             assertThat(holder.get("pid").asLong()).isEqualTo(pid);
             assertThat(bytes(holder.get("stat"))).startsWith(pid + " (java) ");
-            assertThat(holder.get("uid").asLong()).isEqualTo(dev.genv.enforcer.testsupport.CurrentProcess.uid());
+            assertThat(holder.get("uid").asLong()).isEqualTo(dev.genv.enforcer.testsupport.linux.CurrentProcess.uid());
         }
         assertThat(observe("HELD").get("holders")).isEmpty();
     }

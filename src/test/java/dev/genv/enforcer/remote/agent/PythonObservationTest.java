@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.CurrentProcess;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -189,7 +189,9 @@ class PythonObservationTest {
         var one = UUID.randomUUID().toString();
         var two = UUID.randomUUID().toString();
         var three = UUID.randomUUID().toString();
-        machine.files().env("1", 0, null, null, List.of(), List.of(one, two, three)).write();
+        machine.files()
+                .env("1", 0, null, null, List.of(), List.of(one, two, three))
+                .write();
         try (var first = startKernel("/run/kernel-%s.json".formatted(one));
                 var second = startKernel("-f=kernel-%s.json".formatted(two));
                 var none = startKernel(

@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.CurrentProcess;
-import dev.genv.enforcer.testsupport.Fifo;
-import dev.genv.enforcer.testsupport.RealFlock;
-import dev.genv.enforcer.testsupport.RealLease;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.testsupport.FakeSshd;
+import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.enforcement.history.state;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.policy.definition.StateChangeKind;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;

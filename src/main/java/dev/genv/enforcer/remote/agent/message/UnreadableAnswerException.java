@@ -1,7 +1,7 @@
 package dev.genv.enforcer.remote.agent.message;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import org.jspecify.annotations.Nullable;
 
 /** The answer of an agent is invalid. */

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.enforcement.safeguard.grace;
 
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.testsupport.KnownRules;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement.safeguard.grace;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.action.SafetyLimits;

@@ -7,11 +7,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import dev.genv.enforcer.remote.ssh.TestFleet;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
+import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;

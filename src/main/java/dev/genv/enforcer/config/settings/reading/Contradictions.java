@@ -1,0 +1,102 @@
+package dev.genv.enforcer.config.settings.reading;
+
+import dev.genv.enforcer.config.settings.RemoteSettings;
+import dev.genv.enforcer.config.settings.RuleSettings;
+import dev.genv.enforcer.config.settings.Settings;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.remote.ssh.SshAccess;
+import java.util.Collection;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Finds settings that are valid by themselves, but not together. */
+final class Contradictions {
+    private static final String REMOTE = "GENV_ENFORCER_REMOTE_";
+    private static final String HOSTS = REMOTE + "HOSTS";
+    private static final String HOST_FILE = REMOTE + "HOSTFILE";
+    private static final String KNOWN_HOSTS = REMOTE + "KNOWN_HOSTS";
+
+    private final Variables variables;
+    private final SettingErrors errors;
+
+    Contradictions(Variables variables, SettingErrors errors) {
+        this.variables = variables;
+        this.errors = errors;
+    }
+
+    /**
+     * Reports every contradiction.
+     *
+     * @param settings the settings without the invalid values
+     * @param known the names of all variables
+     */
+    void check(Settings settings, Collection<String> known) {
+        if (settings.isSingleCycle() && settings.safety().gracePeriod().isPositive()) {
+            errors.add(
+                    "GENV_ENFORCER_GRACE_PERIOD",
+                    "expected 0s with GENV_ENFORCER_INTERVAL=0, because a single cycle does not wait");
+        }
+        if (!variables.isSet(HOSTS) && !variables.isSet(HOST_FILE)) {
+            refuseRemoteSettings(known);
+            return;
+        }
+        if (settings.remote().agent() == RemoteSettings.Agent.GENV) {
+            refuseUnsupportedByGenv(settings);
+        }
+        if (!variables.isSet(KNOWN_HOSTS)) {
+            errors.add(
+                    KNOWN_HOSTS,
+                    "expected a file with the keys of the hosts, as ssh-keyscan writes it: the service refuses a host with an unknown key");
+        }
+        if (errors.isEmpty()) { // an error may be that a file does not exist
+            checkFiles(settings);
+        }
+    }
+
+    /** Refuses settings that apply only to other machines if no machine is set. */
+    private void refuseRemoteSettings(Collection<String> known) {
+        known.stream()
+                .filter(name -> name.startsWith(REMOTE) && variables.isSet(name))
+                .forEach(name -> errors.add(
+                        name, "has no effect without machines: set %s or %s, or unset it".formatted(HOSTS, HOST_FILE)));
+    }
+
+    /** Refuses settings that genv's own protocol would ignore, because an administrator relies on them. */
+    private void refuseUnsupportedByGenv(Settings settings) {
+        for (var name : List.of("GENV_ENFORCER_PROTECTED_EXECUTABLES", "GENV_ENFORCER_EXEMPT_USERS")) {
+            if (variables.isSet(name)) {
+                errors.add(
+                        name,
+                        "genv's own protocol does not report users and programs, so the service cannot apply this: set GENV_ENFORCER_REMOTE_AGENT=python, or unset it");
+            }
+        }
+        settings.rules().forEach((rule, config) -> {
+            if (rule.isEnforcedByUids() && config.mode() == RuleMode.ENFORCE) {
+                errors.add(
+                        RuleSettings.variableOf(rule.modeSetting()),
+                        "genv's own protocol does not report users: expected off or audit, or GENV_ENFORCER_REMOTE_AGENT=python");
+            }
+        });
+        if (variables.isSet("GENV_ENFORCER_KILL_AFTER")
+                && settings.safety().killAfter().isPresent()) {
+            errors.add(
+                    "GENV_ENFORCER_KILL_AFTER",
+                    "genv's own protocol has no SIGKILL: set GENV_ENFORCER_REMOTE_AGENT=python, or expected never");
+        }
+    }
+
+    private void checkFiles(Settings settings) {
+        try {
+            SshAccess.check(settings.ssh());
+        } catch (IllegalArgumentException e) {
+            var message = String.valueOf(e.getMessage());
+            var culprit = Stream.of("IDENTITY_FILE", "PASSPHRASE_FILE", "SSH_CONFIG")
+                    .map(REMOTE::concat)
+                    .filter(name -> variables.isSet(name)
+                            && message.contains(variables.value(name).strip()))
+                    .findFirst()
+                    .orElse(KNOWN_HOSTS);
+            errors.add(culprit, message);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+package dev.genv.enforcer.config.settings.reading;
+
+import dev.genv.enforcer.config.settings.GeneralSettings;
+import dev.genv.enforcer.config.settings.GpuSettings;
+import dev.genv.enforcer.config.settings.HttpSettings;
+import dev.genv.enforcer.config.settings.RemoteSettings;
+import dev.genv.enforcer.config.settings.RuleSettings;
+import dev.genv.enforcer.config.settings.SafetySettings;
+import dev.genv.enforcer.config.settings.Settings;
+import dev.genv.enforcer.config.settings.StateSettings;
+import dev.genv.enforcer.policy.definition.RuleConfig;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import io.smallrye.config.ConfigMappings.ConfigClass;
+import io.smallrye.config.ConfigValidationException;
+import io.smallrye.config.PropertiesConfigSource;
+import io.smallrye.config.SmallRyeConfigBuilder;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * Reads the settings with SmallRye Config from environment variables only. Quarkus's own configuration would also read files of
+ * the working directory, and would accept empty and unknown variables.
+ */
+public final class SettingsReader {
+    /** In the order of the documentation; the settings of the rules come after the first group. */
+    public static final List<ConfigClass> GROUPS = List.of(
+            ConfigClass.configClass(GeneralSettings.class, GeneralSettings.PREFIX),
+            ConfigClass.configClass(SafetySettings.class, SafetySettings.PREFIX),
+            ConfigClass.configClass(GpuSettings.class, GpuSettings.PREFIX),
+            ConfigClass.configClass(StateSettings.class, StateSettings.PREFIX),
+            ConfigClass.configClass(HttpSettings.class, HttpSettings.PREFIX),
+            ConfigClass.configClass(RemoteSettings.class, RemoteSettings.PREFIX));
+
+    private static final String MAX_TERMINATIONS = "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE";
+
+    private final Variables variables;
+    private final SettingErrors errors;
+    private final Map<RuleDefinition, RuleConfig> rules;
+    private final SortedMap<String, String> propertyOfVariable = new TreeMap<>();
+    private final Map<String, String> values = new HashMap<>();
+
+    private SettingsReader(Variables variables) {
+        this.variables = variables;
+        this.errors = new SettingErrors(variables);
+        this.rules = RuleSettings.read(variables, errors);
+        for (var group : GROUPS) {
+            for (var property : group.getProperties().keySet()) {
+                propertyOfVariable.put(Variables.nameOf(property), property);
+            }
+        }
+        propertyOfVariable.forEach((variable, property) -> {
+            if (variables.isSet(variable) && !isExpressionOfQuarkus(property, variables.value(variable))) {
+                values.put(property, variables.value(variable).strip());
+            }
+        });
+    }
+
+    /** Only Quarkus expands such a value and uses it, so only Quarkus can check it. */
+    private static boolean isExpressionOfQuarkus(String property, String value) {
+        return property.startsWith("quarkus.") && value.contains("${");
+    }
+
+    /**
+     * Reads all settings.
+     *
+     * @throws InvalidSettingsException with every variable that is invalid, and not only the first
+     */
+    public static Settings read(Variables variables) throws InvalidSettingsException {
+        return new SettingsReader(variables).read();
+    }
+
+    /** Returns the names of all variables that the service reads. */
+    static SortedSet<String> variables() {
+        var all = new TreeSet<>(RuleSettings.variables());
+        GROUPS.forEach(group ->
+                group.getProperties().keySet().stream().map(Variables::nameOf).forEach(all::add));
+        return all;
+    }
+
+    private Settings read() throws InvalidSettingsException {
+        var settings = readValid();
+        var known = variables();
+        new Contradictions(variables, errors).check(settings, known);
+        new UnknownVariables(known).check(variables, errors);
+        errors.throwIfAny();
+        return settings;
+    }
+
+    /** The settings without the invalid values, which become errors. */
+    private Settings readValid() {
+        try {
+            var settings = map();
+            // A single cycle has no limit by default, because no later cycle would terminate the other processes.
+            if (settings.isSingleCycle() && values.putIfAbsent(propertyOf(MAX_TERMINATIONS), "0") == null) {
+                return map();
+            }
+            return settings;
+        } catch (ConfigValidationException e) {
+            for (var i = 0; i < e.getProblemCount(); i++) {
+                remove(String.valueOf(e.getProblem(i).getMessage()), e);
+            }
+            return readValid();
+        }
+    }
+
+    private void remove(String problem, ConfigValidationException cause) {
+        var invalid = InvalidValue.parse(problem)
+                .orElseThrow(() -> new IllegalStateException("an unknown problem of the settings: " + problem, cause));
+        if (values.remove(propertyOf(invalid.variable())) == null) {
+            throw new IllegalStateException("an invalid default: " + problem, cause);
+        }
+        errors.add(invalid.variable(), invalid.reason());
+    }
+
+    private String propertyOf(String variable) {
+        return propertyOfVariable.getOrDefault(variable, variable);
+    }
+
+    private Settings map() {
+        var builder = new SmallRyeConfigBuilder().withSources(new PropertiesConfigSource(values, "environment", 100));
+        GROUPS.forEach(builder::withMapping);
+        var config = builder.build();
+        return new Settings(
+                config.getConfigMapping(GeneralSettings.class, GeneralSettings.PREFIX),
+                rules,
+                config.getConfigMapping(SafetySettings.class, SafetySettings.PREFIX),
+                config.getConfigMapping(GpuSettings.class, GpuSettings.PREFIX),
+                config.getConfigMapping(StateSettings.class, StateSettings.PREFIX),
+                config.getConfigMapping(HttpSettings.class, HttpSettings.PREFIX),
+                config.getConfigMapping(RemoteSettings.class, RemoteSettings.PREFIX));
+    }
+}
