@@ -143,9 +143,9 @@ def find_kernels(machine, pids, wanted):
     files = {file for value in values.values() for file in value.get("files", [])}
     if len(files) > MOST_KERNELS:
         return {"files": [], "unsearched": "more than %d processes or arguments look like kernels" % MOST_KERNELS}
-    unsearched = ["process %d of uid %d: %s" % (pid, memories.owner(pid), "reading its arguments hangs" if
-                  why["failure"] == "TIMEOUT" else "the search reached its limit") for pid, why in
-                  itertools.islice(memories.failures.items(), 1)]
+    texts = {"TIMEOUT": "reading its arguments hangs", "NO_TIME": "the search reached its limit"}
+    unsearched = ["process %d of uid %d: %s" % (pid, memories.owner(pid), texts.get(
+        why["failure"], "its arguments cannot be read")) for pid, why in itertools.islice(memories.failures.items(), 1)]
     if len(memories.failures) > 1:
         unsearched.append(" (and %d more)" % (len(memories.failures) - 1))
     return {"files": sorted(files), "unsearched": "".join(unsearched)}

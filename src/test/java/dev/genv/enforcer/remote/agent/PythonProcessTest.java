@@ -141,6 +141,15 @@ class PythonProcessTest {
         assertThat(seen.at("/executable/value/name").asText()).isEqualTo("sleep");
     }
 
+    /** A thread that exits shows an empty environ before it is a zombie. */
+    @Test
+    void readsAThreadThatHasItsMemory() throws Exception {
+        var process = process(7).state('Z').threads(3).withoutEnvironment();
+        process.thread(8).withoutEnvironment();
+        process.thread(9).environ(VARIABLE_A);
+        assertThat(id(onlyProcess(machine.observe()))).isEqualTo("a");
+    }
+
     /** A process can place its memory in a file system that never answers. */
     @Test
     void processThatDoesNotAnswerDelaysNoOther() throws Exception {
