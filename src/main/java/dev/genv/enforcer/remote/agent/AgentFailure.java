@@ -15,8 +15,9 @@ final class AgentFailure {
                     + "|not in the sudoers file|not allowed to run sudo|sudo: .*(PAM|account validation|setuid|effective uid)");
     private static final Pattern PYTHON_MISSING =
             Pattern.compile(Pattern.quote(AgentCommand.PYTHON) + ": (command )?not found");
-    /** What an interpreter says that does not know the language of the program. */
-    private static final Pattern PYTHON_TOO_OLD = Pattern.compile("(?m)^SyntaxError: |^Unknown option: -I");
+    /** What the program says, or an interpreter that does not know its language. */
+    private static final Pattern PYTHON_TOO_OLD =
+            Pattern.compile("(?m)^Python [0-9.]+ is too old$|^SyntaxError: |^Unknown option: -I");
 
     private static final String NOPASSWD =
             "sudo on the machine requires a password or refuses: allow USER ALL=(root) NOPASSWD: %s in sudoers"

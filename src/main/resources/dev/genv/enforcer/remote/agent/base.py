@@ -18,6 +18,9 @@ import stat
 import sys
 import time
 
+if sys.version_info < (3, 6):
+    sys.exit("Python %d.%d is too old" % sys.version_info[:2])
+
 LARGEST_LIST = 16 << 20
 PAUSE = 0.01  # seconds
 SIGKILL = 9

@@ -55,6 +55,7 @@ class AgentFailureTest {
     @ValueSource(
             strings = {
                 "  File \"<stdin>\", line 7\n    f''\n     ^\nSyntaxError: invalid syntax\n",
+                "Python 3.5 is too old\n",
                 "Unknown option: -I\nusage: /usr/bin/python3 [option] ... [-c cmd | -m mod | file | -] [arg] ..."
             })
     void reportsOldPython(String errors) {
