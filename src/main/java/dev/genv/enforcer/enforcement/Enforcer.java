@@ -108,9 +108,9 @@ public final class Enforcer {
     /**
      * Runs one cycle. All hosts are observed, the rules are checked, and a process that breaks a rule is planned for SIGTERM. A
      * process that was signalled is not planned for SIGTERM again while its termination is pending: the termination is reviewed,
-     * and SIGKILL follows if it still breaks a rule when its time is over. Each safeguard may hold back an action, for example because a grace period has not passed. The
-     * remaining actions are executed on their hosts, and everything is recorded for the report and for the next cycle. Each step
-     * takes the result of the one before, so none can be left out.
+     * and SIGKILL follows if it still breaks a rule when its time is over. Each safeguard may hold back an action, for example
+     * because a grace period has not passed. The remaining actions are executed on their hosts, and everything is recorded for the
+     * report and for the next cycle. Each step takes the result of the one before, so none can be left out.
      */
     private CycleReport cycle(CycleRecorder.Start start) throws InterruptedException {
         var seen = observer.observe(processesToVerify());
