@@ -1,7 +1,6 @@
 package dev.genv.enforcer.observation.gpu;
 
 import dev.genv.enforcer.facts.GpuFacts;
-import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.gpu.GpuDevices;
 import dev.genv.enforcer.format.gpu.GpuLine;
@@ -13,6 +12,7 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,8 +1,5 @@
 package dev.genv.enforcer.node.state;
 
-import static java.util.Objects.requireNonNull;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
@@ -14,6 +11,9 @@ import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.state.StateFiles;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -1,13 +1,5 @@
 package dev.genv.enforcer.policy.holding;
 
-import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
-import static dev.genv.enforcer.testsupport.builder.Plans.detachments;
-import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.problem.ProblemCode;
@@ -16,6 +8,14 @@ import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.builder.Plans.detachments;
+import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

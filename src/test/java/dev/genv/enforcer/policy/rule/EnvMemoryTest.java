@@ -1,14 +1,5 @@
 package dev.genv.enforcer.policy.rule;
 
-import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
-import static dev.genv.enforcer.testsupport.builder.Plans.enforce;
-import static dev.genv.enforcer.testsupport.builder.Plans.lines;
-import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.Problem;
@@ -18,6 +9,15 @@ import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.builder.Plans.enforce;
+import static dev.genv.enforcer.testsupport.builder.Plans.lines;
+import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,7 +1,5 @@
 package dev.genv.enforcer.remote.agent;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.GpuProcess;
@@ -12,6 +10,8 @@ import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.Fifo;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -1,7 +1,5 @@
 package dev.genv.enforcer.remote.agent;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
@@ -22,6 +20,8 @@ import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.state.StateFiles;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;

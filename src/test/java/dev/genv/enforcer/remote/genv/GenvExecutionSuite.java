@@ -1,8 +1,5 @@
 package dev.genv.enforcer.remote.genv;
 
-import static java.util.Objects.requireNonNull;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
@@ -10,6 +7,9 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.plan.Action;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

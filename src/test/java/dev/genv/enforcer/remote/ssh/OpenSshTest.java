@@ -1,10 +1,5 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
-
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
@@ -12,6 +7,11 @@ import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
+import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

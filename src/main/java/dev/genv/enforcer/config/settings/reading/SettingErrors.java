@@ -23,7 +23,7 @@ public final class SettingErrors {
         lines.putIfAbsent(variable, InvalidValue.lineWithoutValue(variable, reason));
     }
 
-    boolean isEmpty() {
+    public boolean isEmpty() {
         return lines.isEmpty();
     }
 

@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.regex.Pattern;
 
 /** Finds variables that look like a setting but are none, because an administrator relies on them. */
-final class UnknownVariables {
+public final class UnknownVariables {
     private static final String PREFIX = "GENV_ENFORCER_";
     /** Kubernetes sets such variables in every container for Services named genv-enforcer or genv-enforcer-…. */
     private static final Pattern OF_A_SERVICE =
@@ -16,11 +16,11 @@ final class UnknownVariables {
 
     private final Collection<String> known;
 
-    UnknownVariables(Collection<String> known) {
+    public UnknownVariables(Collection<String> known) {
         this.known = known;
     }
 
-    void check(Variables variables, SettingErrors errors) {
+    public void check(Variables variables, SettingErrors errors) {
         for (var name : variables.names()) {
             if (name.startsWith(PREFIX) && !known.contains(name) && !isOfKubernetes(name, variables.value(name))) {
                 errors.addUnknown(name, "there is no such setting" + nearest(name));

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config.settings.reading;
 
+import dev.genv.enforcer.config.settings.SettingsReader;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;

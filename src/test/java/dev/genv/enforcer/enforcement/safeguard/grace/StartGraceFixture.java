@@ -1,9 +1,5 @@
 package dev.genv.enforcer.enforcement.safeguard.grace;
 
-import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.journal.Journal;
@@ -17,6 +13,10 @@ import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashSet;

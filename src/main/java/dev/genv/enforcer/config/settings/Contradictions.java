@@ -1,8 +1,7 @@
-package dev.genv.enforcer.config.settings.reading;
+package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.RemoteSettings;
-import dev.genv.enforcer.config.settings.RuleSettings;
-import dev.genv.enforcer.config.settings.Settings;
+import dev.genv.enforcer.config.settings.reading.SettingErrors;
+import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import java.util.Collection;

@@ -1,13 +1,10 @@
-package dev.genv.enforcer.config.settings.reading;
+package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.GeneralSettings;
-import dev.genv.enforcer.config.settings.GpuSettings;
-import dev.genv.enforcer.config.settings.HttpSettings;
-import dev.genv.enforcer.config.settings.RemoteSettings;
-import dev.genv.enforcer.config.settings.RuleSettings;
-import dev.genv.enforcer.config.settings.SafetySettings;
-import dev.genv.enforcer.config.settings.Settings;
-import dev.genv.enforcer.config.settings.StateSettings;
+import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.reading.InvalidValue;
+import dev.genv.enforcer.config.settings.reading.SettingErrors;
+import dev.genv.enforcer.config.settings.reading.UnknownVariables;
+import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import io.smallrye.config.ConfigMappings.ConfigClass;
@@ -75,7 +72,7 @@ public final class SettingsReader {
     }
 
     /** Returns the names of all variables that the service reads. */
-    static SortedSet<String> variables() {
+    public static SortedSet<String> variables() {
         var all = new TreeSet<>(RuleSettings.variables());
         GROUPS.forEach(group ->
                 group.getProperties().keySet().stream().map(Variables::nameOf).forEach(all::add));
