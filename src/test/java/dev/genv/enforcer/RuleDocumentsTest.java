@@ -1,12 +1,12 @@
 package dev.genv.enforcer;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.ProblemConsequence;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleSetting;
 import dev.genv.enforcer.policy.rule.Rules;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

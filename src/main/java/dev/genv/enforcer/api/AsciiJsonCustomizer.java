@@ -1,8 +1,8 @@
 package dev.genv.enforcer.api;
 
-import dev.genv.enforcer.format.json.PythonEscapes;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.format.json.PythonEscapes;
 import io.quarkus.jackson.ObjectMapperCustomizer;
 import jakarta.inject.Singleton;
 

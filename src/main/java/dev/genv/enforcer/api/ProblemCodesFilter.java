@@ -1,9 +1,9 @@
 package dev.genv.enforcer.api;
 
-import dev.genv.enforcer.api.view.HostView;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import static java.util.Objects.requireNonNull;
 
+import dev.genv.enforcer.api.view.HostView;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import io.quarkus.smallrye.openapi.OpenApiFilter;
 import java.util.Arrays;
 import org.eclipse.microprofile.openapi.OASFilter;

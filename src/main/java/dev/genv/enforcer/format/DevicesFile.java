@@ -1,5 +1,8 @@
 package dev.genv.enforcer.format;
 
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import dev.genv.enforcer.format.json.Entries;
 import dev.genv.enforcer.format.json.Fields;
 import dev.genv.enforcer.format.json.OptionalFields;
@@ -7,9 +10,6 @@ import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.problem.Problem;
-import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -1,5 +1,9 @@
 package dev.genv.enforcer.format;
 
+import static java.util.Objects.requireNonNullElse;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.format.json.Entries;
 import dev.genv.enforcer.format.json.Fields;
 import dev.genv.enforcer.format.json.OptionalFields;
@@ -7,10 +11,6 @@ import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.user.Ownership;
-import static java.util.Objects.requireNonNullElse;
-
-import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.format;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.format.json.Entries;
 import dev.genv.enforcer.format.json.Fields;
 import dev.genv.enforcer.format.json.OptionalFields;
@@ -11,7 +12,6 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
-import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,5 +1,7 @@
 package dev.genv.enforcer.format;
 
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.format.json.Fields;
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Membership;
@@ -7,8 +9,6 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
-import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.List;
 import java.util.Set;

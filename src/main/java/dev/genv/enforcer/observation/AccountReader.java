@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.facts.AccountFacts;
+import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.linux.PasswdFile;
 import dev.genv.enforcer.format.linux.SubuidFile;
@@ -9,7 +10,6 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.model.user.SubordinateUids;
-import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import java.util.Optional;
 import java.util.function.Function;
 

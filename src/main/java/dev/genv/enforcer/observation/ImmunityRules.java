@@ -1,13 +1,13 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.user.Accounts;
-import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.observation;
 
+import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProgramFile;
@@ -19,7 +20,6 @@ import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.observation.state.FactsLiveness;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
-import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;

@@ -2,13 +2,13 @@ package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.Reading.Failure;
 import java.util.Optional;
 
 /** The identity of a process: start time, real uid, membership. */

@@ -1,5 +1,8 @@
 package dev.genv.enforcer.api;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
@@ -7,9 +10,6 @@ import dev.genv.enforcer.testsupport.RawHttp;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.state.StateFiles;
-import static org.assertj.core.api.Assertions.assertThat;
-
-import com.fasterxml.jackson.databind.JsonNode;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import jakarta.inject.Inject;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.api;
 
-import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.testsupport.GeneratedSection;
-import dev.genv.enforcer.testsupport.RawHttp;
-import dev.genv.enforcer.testsupport.fake.SampleCycles;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.testsupport.GeneratedSection;
+import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.fake.SampleCycles;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;

@@ -1,10 +1,5 @@
 package dev.genv.enforcer.api;
 
-import dev.genv.enforcer.enforcement.CycleResult;
-import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.telemetry.RequestLabels;
-import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import static io.restassured.RestAssured.given;
 import static io.restassured.RestAssured.when;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -15,6 +10,11 @@ import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.not;
 import static org.hamcrest.Matchers.notNullValue;
 
+import dev.genv.enforcer.enforcement.CycleResult;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.telemetry.RequestLabels;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tags;
 import io.quarkus.test.junit.QuarkusTest;

@@ -1,15 +1,5 @@
 package dev.genv.enforcer.api;
 
-import dev.genv.enforcer.enforcement.action.ActionRecord;
-import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.Violation;
-import dev.genv.enforcer.testsupport.KnownRules;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
@@ -21,6 +11,16 @@ import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.nullValue;
 
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.testsupport.KnownRules;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
 import java.time.Instant;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.chart;
 
-import dev.genv.enforcer.remote.HostAddress;
-import dev.genv.enforcer.testsupport.RenderedChart;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.remote.HostAddress;
+import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.regex.Pattern;

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.chart;
 
-import dev.genv.enforcer.testsupport.RenderedChart;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -8,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.marcnuri.helm.DryRun;
 import com.marcnuri.helm.Helm;
+import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.chart;
 
-import dev.genv.enforcer.testsupport.RenderedChart;
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.testsupport.RenderedChart;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

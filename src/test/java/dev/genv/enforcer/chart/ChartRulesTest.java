@@ -1,13 +1,13 @@
 package dev.genv.enforcer.chart;
 
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleSetting;
-import dev.genv.enforcer.policy.rule.Rules;
-import dev.genv.enforcer.testsupport.RenderedChart;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleSetting;
 import dev.genv.enforcer.policy.definition.RuleSetting.Kind;
+import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;

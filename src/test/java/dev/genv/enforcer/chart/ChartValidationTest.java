@@ -1,9 +1,9 @@
 package dev.genv.enforcer.chart;
 
-import dev.genv.enforcer.testsupport.RenderedChart;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
+import dev.genv.enforcer.testsupport.RenderedChart;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.config;
 
-import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
-import dev.genv.enforcer.config.settings.SettingsReader;
-import dev.genv.enforcer.config.settings.reading.Variables;
-import dev.genv.enforcer.testsupport.RenderedChart;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.config.settings.SettingsReader;
+import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.reading.Variables;
+import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

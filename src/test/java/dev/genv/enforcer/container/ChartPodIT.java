@@ -1,11 +1,11 @@
 package dev.genv.enforcer.container;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.testsupport.RenderedChart;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

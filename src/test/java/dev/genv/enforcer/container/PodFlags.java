@@ -1,7 +1,7 @@
 package dev.genv.enforcer.container;
 
-import dev.genv.enforcer.testsupport.RenderedChart;
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.testsupport.RenderedChart;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.Requirements;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

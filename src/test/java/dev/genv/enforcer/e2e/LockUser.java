@@ -1,8 +1,8 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.linux.RealFlock;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;

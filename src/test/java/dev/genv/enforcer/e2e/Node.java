@@ -1,9 +1,9 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.state.StateFiles;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -1,5 +1,9 @@
 package dev.genv.enforcer.enforcement;
 
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Outcome;
@@ -12,10 +16,6 @@ import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
-import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;

@@ -1,5 +1,8 @@
 package dev.genv.enforcer.enforcement;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
@@ -9,9 +12,6 @@ import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

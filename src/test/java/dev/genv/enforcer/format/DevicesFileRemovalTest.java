@@ -1,14 +1,14 @@
 package dev.genv.enforcer.format;
 
-import dev.genv.enforcer.format.json.GenvJson;
-import dev.genv.enforcer.format.json.UnreadableException;
-import dev.genv.enforcer.model.device.Attachment;
-import dev.genv.enforcer.testsupport.state.StateFiles;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Optional;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.format;
 
+import static dev.genv.enforcer.format.EnvsFileTest.read;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import static dev.genv.enforcer.format.EnvsFileTest.read;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;

@@ -1,5 +1,9 @@
 package dev.genv.enforcer.format;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.GpuProcess;
@@ -7,10 +11,6 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
-import static java.nio.charset.StandardCharsets.UTF_8;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
-
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

@@ -1,5 +1,9 @@
 package dev.genv.enforcer.format;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Environment;
@@ -12,10 +16,6 @@ import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.testsupport.JsonTree;
-import static java.nio.charset.StandardCharsets.UTF_8;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
-
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.model;
 
-import dev.genv.enforcer.model.user.Accounts;
-import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

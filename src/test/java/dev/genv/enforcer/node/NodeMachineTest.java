@@ -1,5 +1,8 @@
 package dev.genv.enforcer.node;
 
+import static dev.genv.enforcer.testsupport.state.ExpectedObservation.assertOneEnvironmentObserved;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
@@ -16,9 +19,6 @@ import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import dev.genv.enforcer.testsupport.state.StateFiles;
-import static dev.genv.enforcer.testsupport.state.ExpectedObservation.assertOneEnvironmentObserved;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

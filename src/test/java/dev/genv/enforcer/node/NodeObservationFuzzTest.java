@@ -1,6 +1,9 @@
 package dev.genv.enforcer.node;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.format.json.GenvJson;
@@ -14,6 +17,7 @@ import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.node.FuzzNode.Evidence;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.Findings;
@@ -27,10 +31,6 @@ import dev.genv.enforcer.policy.rule.Rules;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
-import static org.assertj.core.api.Assertions.assertThat;
-
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.node.FuzzNode.Evidence;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.facts.AccessFacts;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.facts.AccessFacts;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.model.Membership;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.model.Membership;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

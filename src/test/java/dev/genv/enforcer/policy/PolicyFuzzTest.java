@@ -1,13 +1,5 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.HostProcess;
-import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Violation;
-import dev.genv.enforcer.policy.rule.Rules;
-import dev.genv.enforcer.testsupport.KnownRules;
 import static dev.genv.enforcer.policy.RandomCase.target;
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_DEVICES;
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
@@ -16,6 +8,14 @@ import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
 import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;

@@ -1,17 +1,5 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.Violation;
-import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_DEVICES;
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
 import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
@@ -29,6 +17,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.tuple;
 
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

@@ -1,5 +1,9 @@
 package dev.genv.enforcer.policy;
 
+import static dev.genv.enforcer.policy.PolicyOracle.environment;
+import static dev.genv.enforcer.policy.PolicyOracle.environmentOf;
+import static dev.genv.enforcer.policy.PolicyOracle.user;
+
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
@@ -8,10 +12,6 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.plan.Action;
-import static dev.genv.enforcer.policy.PolicyOracle.environment;
-import static dev.genv.enforcer.policy.PolicyOracle.environmentOf;
-import static dev.genv.enforcer.policy.PolicyOracle.user;
-
 import java.time.LocalDateTime;
 import java.util.Comparator;
 import java.util.HashSet;

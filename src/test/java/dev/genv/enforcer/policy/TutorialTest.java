@@ -1,9 +1,5 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.testsupport.KnownRules;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
@@ -12,6 +8,10 @@ import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.builder.Plans.lines;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

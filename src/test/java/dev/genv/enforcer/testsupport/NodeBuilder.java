@@ -1,12 +1,12 @@
 package dev.genv.enforcer.testsupport;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.testsupport;
 
-import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

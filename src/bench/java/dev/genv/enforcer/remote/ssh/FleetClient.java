@@ -1,5 +1,8 @@
 package dev.genv.enforcer.remote.ssh;
 
+import com.jcraft.jsch.JSch;
+import com.jcraft.jsch.JSchException;
+import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
@@ -22,9 +25,6 @@ import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.SetupBuilder;
-import com.jcraft.jsch.JSch;
-import com.jcraft.jsch.JSchException;
-import com.jcraft.jsch.KeyPair;
 import java.io.ByteArrayOutputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;

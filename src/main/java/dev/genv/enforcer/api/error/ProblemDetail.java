@@ -1,8 +1,8 @@
 package dev.genv.enforcer.api.error;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.model.SafeText;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import io.netty.handler.codec.http.HttpResponseStatus;
 
 /**

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api.plan;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.Limits;
@@ -7,9 +8,8 @@ import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.definition.RuleSetting;
-import dev.genv.enforcer.policy.rule.Rules;
-import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.policy.definition.RuleSetting.Kind;
+import dev.genv.enforcer.policy.rule.Rules;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.Collectors;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.api.plan;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.format.SnapshotJson;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api.plan;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.view.PlanView;
 import dev.genv.enforcer.enforcement.CycleReport;
@@ -8,7 +9,6 @@ import dev.genv.enforcer.format.json.BoundedOutput;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.plan.Plan;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.Consumes;
 import jakarta.ws.rs.POST;

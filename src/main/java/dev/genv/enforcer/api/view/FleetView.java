@@ -1,11 +1,11 @@
 package dev.genv.enforcer.api.view;
 
-import dev.genv.enforcer.format.SnapshotJson;
-import dev.genv.enforcer.model.Snapshot;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonSerializer;
 import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.annotation.JsonSerialize;
+import dev.genv.enforcer.format.SnapshotJson;
+import dev.genv.enforcer.model.Snapshot;
 import java.io.IOException;
 import java.util.List;
 import org.eclipse.microprofile.openapi.annotations.enums.SchemaType;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.api.view;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
-import com.fasterxml.jackson.annotation.JsonInclude;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.api.view;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
-import com.fasterxml.jackson.annotation.JsonInclude;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.enforcement.machine;
 
 import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
+import dev.genv.enforcer.model.ProcessId;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 

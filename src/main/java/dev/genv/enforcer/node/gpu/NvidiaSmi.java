@@ -2,14 +2,14 @@ package dev.genv.enforcer.node.gpu;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.format.gpu.GpuDevices;
 import dev.genv.enforcer.format.gpu.GpuLine;
 import dev.genv.enforcer.format.gpu.GpuQuery;
 import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.Found;
-import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
-import dev.genv.enforcer.facts.Reading.Failure;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashSet;

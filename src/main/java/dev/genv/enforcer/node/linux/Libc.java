@@ -1,11 +1,11 @@
 package dev.genv.enforcer.node.linux;
 
-import dev.genv.enforcer.files.Errno;
-import dev.genv.enforcer.files.NativeFunction;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.NativeFunction;
 import java.lang.foreign.Arena;
 
 /**

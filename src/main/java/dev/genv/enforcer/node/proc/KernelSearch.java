@@ -1,7 +1,7 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.facts.LivenessFacts.Kernels;
+import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;

@@ -1,16 +1,16 @@
 package dev.genv.enforcer.node.proc;
 
 import dev.genv.enforcer.facts.LivenessFacts;
+import dev.genv.enforcer.facts.LivenessFacts.Kernels;
+import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.facts.LivenessFacts.Kernels;
-import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.facts.StateFacts.StateFile;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -2,11 +2,11 @@ package dev.genv.enforcer.node.proc;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.facts.Reading.Failure;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

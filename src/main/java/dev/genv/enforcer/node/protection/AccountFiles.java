@@ -1,14 +1,14 @@
 package dev.genv.enforcer.node.protection;
 
 import dev.genv.enforcer.facts.AccountFacts;
+import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.files.WatchedFile;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.files.FileTree;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.facts.AccountFacts.TextFile;
-import dev.genv.enforcer.facts.Reading.Failure;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;

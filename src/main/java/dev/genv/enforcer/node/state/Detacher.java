@@ -1,16 +1,16 @@
 package dev.genv.enforcer.node.state;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.format.DevicesFile;
+import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
-import static java.util.Objects.requireNonNull;
-
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.node.state;
 
 import dev.genv.enforcer.facts.EnforcerFacts;
+import dev.genv.enforcer.facts.EnforcerFacts.Other;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.node.linux.Descriptor;
 import dev.genv.enforcer.node.linux.Libc;
-import dev.genv.enforcer.facts.EnforcerFacts.Other;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

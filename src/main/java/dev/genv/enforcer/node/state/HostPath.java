@@ -1,9 +1,9 @@
 package dev.genv.enforcer.node.state;
 
+import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.node.files.Mount;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.facts.StateFacts.Directory;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;

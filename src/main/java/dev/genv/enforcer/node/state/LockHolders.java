@@ -2,11 +2,11 @@ package dev.genv.enforcer.node.state;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.LockFacts.Holder;
+import dev.genv.enforcer.facts.LockFacts.Outcome;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.facts.LockFacts.Holder;
-import dev.genv.enforcer.facts.LockFacts.Outcome;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

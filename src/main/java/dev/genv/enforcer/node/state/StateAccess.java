@@ -1,12 +1,12 @@
 package dev.genv.enforcer.node.state;
 
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.node.files.Mount;
 import dev.genv.enforcer.node.files.UserMounts;
 import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.facts.StateFacts.Directory;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.node.state;
 
 import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.facts.StateFacts.StateFile.Cause;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.node.linux.Descriptor;
-import dev.genv.enforcer.facts.StateFacts.StateFile;
-import dev.genv.enforcer.facts.StateFacts.StateFile.Cause;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;

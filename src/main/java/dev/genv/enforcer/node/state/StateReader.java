@@ -2,12 +2,12 @@ package dev.genv.enforcer.node.state;
 
 import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.LockFacts;
-import dev.genv.enforcer.facts.StateFacts;
-import dev.genv.enforcer.node.linux.KernelClock;
-import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.node.linux.KernelClock;
+import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

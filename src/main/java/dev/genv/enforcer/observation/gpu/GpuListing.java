@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation.gpu;
 
 import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.gpu.GpuDevices;
 import dev.genv.enforcer.format.gpu.GpuLine;
@@ -12,7 +13,6 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

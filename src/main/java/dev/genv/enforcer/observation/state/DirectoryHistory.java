@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation.state;
 
+import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.facts.StateFacts.Directory;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.observation.state;
 
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.facts.StateFacts.Directory;
 import java.util.Optional;
 
 /** Why the state directory is not read. */

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.observation.state;
 
 import dev.genv.enforcer.facts.LivenessFacts;
+import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

@@ -2,10 +2,10 @@ package dev.genv.enforcer.observation.state;
 
 import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.facts.StateFacts;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import org.jspecify.annotations.Nullable;
 
 /** Parses genv's state. Files with equal content are parsed once, because most observations find the files of the previous one. */

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.agent;
 
+import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.remote.agent.message.Answer;
-import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import java.util.Set;
 import java.util.function.LongSupplier;
 

@@ -2,11 +2,11 @@ package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.facts.Reading.Failure;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.HashSet;

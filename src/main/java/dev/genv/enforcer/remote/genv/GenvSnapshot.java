@@ -1,5 +1,6 @@
 package dev.genv.enforcer.remote.genv;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.format.ProcessesJson;
@@ -16,7 +17,6 @@ import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.LivenessSource;
 import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.remote.CommandResult;
-import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;

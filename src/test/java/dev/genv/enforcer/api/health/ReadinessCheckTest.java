@@ -1,5 +1,7 @@
 package dev.genv.enforcer.api.health;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.api.security.ApiToken;
 import dev.genv.enforcer.api.view.HostView;
 import dev.genv.enforcer.enforcement.CycleSchedule;
@@ -19,8 +21,6 @@ import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.api.plan;
 
-import dev.genv.enforcer.api.error.ApiException;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.api.error.ApiException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

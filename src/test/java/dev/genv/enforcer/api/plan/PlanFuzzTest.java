@@ -1,5 +1,10 @@
 package dev.genv.enforcer.api.plan;
 
+import static io.restassured.RestAssured.given;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.format.SnapshotJson;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.model.Fleet;
@@ -12,11 +17,6 @@ import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.testsupport.JsonTree;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.RandomFleets;
-import static io.restassured.RestAssured.given;
-import static org.assertj.core.api.Assertions.assertThat;
-
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import io.quarkus.test.junit.QuarkusTest;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

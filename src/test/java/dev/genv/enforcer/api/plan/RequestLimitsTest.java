@@ -1,8 +1,8 @@
 package dev.genv.enforcer.api.plan;
 
-import dev.genv.enforcer.testsupport.RawHttp;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.testsupport.RawHttp;
 import io.quarkus.test.junit.QuarkusTest;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.api.security;
 
-import dev.genv.enforcer.api.TokenProtectedNode;
-import dev.genv.enforcer.testsupport.RawHttp;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.api.TokenProtectedNode;
+import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import java.io.IOException;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.api.security;
 
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,9 +1,5 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.converters.SettingConverter;
-import dev.genv.enforcer.config.settings.reading.Variables;
-import dev.genv.enforcer.policy.definition.RuleSetting;
-import dev.genv.enforcer.policy.rule.Rules;
 import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.toMap;
@@ -17,6 +13,10 @@ import com.sun.source.tree.MethodTree;
 import com.sun.source.util.DocTrees;
 import com.sun.source.util.JavacTask;
 import com.sun.source.util.TreePath;
+import dev.genv.enforcer.config.settings.converters.SettingConverter;
+import dev.genv.enforcer.config.settings.reading.Variables;
+import dev.genv.enforcer.policy.definition.RuleSetting;
+import dev.genv.enforcer.policy.rule.Rules;
 import io.smallrye.config.ConfigMappingInterface.LeafProperty;
 import io.smallrye.config.ConfigMappingInterface.PrimitiveProperty;
 import io.smallrye.config.ConfigMappingInterface.Property;

@@ -1,5 +1,9 @@
 package dev.genv.enforcer.config.settings;
 
+import static dev.genv.enforcer.config.settings.reading.SettingsReading.read;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.reading.SettingErrors;
 import dev.genv.enforcer.config.settings.reading.Variables;
@@ -7,10 +11,6 @@ import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
-import static dev.genv.enforcer.config.settings.reading.SettingsReading.read;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
-
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

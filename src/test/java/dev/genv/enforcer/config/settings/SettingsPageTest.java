@@ -1,9 +1,9 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.reading.Variables;
-import dev.genv.enforcer.testsupport.GeneratedSection;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.config.settings.reading.Variables;
+import dev.genv.enforcer.testsupport.GeneratedSection;
 import io.smallrye.config.ConfigMapping;
 import java.io.IOException;
 import java.io.StringReader;

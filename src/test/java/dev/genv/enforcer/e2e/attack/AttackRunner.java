@@ -1,10 +1,10 @@
 package dev.genv.enforcer.e2e.attack;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.linux.FileVersions;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.util.Set;
 import java.util.TreeSet;

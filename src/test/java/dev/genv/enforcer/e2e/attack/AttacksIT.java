@@ -1,11 +1,11 @@
 package dev.genv.enforcer.e2e.attack;
 
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
+
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.Table;
 import dev.genv.enforcer.e2e.fault.ParallelFaults;
 import dev.genv.enforcer.testsupport.Requirements;
-import static org.junit.jupiter.api.DynamicTest.dynamicTest;
-
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;

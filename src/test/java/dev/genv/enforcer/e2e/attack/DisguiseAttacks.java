@@ -1,10 +1,10 @@
 package dev.genv.enforcer.e2e.attack;
 
-import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.testsupport.linux.Child;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.ATTACKER_ENVIRONMENT;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.ATTACKER_NAME;
 
+import dev.genv.enforcer.e2e.TestUsers;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.e2e.attack;
 
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
+
 import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.state.StateFiles;
-import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
-import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;

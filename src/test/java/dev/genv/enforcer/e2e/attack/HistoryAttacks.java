@@ -1,12 +1,12 @@
 package dev.genv.enforcer.e2e.attack;
 
-import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.model.device.Attachment;
-import dev.genv.enforcer.testsupport.state.StateFiles;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.ATTACKER_NAME;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
 
+import dev.genv.enforcer.e2e.TestUsers;
+import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.util.List;
 import java.util.stream.IntStream;
 

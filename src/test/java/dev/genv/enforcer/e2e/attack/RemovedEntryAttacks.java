@@ -1,9 +1,9 @@
 package dev.genv.enforcer.e2e.attack;
 
-import dev.genv.enforcer.e2e.TestUsers;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
 
+import dev.genv.enforcer.e2e.TestUsers;
 import java.util.List;
 
 /** The attacker removes or changes the victim's entries in the state. */

@@ -1,5 +1,8 @@
 package dev.genv.enforcer.e2e.attack;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.awaitility.Awaitility.await;
+
 import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
@@ -7,9 +10,6 @@ import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.FileVersions;
 import dev.genv.enforcer.testsupport.state.StateFiles;
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static org.awaitility.Awaitility.await;
-
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.e2e.cycle;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.e2e.LockHolder;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.linux.FileVersions;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.Map;

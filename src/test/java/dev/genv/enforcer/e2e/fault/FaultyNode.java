@@ -1,13 +1,13 @@
 package dev.genv.enforcer.e2e.fault;
 
-import dev.genv.enforcer.e2e.LockUser;
-import dev.genv.enforcer.e2e.Node;
-import dev.genv.enforcer.e2e.ServiceClient;
-import dev.genv.enforcer.testsupport.linux.Child;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.e2e.LockUser;
+import dev.genv.enforcer.e2e.Node;
+import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

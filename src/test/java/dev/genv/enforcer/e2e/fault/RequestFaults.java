@@ -1,8 +1,8 @@
 package dev.genv.enforcer.e2e.fault;
 
-import dev.genv.enforcer.testsupport.RawHttp;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.testsupport.RawHttp;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;

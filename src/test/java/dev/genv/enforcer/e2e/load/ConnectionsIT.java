@@ -1,10 +1,10 @@
 package dev.genv.enforcer.e2e.load;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.testsupport.RawHttp;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

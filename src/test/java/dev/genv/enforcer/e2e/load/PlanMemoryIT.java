@@ -1,10 +1,10 @@
 package dev.genv.enforcer.e2e.load;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.e2e.remote;
 
-import dev.genv.enforcer.e2e.ServiceClient;
-import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

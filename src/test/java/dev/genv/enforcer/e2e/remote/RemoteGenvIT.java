@@ -1,11 +1,11 @@
 package dev.genv.enforcer.e2e.remote;
 
-import dev.genv.enforcer.e2e.SshFleetSuite;
-import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.e2e.SshFleetSuite;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.e2e.remote;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import dev.genv.enforcer.e2e.fault.ServiceFaults;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.FileVersions;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
-
 import java.io.IOException;
 import org.junit.jupiter.api.Test;
 

@@ -1,5 +1,8 @@
 package dev.genv.enforcer.e2e.service;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.Suite;
@@ -7,9 +10,6 @@ import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.state.StateWriter;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
-
 import dev.genv.enforcer.testsupport.state.StateWriter.Habit;
 import dev.genv.enforcer.testsupport.state.StateWriter.Holder;
 import java.io.IOException;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.e2e.service;
 
-import dev.genv.enforcer.e2e.NodeSuite;
-import dev.genv.enforcer.testsupport.linux.Child;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.e2e.service;
 
-import dev.genv.enforcer.e2e.Node;
-import dev.genv.enforcer.e2e.NodeSuite;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.e2e.Node;
+import dev.genv.enforcer.e2e.NodeSuite;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.e2e.service;
 
-import dev.genv.enforcer.e2e.NodeSuite;
-import dev.genv.enforcer.e2e.Suite;
-import dev.genv.enforcer.testsupport.RawHttp;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.e2e.Suite;
+import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.e2e.tutorial;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.state.StateFiles;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,5 +1,9 @@
 package dev.genv.enforcer.enforcement.clock;
 
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.host.Outcome;
@@ -11,10 +15,6 @@ import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
-import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.testsupport.fake.FakeHost;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -1,17 +1,17 @@
 package dev.genv.enforcer.enforcement.journal;
 
-import dev.genv.enforcer.model.HostProcess;
-import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.Violation;
-import dev.genv.enforcer.testsupport.KnownRules;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;

@@ -1,5 +1,9 @@
 package dev.genv.enforcer.enforcement.journal;
 
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
+
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
@@ -10,10 +14,6 @@ import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
-
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;

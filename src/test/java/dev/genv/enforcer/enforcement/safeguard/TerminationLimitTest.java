@@ -1,5 +1,8 @@
 package dev.genv.enforcer.enforcement.safeguard;
 
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
@@ -9,9 +12,6 @@ import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
-import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.enforcement.termination;
 
-import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.model.SnapshotPart;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.model.SnapshotPart;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 

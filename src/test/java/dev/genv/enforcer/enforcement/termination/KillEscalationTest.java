@@ -1,14 +1,14 @@
 package dev.genv.enforcer.enforcement.termination;
 
-import dev.genv.enforcer.enforcement.CycleResult;
-import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.CycleResult;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import org.junit.jupiter.api.Test;
 
 /** SIGKILL follows when a process still breaks a rule long after SIGTERM. */

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.enforcement.termination;
 
-import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import org.junit.jupiter.api.Test;
 
 /** The answer to SIGTERM was lost, or its host is not in the list for a while. */

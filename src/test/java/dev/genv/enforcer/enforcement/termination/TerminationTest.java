@@ -1,8 +1,5 @@
 package dev.genv.enforcer.enforcement.termination;
 
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.Signal;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
@@ -17,6 +14,9 @@ import dev.genv.enforcer.enforcement.termination.Termination.Pending;
 import dev.genv.enforcer.enforcement.termination.Termination.PerhapsAsked;
 import dev.genv.enforcer.enforcement.termination.Termination.Sighting;
 import dev.genv.enforcer.enforcement.termination.Termination.Unkillable;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Signal;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.format.linux;
 
-import dev.genv.enforcer.model.Membership;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Membership;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

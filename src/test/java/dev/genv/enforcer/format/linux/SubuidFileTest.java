@@ -1,8 +1,8 @@
 package dev.genv.enforcer.format.linux;
 
-import dev.genv.enforcer.model.user.Accounts;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.user.Accounts;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

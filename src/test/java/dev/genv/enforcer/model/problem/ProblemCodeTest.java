@@ -1,8 +1,8 @@
 package dev.genv.enforcer.model.problem;
 
-import dev.genv.enforcer.testsupport.GeneratedSection;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.testsupport.GeneratedSection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

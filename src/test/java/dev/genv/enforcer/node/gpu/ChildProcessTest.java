@@ -1,11 +1,11 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.format.gpu.ToolException;
-import dev.genv.enforcer.testsupport.TestTimeouts;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;

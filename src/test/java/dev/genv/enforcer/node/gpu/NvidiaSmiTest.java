@@ -1,5 +1,10 @@
 package dev.genv.enforcer.node.gpu;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi.uuid;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -10,11 +15,6 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.gpu.DeviceOrder;
 import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi.uuid;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
-
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.format.gpu.ToolException;
-import dev.genv.enforcer.testsupport.Requirements;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.model.ProcessId;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.model.ProcessId;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InterruptedIOException;

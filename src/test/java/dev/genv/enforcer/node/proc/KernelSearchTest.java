@@ -1,11 +1,11 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.testsupport.fake.FakeProc;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.facts.LivenessFacts.Kernels;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.file.Files;

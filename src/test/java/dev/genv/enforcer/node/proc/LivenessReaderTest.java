@@ -1,20 +1,20 @@
 package dev.genv.enforcer.node.proc;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
+
+import com.fasterxml.jackson.core.JsonFactory;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.LivenessFacts;
+import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.observation.state.FactsLiveness;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Fifo;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assertions.assertTimeout;
-
-import com.fasterxml.jackson.core.JsonFactory;
-import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
-import dev.genv.enforcer.facts.StateFacts.StateFile;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.testsupport.fake.FakeProc;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

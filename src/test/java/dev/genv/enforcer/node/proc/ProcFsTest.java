@@ -1,11 +1,11 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.format.linux.Environ;
-import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.testsupport.fake.FakeProc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.format.linux.Environ;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,15 +1,15 @@
 package dev.genv.enforcer.node.protection;
 
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.linux.PasswdFile;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Fifo;
-import static java.util.Objects.requireNonNull;
-import static org.assertj.core.api.Assertions.assertThat;
-
-import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

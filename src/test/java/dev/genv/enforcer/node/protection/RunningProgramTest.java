@@ -1,5 +1,9 @@
 package dev.genv.enforcer.node.protection;
 
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.linux.PasswdFile;
@@ -16,10 +20,6 @@ import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
-import static java.util.Objects.requireNonNull;
-import static org.assertj.core.api.Assertions.assertThat;
-
-import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,18 +1,18 @@
 package dev.genv.enforcer.node.state;
 
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.state.LockProblem;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.testsupport.state.StateFiles;
-import static java.util.Objects.requireNonNull;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
-
-import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

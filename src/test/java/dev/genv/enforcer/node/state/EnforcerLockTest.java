@@ -1,12 +1,12 @@
 package dev.genv.enforcer.node.state;
 
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Fifo;
-import static java.util.Objects.requireNonNull;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

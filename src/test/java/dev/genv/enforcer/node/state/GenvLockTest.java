@@ -1,7 +1,5 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
 import static java.util.Objects.requireNonNull;
@@ -9,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.node.state;
 
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.state.LockProblem;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
-import static java.util.Objects.requireNonNull;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

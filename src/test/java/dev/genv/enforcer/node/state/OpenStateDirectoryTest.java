@@ -1,11 +1,11 @@
 package dev.genv.enforcer.node.state;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.Requirements;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;

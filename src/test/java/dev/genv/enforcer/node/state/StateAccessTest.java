@@ -1,13 +1,13 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.testsupport.fake.FakeProc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,14 +1,14 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.observation.state.StateParser;
-import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.observation.state.StateParser;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.net.StandardProtocolFamily;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.testsupport.Requirements;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,5 +1,7 @@
 package dev.genv.enforcer.node.state;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Environment;
@@ -11,8 +13,6 @@ import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.state.StateFiles;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,5 +1,13 @@
 package dev.genv.enforcer.node.state;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
@@ -11,14 +19,6 @@ import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.testsupport.state.StateFiles;
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
-import static java.nio.charset.StandardCharsets.US_ASCII;
-import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
-import static java.util.Objects.requireNonNull;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

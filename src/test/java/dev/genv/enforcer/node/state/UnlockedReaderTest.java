@@ -1,5 +1,8 @@
 package dev.genv.enforcer.node.state;
 
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
@@ -11,9 +14,6 @@ import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.observation.state.StateParser;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.state.StateFiles;
-import static java.util.Objects.requireNonNull;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

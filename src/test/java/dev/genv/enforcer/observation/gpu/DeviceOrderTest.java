@@ -1,8 +1,8 @@
 package dev.genv.enforcer.observation.gpu;
 
-import dev.genv.enforcer.model.problem.ProblemCode;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

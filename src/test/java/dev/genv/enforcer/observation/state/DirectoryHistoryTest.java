@@ -1,11 +1,11 @@
 package dev.genv.enforcer.observation.state;
 
-import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import org.junit.jupiter.api.Test;
 
 class DirectoryHistoryTest {

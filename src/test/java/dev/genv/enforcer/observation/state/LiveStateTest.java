@@ -1,5 +1,7 @@
 package dev.genv.enforcer.observation.state;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.DevicesFile;
@@ -18,8 +20,6 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.model.user.Ownership;
 import dev.genv.enforcer.observation.Findings;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

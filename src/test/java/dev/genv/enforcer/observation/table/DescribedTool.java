@@ -2,9 +2,9 @@ package dev.genv.enforcer.observation.table;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
-import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.observation.table;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.testsupport.Requirements;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;

@@ -1,16 +1,16 @@
 package dev.genv.enforcer.observation.table;
 
-import dev.genv.enforcer.facts.FileId;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.observation.ProtectedExecutable;
 import static dev.genv.enforcer.model.SnapshotPart.PROCESSES;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.observation.ProtectedExecutable;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

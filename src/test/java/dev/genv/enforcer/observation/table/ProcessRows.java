@@ -1,12 +1,5 @@
 package dev.genv.enforcer.observation.table;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Sha256;
-import dev.genv.enforcer.observation.Observation;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import static dev.genv.enforcer.model.SnapshotPart.EVERY_PROCESS;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.DescribedMachine.BOB;
@@ -14,8 +7,15 @@ import static dev.genv.enforcer.observation.table.FactRow.row;
 import static dev.genv.enforcer.observation.table.StateJson.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Sha256;
+import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.List;

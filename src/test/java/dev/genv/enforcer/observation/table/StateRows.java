@@ -1,7 +1,5 @@
 package dev.genv.enforcer.observation.table;
 
-import dev.genv.enforcer.facts.LockFacts;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import static dev.genv.enforcer.model.SnapshotPart.ATTACHMENTS;
 import static dev.genv.enforcer.model.SnapshotPart.ENVIRONMENTS;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
@@ -12,9 +10,11 @@ import static dev.genv.enforcer.observation.table.StateJson.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.LivenessFacts.Kernels;
+import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.facts.StateFacts.StateFile.Cause;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.policy.definition;
 
-import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.SnapshotPart;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.RuleSetting.Kind;
 import org.junit.jupiter.api.Test;
 

@@ -1,13 +1,5 @@
 package dev.genv.enforcer.policy.holding;
 
-import dev.genv.enforcer.model.Appearances;
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.EnvBuilder;
-import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
@@ -16,6 +8,14 @@ import static dev.genv.enforcer.testsupport.builder.Plans.detachments;
 import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Appearances;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnvBuilder;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

@@ -1,9 +1,5 @@
 package dev.genv.enforcer.policy.holding;
 
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
@@ -13,6 +9,10 @@ import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

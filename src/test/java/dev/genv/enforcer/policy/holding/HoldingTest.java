@@ -1,9 +1,5 @@
 package dev.genv.enforcer.policy.holding;
 
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import static dev.genv.enforcer.policy.holding.SurplusPlans.NEW;
 import static dev.genv.enforcer.policy.holding.SurplusPlans.OLD;
 import static dev.genv.enforcer.policy.holding.SurplusPlans.hostWithBusyNewerDevice;
@@ -18,6 +14,10 @@ import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

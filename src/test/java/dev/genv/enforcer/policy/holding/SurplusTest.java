@@ -1,10 +1,5 @@
 package dev.genv.enforcer.policy.holding;
 
-import dev.genv.enforcer.model.Appearances;
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.problem.Problem;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import static dev.genv.enforcer.policy.holding.SurplusPlans.NEW;
 import static dev.genv.enforcer.policy.holding.SurplusPlans.OLD;
 import static dev.genv.enforcer.policy.holding.SurplusPlans.planWithSurplus;
@@ -16,6 +11,11 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.Plans.detachments;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Appearances;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

@@ -1,9 +1,5 @@
 package dev.genv.enforcer.policy.memory;
 
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.testsupport.KnownRules;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
@@ -11,6 +7,10 @@ import static dev.genv.enforcer.testsupport.builder.Plans.enforce;
 import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -1,11 +1,5 @@
 package dev.genv.enforcer.policy.memory;
 
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
@@ -15,6 +9,12 @@ import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
 import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

@@ -1,17 +1,17 @@
 package dev.genv.enforcer.policy.plan;
 
-import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.EnvBuilder;
-import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
-import dev.genv.enforcer.testsupport.builder.Plans;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnvBuilder;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.builder.Plans;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

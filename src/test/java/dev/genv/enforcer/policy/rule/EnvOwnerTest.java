@@ -1,5 +1,11 @@
 package dev.genv.enforcer.policy.rule;
 
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.ProblemCode;
@@ -10,12 +16,6 @@ import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
-import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;

@@ -1,11 +1,5 @@
 package dev.genv.enforcer.policy.rule;
 
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.Violation;
-import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
@@ -15,6 +9,12 @@ import static dev.genv.enforcer.testsupport.builder.Plans.lines;
 import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,11 +1,5 @@
 package dev.genv.enforcer.policy.rule;
 
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleSetting;
-import dev.genv.enforcer.policy.definition.StateChangeKind;
-import dev.genv.enforcer.testsupport.KnownRules;
 import static dev.genv.enforcer.policy.definition.StateChangeKind.ATTACHMENT_REMOVED;
 import static dev.genv.enforcer.policy.definition.StateChangeKind.CAPACITY_REDUCED;
 import static dev.genv.enforcer.policy.definition.StateChangeKind.ENVIRONMENT_ADDED;
@@ -15,6 +9,12 @@ import static dev.genv.enforcer.policy.definition.StateChangeKind.OWNER_FORGED;
 import static dev.genv.enforcer.policy.definition.StateChangeKind.QUOTA_INCREASED;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleSetting;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,10 +1,5 @@
 package dev.genv.enforcer.policy.rule;
 
-import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.EnvBuilder;
-import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
@@ -14,6 +9,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Named.named;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.plan.Plan;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnvBuilder;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.remote.agent;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.testsupport.linux.Child;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

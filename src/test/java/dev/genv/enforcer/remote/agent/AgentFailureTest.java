@@ -1,9 +1,9 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.remote.CommandResult;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.remote.CommandResult;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;

@@ -1,5 +1,8 @@
 package dev.genv.enforcer.remote.agent;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Snapshot;
@@ -8,9 +11,6 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

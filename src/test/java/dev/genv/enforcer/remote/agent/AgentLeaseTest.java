@@ -1,5 +1,7 @@
 package dev.genv.enforcer.remote.agent;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.problem.Problem;
@@ -7,8 +9,6 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.linux.Child;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,5 +1,9 @@
 package dev.genv.enforcer.remote.agent;
 
+import static dev.genv.enforcer.testsupport.state.ExpectedObservation.assertOneEnvironmentObserved;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
@@ -9,10 +13,6 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
-import static dev.genv.enforcer.testsupport.state.ExpectedObservation.assertOneEnvironmentObserved;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,5 +1,8 @@
 package dev.genv.enforcer.remote.agent;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
@@ -13,9 +16,6 @@ import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.linux.Fifo;
-import static org.assertj.core.api.Assertions.assertThat;
-
-import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

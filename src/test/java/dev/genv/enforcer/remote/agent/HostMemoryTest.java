@@ -1,16 +1,16 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.facts.AccountFacts;
-import dev.genv.enforcer.facts.HostFacts;
-import dev.genv.enforcer.facts.LivenessFacts;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.remote.agent.message.Answer;
-import dev.genv.enforcer.remote.agent.message.SampleFacts;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.facts.AccountFacts;
 import dev.genv.enforcer.facts.AccountFacts.TextFile;
+import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LivenessFacts.Kernels;
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.remote.agent.message.Answer;
+import dev.genv.enforcer.remote.agent.message.SampleFacts;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.fake.FakeProc;
-import dev.genv.enforcer.testsupport.linux.Child;
 import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,16 +1,16 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.model.Sha256;
-import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.linux.Fifo;
-import dev.genv.enforcer.testsupport.linux.RealFlock;
-import dev.genv.enforcer.testsupport.linux.RealLease;
 import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.model.Sha256;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

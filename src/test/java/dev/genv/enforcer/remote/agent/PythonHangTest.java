@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.model.Sha256;
-import dev.genv.enforcer.testsupport.linux.Child;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.model.Sha256;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.linux.RealFlock;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,10 +1,5 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.remote.agent.message.AgentOutput;
-import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.fake.FakeProc;
-import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.state.StateFiles;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
@@ -13,6 +8,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.genv.enforcer.remote.agent.message.AgentOutput;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

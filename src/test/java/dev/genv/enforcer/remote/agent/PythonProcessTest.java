@@ -1,13 +1,13 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.model.Sha256;
-import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.fake.FakeProc;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.model.Sha256;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

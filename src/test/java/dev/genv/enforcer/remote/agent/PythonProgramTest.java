@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.testsupport.linux.Child;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,16 +1,16 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.linux.CurrentProcess;
-import dev.genv.enforcer.testsupport.linux.Fifo;
-import dev.genv.enforcer.testsupport.linux.RealFlock;
-import dev.genv.enforcer.testsupport.linux.RealLease;
 import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.model.ProcessId;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.model.ProcessId;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;

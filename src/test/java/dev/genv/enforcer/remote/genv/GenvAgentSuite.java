@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.genv;
 
+import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
+
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.remote.AgentConfig;
-import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
-
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;

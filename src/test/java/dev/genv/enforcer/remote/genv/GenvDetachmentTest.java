@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.genv;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.policy.plan.Action;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import org.junit.jupiter.api.Test;
 
 class GenvDetachmentTest extends GenvExecutionSuite {

@@ -1,14 +1,14 @@
 package dev.genv.enforcer.remote.genv;
 
+import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
-import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
-
 import org.junit.jupiter.api.Test;
 
 class GenvExecutionTest extends GenvExecutionSuite {

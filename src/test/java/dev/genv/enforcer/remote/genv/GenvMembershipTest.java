@@ -1,12 +1,12 @@
 package dev.genv.enforcer.remote.genv;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.Observation;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.genv;
 
-import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -1,5 +1,8 @@
 package dev.genv.enforcer.remote.genv;
 
+import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.GpuProcess;
@@ -7,9 +10,6 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Signal;
-import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.remote.genv;
 
-import dev.genv.enforcer.remote.CommandRequest;
-import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.CommandRunner;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.CommandRunner;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.remote.genv;
 
-import dev.genv.enforcer.model.ProcessId;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.ProcessId;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -1,5 +1,9 @@
 package dev.genv.enforcer.remote.ssh;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.clock.Ticker;
@@ -24,10 +28,6 @@ import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.ssh.MinaFleet;
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
-
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;

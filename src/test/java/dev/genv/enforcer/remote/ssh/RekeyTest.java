@@ -1,9 +1,9 @@
 package dev.genv.enforcer.remote.ssh;
 
-import dev.genv.enforcer.remote.CommandRequest;
-import dev.genv.enforcer.remote.CommandResult;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;

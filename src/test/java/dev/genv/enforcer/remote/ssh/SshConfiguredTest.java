@@ -1,15 +1,15 @@
 package dev.genv.enforcer.remote.ssh;
 
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.remote.CommandRequest;
-import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection;
+import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

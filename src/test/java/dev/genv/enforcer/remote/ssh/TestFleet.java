@@ -1,5 +1,8 @@
 package dev.genv.enforcer.remote.ssh;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
@@ -9,9 +12,6 @@ import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.keys.ClientKey;
 import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;

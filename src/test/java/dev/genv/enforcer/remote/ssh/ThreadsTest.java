@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.ssh;
 
-import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.Connection;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.Connection;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;

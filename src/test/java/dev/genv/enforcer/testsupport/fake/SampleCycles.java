@@ -1,5 +1,9 @@
 package dev.genv.enforcer.testsupport.fake;
 
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
@@ -11,10 +15,6 @@ import dev.genv.enforcer.telemetry.ActionMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.SetupBuilder;
-import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.Map;

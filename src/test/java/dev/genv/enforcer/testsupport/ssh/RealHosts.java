@@ -1,9 +1,9 @@
 package dev.genv.enforcer.testsupport.ssh;
 
-import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.linux.Programs;
 import static org.assertj.core.api.Assertions.fail;
 
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.testsupport.ssh;
 
+import static org.awaitility.Awaitility.await;
+
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.MountNamespace;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.state.StateFiles;
-import static org.awaitility.Awaitility.await;
-
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.testsupport.ssh;
 
-import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.linux.Child;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

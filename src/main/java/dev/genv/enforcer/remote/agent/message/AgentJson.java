@@ -1,7 +1,5 @@
 package dev.genv.enforcer.remote.agent.message;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.model.SafeText;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
@@ -15,6 +13,8 @@ import com.fasterxml.jackson.databind.cfg.CoercionAction;
 import com.fasterxml.jackson.databind.cfg.CoercionInputShape;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.type.LogicalType;
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.model.SafeText;
 import java.io.IOException;
 import java.util.stream.Collectors;
 

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.agent.message;
 
-import dev.genv.enforcer.facts.HostFacts;
-import dev.genv.enforcer.facts.LockFacts;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
+import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import java.util.List;

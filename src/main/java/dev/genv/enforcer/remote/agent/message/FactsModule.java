@@ -1,9 +1,5 @@
 package dev.genv.enforcer.remote.agent.message;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.EnforcerFacts;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.StateFacts;
 import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.core.JsonGenerator;
@@ -14,6 +10,10 @@ import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.ser.std.StdSerializer;
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.EnforcerFacts;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.StateFacts;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.time.Duration;

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.remote.agent.message;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.FileId;
-import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

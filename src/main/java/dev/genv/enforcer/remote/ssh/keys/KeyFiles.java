@@ -1,11 +1,11 @@
 package dev.genv.enforcer.remote.ssh.keys;
 
-import dev.genv.enforcer.files.WatchedFile;
 import com.jcraft.jsch.HostKeyRepository;
 import com.jcraft.jsch.Identity;
 import com.jcraft.jsch.IdentityRepository;
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
+import dev.genv.enforcer.files.WatchedFile;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -1,5 +1,8 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
+import com.jcraft.jsch.JSch;
+import com.jcraft.jsch.JSchException;
+import com.jcraft.jsch.Session;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.ssh.config.Hop;
@@ -14,9 +17,6 @@ import dev.genv.enforcer.remote.ssh.transport.socket.SingleThreadFactory;
 import dev.genv.enforcer.remote.ssh.transport.socket.UnsolicitedDataLimit;
 import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import dev.genv.enforcer.remote.ssh.transport.time.TimedCall;
-import com.jcraft.jsch.JSch;
-import com.jcraft.jsch.JSchException;
-import com.jcraft.jsch.Session;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,16 +1,16 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
-import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.remote.ssh.config.Hop;
-import dev.genv.enforcer.remote.ssh.keys.KnownHosts;
 import com.jcraft.jsch.HostKey;
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchChangedHostKeyException;
 import com.jcraft.jsch.JSchHostKeyException;
 import com.jcraft.jsch.JSchRevokedHostKeyException;
 import com.jcraft.jsch.JSchSessionDisconnectException;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.remote.ssh.config.Hop;
+import dev.genv.enforcer.remote.ssh.keys.KnownHosts;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.SocketException;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
+import com.jcraft.jsch.ChannelExec;
+import com.jcraft.jsch.JSchException;
+import com.jcraft.jsch.Session;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ssh.transport.socket.AbortHandle;
 import dev.genv.enforcer.remote.ssh.transport.socket.UnsolicitedDataLimit;
-import com.jcraft.jsch.ChannelExec;
-import com.jcraft.jsch.JSchException;
-import com.jcraft.jsch.Session;
 
 /** An authenticated session with a machine. */
 public final class SshSession implements AutoCloseable {

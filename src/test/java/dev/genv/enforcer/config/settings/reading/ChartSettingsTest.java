@@ -1,5 +1,12 @@
 package dev.genv.enforcer.config.settings.reading;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.jcraft.jsch.JSch;
+import com.jcraft.jsch.JSchException;
+import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.config.settings.RemoteSettings;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.config.settings.SettingsReader;
@@ -9,13 +16,6 @@ import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.RenderedChart;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatCode;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
-
-import com.jcraft.jsch.JSch;
-import com.jcraft.jsch.JSchException;
-import com.jcraft.jsch.KeyPair;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

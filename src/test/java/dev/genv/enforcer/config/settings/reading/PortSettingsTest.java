@@ -1,10 +1,10 @@
 package dev.genv.enforcer.config.settings.reading;
 
-import dev.genv.enforcer.config.settings.SettingsReader;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.genv.enforcer.config.settings.SettingsReader;
 import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;

@@ -1,15 +1,15 @@
 package dev.genv.enforcer.config.settings.reading;
 
-import dev.genv.enforcer.config.settings.RemoteSettings;
-import dev.genv.enforcer.config.settings.Settings;
-import dev.genv.enforcer.config.settings.SettingsReader;
-import dev.genv.enforcer.remote.HostAddress;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.KeyPair;
+import dev.genv.enforcer.config.settings.RemoteSettings;
+import dev.genv.enforcer.config.settings.Settings;
+import dev.genv.enforcer.config.settings.SettingsReader;
+import dev.genv.enforcer.remote.HostAddress;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.config.settings.reading;
 
-import dev.genv.enforcer.config.settings.Settings;
-import dev.genv.enforcer.config.settings.SettingsReader;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.genv.enforcer.config.settings.Settings;
+import dev.genv.enforcer.config.settings.SettingsReader;
 import java.util.List;
 import java.util.Map;
 

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.config.settings.reading;
 
-import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.observation.ProtectedExecutable;
 import static dev.genv.enforcer.config.settings.reading.SettingsReading.errors;
 import static dev.genv.enforcer.config.settings.reading.SettingsReading.read;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.observation.ProtectedExecutable;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

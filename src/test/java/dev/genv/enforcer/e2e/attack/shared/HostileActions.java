@@ -1,16 +1,16 @@
 package dev.genv.enforcer.e2e.attack.shared;
 
-import dev.genv.enforcer.e2e.Suite;
-import dev.genv.enforcer.e2e.load.HostileRequests;
-import dev.genv.enforcer.model.device.Attachment;
-import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.state.StateFiles;
 import static dev.genv.enforcer.e2e.attack.shared.SharedNode.DEVICES;
 import static dev.genv.enforcer.e2e.attack.shared.SharedNode.HONEST_USERS;
 import static dev.genv.enforcer.e2e.attack.shared.SharedNode.eid;
 import static dev.genv.enforcer.e2e.attack.shared.SharedNode.uid;
 import static dev.genv.enforcer.e2e.attack.shared.SharedNode.username;
 
+import dev.genv.enforcer.e2e.Suite;
+import dev.genv.enforcer.e2e.load.HostileRequests;
+import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

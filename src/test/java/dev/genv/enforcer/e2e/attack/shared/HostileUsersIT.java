@@ -1,11 +1,11 @@
 package dev.genv.enforcer.e2e.attack.shared;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.Suite;
 import dev.genv.enforcer.testsupport.Requirements;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

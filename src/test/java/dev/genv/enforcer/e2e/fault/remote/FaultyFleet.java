@@ -1,5 +1,9 @@
 package dev.genv.enforcer.e2e.fault.remote;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.e2e.SshFleet;
@@ -7,10 +11,6 @@ import dev.genv.enforcer.e2e.fault.Fault;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static org.assertj.core.api.Assertions.assertThat;
-
-import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

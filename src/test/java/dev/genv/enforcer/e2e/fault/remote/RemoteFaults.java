@@ -1,12 +1,12 @@
 package dev.genv.enforcer.e2e.fault.remote;
 
-import dev.genv.enforcer.e2e.SshFleet;
-import dev.genv.enforcer.testsupport.linux.RealFlock;
-import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import static dev.genv.enforcer.e2e.fault.remote.RemoteFault.harmless;
 import static dev.genv.enforcer.e2e.fault.remote.RemoteFault.preventingTermination;
 import static dev.genv.enforcer.e2e.fault.remote.RemoteFault.unreachable;
 
+import dev.genv.enforcer.e2e.SshFleet;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;

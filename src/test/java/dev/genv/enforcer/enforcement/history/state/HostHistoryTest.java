@@ -1,13 +1,13 @@
 package dev.genv.enforcer.enforcement.history.state;
 
-import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.testsupport.fake.FakeTime;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;

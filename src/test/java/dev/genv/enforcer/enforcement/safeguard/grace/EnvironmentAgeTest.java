@@ -1,9 +1,9 @@
 package dev.genv.enforcer.enforcement.safeguard.grace;
 
-import dev.genv.enforcer.testsupport.KnownRules;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.testsupport.KnownRules;
 import org.junit.jupiter.api.Test;
 
 /** Whether a process or its environment was there first, and what is enforced in each case. */

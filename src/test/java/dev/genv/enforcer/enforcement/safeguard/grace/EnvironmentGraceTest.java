@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement.safeguard.grace;
 
-import dev.genv.enforcer.testsupport.KnownRules;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.testsupport.KnownRules;
 import org.junit.jupiter.api.Test;
 
 /** An environment that vanishes from the state counts for a while, unless it is another one. */

@@ -1,13 +1,13 @@
 package dev.genv.enforcer.enforcement.safeguard.grace;
 
-import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.policy.definition.Limits;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.policy.definition.Limits;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.enforcement.safeguard.grace;
 
-import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

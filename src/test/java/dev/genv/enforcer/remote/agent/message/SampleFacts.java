@@ -1,5 +1,7 @@
 package dev.genv.enforcer.remote.agent.message;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.genv.enforcer.facts.AccessFacts;
 import dev.genv.enforcer.facts.AccountFacts;
 import dev.genv.enforcer.facts.Bytes;
@@ -11,14 +13,12 @@ import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
-import dev.genv.enforcer.facts.ProgramFile;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.StateFacts;
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
+import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import java.time.Duration;
 import java.util.List;

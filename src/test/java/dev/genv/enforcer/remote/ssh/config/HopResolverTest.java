@@ -1,9 +1,9 @@
 package dev.genv.enforcer.remote.ssh.config;
 
-import dev.genv.enforcer.remote.HostAddress;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.remote.HostAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

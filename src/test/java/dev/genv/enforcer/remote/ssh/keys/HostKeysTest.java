@@ -1,12 +1,12 @@
 package dev.genv.enforcer.remote.ssh.keys;
 
+import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ssh.TestFleet;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
-import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ssh.ServerTest;
 import dev.genv.enforcer.remote.ssh.TestFleet;
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
-import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import java.time.Duration;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeoutException;

@@ -1,5 +1,11 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
+import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
@@ -7,12 +13,6 @@ import dev.genv.enforcer.remote.ssh.SshAccess;
 import dev.genv.enforcer.remote.ssh.TestFleet;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
-import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
-
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;

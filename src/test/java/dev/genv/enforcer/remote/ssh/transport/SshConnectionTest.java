@@ -1,12 +1,5 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
-import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.remote.CommandRequest;
-import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.ssh.ServerTest;
-import dev.genv.enforcer.remote.ssh.TestFleet;
-import dev.genv.enforcer.testsupport.ssh.Relay;
 import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -14,6 +7,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.ssh.ServerTest;
+import dev.genv.enforcer.remote.ssh.TestFleet;
+import dev.genv.enforcer.testsupport.ssh.Relay;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;

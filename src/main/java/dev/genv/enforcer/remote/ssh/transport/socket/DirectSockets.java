@@ -1,7 +1,7 @@
 package dev.genv.enforcer.remote.ssh.transport.socket;
 
-import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import com.jcraft.jsch.SocketFactory;
+import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;

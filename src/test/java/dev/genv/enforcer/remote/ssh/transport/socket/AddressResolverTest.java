@@ -1,11 +1,11 @@
 package dev.genv.enforcer.remote.ssh.transport.socket;
 
-import dev.genv.enforcer.remote.ssh.TestFleet;
-import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.remote.ssh.TestFleet;
+import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import java.net.InetAddress;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.remote.ssh.transport.socket;
 
-import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.StandardSocketOptions;

@@ -1,14 +1,14 @@
 package dev.genv.enforcer.remote.ssh.transport.socket;
 
+import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.ssh.ServerTest;
 import dev.genv.enforcer.remote.ssh.TestFleet;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
-import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
-
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;

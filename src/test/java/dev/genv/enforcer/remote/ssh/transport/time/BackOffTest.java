@@ -1,11 +1,11 @@
 package dev.genv.enforcer.remote.ssh.transport.time;
 
-import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.time.Duration;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
