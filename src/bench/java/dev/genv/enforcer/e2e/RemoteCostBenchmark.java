@@ -28,8 +28,8 @@ import org.awaitility.Awaitility;
  */
 public final class RemoteCostBenchmark {
     private static final int HOSTS = Integer.getInteger("hosts", 20);
-    private static final int WARM_UP_CYCLES = Integer.getInteger("warmup", 40);
-    private static final int CYCLES = Integer.getInteger("cycles", 40);
+    private static final int WARM_UP_CYCLES = Integer.getInteger("warmup", 10);
+    private static final int CYCLES = Integer.getInteger("cycles", 15);
     private static final int ROUNDS = 2;
     private static final int DEVICES = 8;
     private static final int PROCESSES = 4;
