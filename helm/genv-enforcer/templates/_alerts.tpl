@@ -1,9 +1,9 @@
-{{- /* Which series are this installation's: two on one Prometheus must not mix their alerts. */ -}}
+{{- /* Selects the series of this installation: two installations on one Prometheus must not mix their alerts. */ -}}
 {{- define "genv-enforcer.selector" -}}
 {{- .Values.prometheusRule.selector | default (printf "namespace=%q,job=%q" .Release.Namespace (include "genv-enforcer.fullname" .)) -}}
 {{- end -}}
 
-{{- /* So many seconds, or more where cycles or scrapes are so rare that fewer would not show several of them. */ -}}
+{{- /* At least this number of seconds, and at least several cycles and scrapes. */ -}}
 {{- define "genv-enforcer.window" -}}
 {{- $interval := include "genv-enforcer.millis" .root.Values.settings.interval | default "10000" | int64 -}}
 {{- $monitor := .root.Values.serviceMonitor -}}
@@ -12,8 +12,8 @@
 {{- end -}}
 
 {{- /*
-How long cycles must fail. The first cycle of a pod is in its series from the beginning and so has increased nothing: only
-after two intervals something must have, and one cycle that fails is not all that can be seen.
+How long cycles must fail. The series of a pod begins with its first cycle, which is no increase. So only two intervals later
+at least one increase is certain, and one failed cycle alone is no alert.
 */ -}}
 {{- define "genv-enforcer.failingFor" -}}
 {{- $two := include "genv-enforcer.millis" .Values.settings.interval | default "10000" | int64 | mul 2 -}}
@@ -33,8 +33,8 @@ the others do not report them.
 {{- end -}}
 
 {{- /*
-The alerts. A counter of what seldom happens is not there before it happens, and increase() of a series that begins with 1
-is 0: so a series that was not there a while ago counts as well. Problems of hosts are there only while they last.
+The alerts. A counter of a rare event begins with 1 when the event happens, and increase() of that series is 0. So a series that
+did not exist a while ago counts as well. The series of a problem exists only while the problem lasts.
 */ -}}
 {{- define "genv-enforcer.alerts" -}}
 {{- $is := include "genv-enforcer.selector" . -}}
@@ -42,7 +42,7 @@ is 0: so a series that was not there a while ago counts as well. Problems of hos
 {{- $failing := include "genv-enforcer.failingFor" . -}}
 {{- $rule := .Values.prometheusRule -}}
 {{- $node := eq .Values.mode "node" -}}
-{{- /* The ServiceMonitor brings the node, others may not. */ -}}
+{{- /* The ServiceMonitor adds the label node; other scrape configurations may not. */ -}}
 {{- $where := "{{ or $labels.node $labels.instance }}" -}}
 - alert: GenvEnforcerDown
   expr: {{ printf `up{%s} == 0` $is | toJson }}

@@ -1,4 +1,4 @@
-{{- /* Where the container finds its files. */ -}}
+{{- /* The folder of the files in the container. */ -}}
 {{- define "genv-enforcer.folder" -}}
 /etc/genv-enforcer
 {{- end -}}
@@ -7,7 +7,7 @@
 {{- printf "%s-remote" (include "genv-enforcer.fullname" . | trunc 56 | trimSuffix "-") -}}
 {{- end -}}
 
-{{- /* What of the values goes into a ConfigMap of our own: a map of keys to texts. */ -}}
+{{- /* The content of the chart's own ConfigMap: a map of keys to texts. */ -}}
 {{- define "genv-enforcer.content" -}}
 {{- $content := dict -}}
 {{- if eq .Values.mode "remote" -}}
@@ -25,7 +25,7 @@
 {{- toYaml $content -}}
 {{- end -}}
 
-{{- /* The files of the container, each with what it comes from and the variable that names it. */ -}}
+{{- /* The files of the container, each with its source and the variable that names it. */ -}}
 {{- define "genv-enforcer.files" -}}
 {{- $own := include "genv-enforcer.configMapName" . -}}
 {{- $files := list -}}

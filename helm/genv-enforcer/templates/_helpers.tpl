@@ -1,9 +1,9 @@
-{{- /* Names and labels are quoted wherever they stand: a release may be called on, null or 1e3. */ -}}
+{{- /* Names and labels are always quoted: on, null and 1e3 are valid names of a release. */ -}}
 {{- define "genv-enforcer.name" -}}
 {{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{- /* Not longer than the name of a Service may be. */ -}}
+{{- /* At most as long as the name of a Service. */ -}}
 {{- define "genv-enforcer.fullname" -}}
 {{- $name := .Values.nameOverride | default .Chart.Name -}}
 {{- if .Values.fullnameOverride -}}
@@ -15,7 +15,7 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* By these the pods are found; they never change, for a selector cannot. */ -}}
+{{- /* Selectors use these labels. They never change, because a selector cannot change. */ -}}
 {{- define "genv-enforcer.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "genv-enforcer.name" . | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
@@ -34,7 +34,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" | quote }}
 {{- end -}}
 
-{{- /* Of everything that is made. Ours win, for others rely on them. */ -}}
+{{- /* The labels of all objects. The chart's own take precedence, because selectors rely on them. */ -}}
 {{- define "genv-enforcer.labels" -}}
 {{- $ours := merge (include "genv-enforcer.selectorLabels" . | fromYaml) (include "genv-enforcer.versionLabels" . | fromYaml) -}}
 {{- toYaml (merge $ours (.Values.commonLabels | default dict)) -}}
@@ -59,7 +59,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- with $image.digest }}@{{ . }}{{ end -}}
 {{- end -}}
 
-{{- /* A time in milliseconds: 500ms, 10s, 2m, 1h; a bare number is seconds. Empty where it is not set. */ -}}
+{{- /* A time in milliseconds: 500ms, 10s, 2m, 1h; a bare number is seconds. Empty if it is not set. */ -}}
 {{- define "genv-enforcer.millis" -}}
 {{- $text := include "genv-enforcer.text" (dict "value" .) -}}
 {{- if $text -}}

@@ -1,4 +1,4 @@
-{{- /* The same nodes as those of NVIDIA's device plugin, if nothing else is said. */ -}}
+{{- /* By default the nodes of NVIDIA's device plugin. */ -}}
 {{- define "genv-enforcer.placement" -}}
 {{- $node := eq .Values.mode "node" -}}
 {{- if .Values.tolerations }}
@@ -17,8 +17,8 @@ affinity:
 {{- end -}}
 
 {{- /*
-Only pods of a DaemonSet have it: two of them on a node, of two releases, would act on the same GPUs, and nothing would keep
-the second one from it where they do not share the state directory. The pod over SSH may be anywhere.
+Only pods of a DaemonSet have it. Two of them on a node, of two releases, would act on the same GPUs, and with different state
+directories neither would detect the other. The pod that enforces over SSH may run on any node.
 */ -}}
 {{- define "genv-enforcer.nodeLabel" -}}
 {{- if eq .Values.mode "node" -}}
@@ -30,7 +30,7 @@ genv-enforcer/enforces: node
 {{- toYaml (merge (include "genv-enforcer.nodeLabel" . | fromYaml) (include "genv-enforcer.labels" . | fromYaml)) -}}
 {{- end -}}
 
-{{- /* What the values say of it, or else the nodes with a GPU; and that no other enforcer is there. */ -}}
+{{- /* The affinity of the values, or else for nodes with a GPU, with a rule that allows one enforcer on a node. */ -}}
 {{- define "genv-enforcer.affinity" -}}
 {{- $affinity := deepCopy (.Values.affinity | default dict) -}}
 {{- if eq .Values.mode "node" -}}
@@ -53,17 +53,17 @@ genv-enforcer/enforces: node
 nodeAffinity:
   requiredDuringSchedulingIgnoredDuringExecution:
     nodeSelectorTerms:
-      # A GPU on the PCI bus, as node feature discovery labels it; 10de is NVIDIA.
+      # Node feature discovery labels nodes with a device of NVIDIA (10de) on the PCI bus.
       - matchExpressions:
           - key: feature.node.kubernetes.io/pci-10de.present
             operator: In
             values: ["true"]
-      # Some systems with Tegra have none there.
+      # Some Tegra systems have no GPU on the PCI bus.
       - matchExpressions:
           - key: feature.node.kubernetes.io/cpu-model.vendor_id
             operator: In
             values: [NVIDIA]
-      # Somebody says so.
+      # The GPU Operator or an administrator labels the node.
       - matchExpressions:
           - key: nvidia.com/gpu.present
             operator: In

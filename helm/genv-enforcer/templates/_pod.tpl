@@ -1,4 +1,4 @@
-{{- /* The pod, of the DaemonSet or of the Deployment. */ -}}
+{{- /* The pod of the DaemonSet or the Deployment. */ -}}
 {{- define "genv-enforcer.pod" -}}
 {{- $node := eq .Values.mode "node" -}}
 {{- $annotations := include "genv-enforcer.podAnnotations" . | fromYaml -}}
@@ -12,14 +12,14 @@ metadata:
 spec:
   serviceAccountName: {{ include "genv-enforcer.serviceAccountName" . | quote }}
   automountServiceAccountToken: false
-  # Settings come from nobody but this chart.
+  # Otherwise Kubernetes would add variables for each Service, whose names can look like settings.
   enableServiceLinks: false
   {{- with .Values.imagePullSecrets }}
   imagePullSecrets:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   {{- if $node }}
-  # The driver tells the pids of the host.
+  # The driver reports pids of the host.
   hostPID: true
   {{- with .Values.runtimeClassName }}
   runtimeClassName: {{ . | quote }}
@@ -30,7 +30,7 @@ spec:
     {{- if not (kindIs "invalid" .Values.remote.runAsUser) }}
     runAsUser: {{ int64 .Values.remote.runAsUser }}
     runAsGroup: {{ int64 .Values.remote.runAsUser }}
-    # Whose group may read the files with the keys.
+    # This group may read the files with the keys.
     fsGroup: {{ int64 .Values.remote.runAsUser }}
     {{- end }}
     seccompProfile:
@@ -91,7 +91,7 @@ spec:
   {{- end }}
 {{- end -}}
 
-{{- /* The SSH configuration is read at the start alone: another one needs another pod. The other files are read again. */ -}}
+{{- /* The service reads the SSH configuration only at its start, so a change needs another pod. It reads the other files again. */ -}}
 {{- define "genv-enforcer.podAnnotations" -}}
 {{- $annotations := dict -}}
 {{- if eq .Values.mode "node" -}}
@@ -121,7 +121,7 @@ readOnlyRootFilesystem: true
 runAsUser: 0
 capabilities:
   drop: [ALL]
-  # To signal the processes of others, and to read which environment they belong to.
+  # To signal the processes of all users, and to read their environment variables.
   add: [KILL, SYS_PTRACE, DAC_READ_SEARCH]
 seccompProfile:
   type: RuntimeDefault
@@ -146,7 +146,7 @@ volumeMounts:
     mountPath: {{ .Values.settings.stateDir | quote }}
   {{- end }}
   {{- if $files }}
-  # The whole folder, for a single file would never change.
+  # The whole folder, because the kubelet never updates a file that is mounted alone.
   - name: files
     mountPath: {{ include "genv-enforcer.folder" . | quote }}
     readOnly: true
@@ -166,8 +166,8 @@ volumes:
   - name: state
     hostPath:
       path: {{ .Values.settings.stateDir | quote }}
-      # A service that only audits touches nothing, and an empty directory of root's alone, which the kubelet would make,
-      # keeps genv's users out until a service that acts opens it to everybody.
+      # The kubelet would create a directory that only root can write to. In enforce mode the service opens it to all
+      # users. In audit mode it changes nothing, and genv would fail for every user.
       type: {{ ternary "Directory" "DirectoryOrCreate" (eq (toString .Values.settings.mode) "audit") }}
   {{- end }}
   {{- if $files }}

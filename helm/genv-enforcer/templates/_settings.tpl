@@ -1,4 +1,4 @@
-{{- /* Every setting of the service, and the value that sets it. Files are not among them: see genv-enforcer.files. */ -}}
+{{- /* Every setting of the service and its value, except files: see genv-enforcer.files. */ -}}
 {{- define "genv-enforcer.variables" -}}
 GENV_ENFORCER_INTERVAL: settings.interval
 GENV_ENFORCER_MODE: settings.mode
@@ -31,7 +31,7 @@ QUARKUS_MANAGEMENT_HOST: settings.httpHost
 QUARKUS_MANAGEMENT_PORT: settings.managementPort
 {{- end -}}
 
-{{- /* Those that mean other machines: a single one of them turns the service to them. */ -}}
+{{- /* The settings for machines over SSH: any of them makes the service enforce over SSH. */ -}}
 {{- define "genv-enforcer.remoteVariables" -}}
 GENV_ENFORCER_REMOTE_USERNAME: remote.username
 GENV_ENFORCER_REMOTE_TIMEOUT: remote.timeout
@@ -42,8 +42,8 @@ GENV_ENFORCER_REMOTE_QUIET: remote.quiet
 {{- end -}}
 
 {{- /*
-The text of a value as the service reads it; empty where it is not set. Numbers come as floating point ones, of which large
-ones would be written with an exponent; and "off" without quotes comes as false.
+The text of a value for the service; empty if the value is not set. Helm reads numbers as floating point, and would write large
+ones with an exponent. It reads "off" without quotes as false.
 */ -}}
 {{- define "genv-enforcer.text" -}}
 {{- $modes := list "nonEnvProcesses" "inactiveEnvProcesses" "envDevices" "envMemory" "envOwner" "maxDevicesPerUserMode" -}}
@@ -85,7 +85,7 @@ ones would be written with an exponent; and "off" without quotes comes as false.
 {{- include "genv-enforcer.text" (dict "value" $value "path" .path) -}}
 {{- end -}}
 
-{{- /* The environment of the container but for what was added to it: a map of names to texts. */ -}}
+{{- /* The environment of the container without extraEnv: a map of names to texts. */ -}}
 {{- define "genv-enforcer.environment" -}}
 {{- $remote := eq .Values.mode "remote" -}}
 {{- $paths := include "genv-enforcer.variables" . | fromYaml -}}
@@ -110,7 +110,7 @@ ones would be written with an exponent; and "off" without quotes comes as false.
 {{- toYaml $environment -}}
 {{- end -}}
 
-{{- /* The names of the Service, by which pods address it, and the configured ones. */ -}}
+{{- /* The names of the Service, with which pods address it, and the configured names. */ -}}
 {{- define "genv-enforcer.allowedHosts" -}}
 {{- $names := .Values.settings.httpAllowedHosts | default list -}}
 {{- if .Values.service.enabled -}}

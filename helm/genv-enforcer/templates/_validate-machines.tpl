@@ -1,4 +1,4 @@
-{{- /* What the machines must be, be it the nodes or others. */ -}}
+{{- /* Checks the values about the nodes and about the machines over SSH. */ -}}
 {{- define "genv-enforcer.validate.node" -}}
 {{- if eq .Values.mode "node" -}}
 {{- range list "hosts" "hostfile.existingConfigMap" "username" "identity.existingSecret" "identity.passphraseKey" "knownHosts.content" "knownHosts.existingConfigMap" "knownHosts.existingSecret" "sshConfig.content" "sshConfig.existingConfigMap" "sshConfig.existingSecret" "timeout" "sudo" "agent" "stateDir" "quiet" -}}
@@ -36,32 +36,32 @@ mode is remote, but there is no key to log in with: set remote.identity.existing
 {{- if and $remote.identity.passphraseKey (not $remote.identity.existingSecret) }}
 remote.identity.passphraseKey opens a key that is not there: set remote.identity.existingSecret too, or remove it
 {{- end -}}
-{{- /* What a list of somebody else's says is not known here: it may name users. */ -}}
+{{- /* The chart cannot read a host file of the administrator, which may name users. */ -}}
 {{- $named := true -}}
 {{- range $remote.hosts -}}
 {{- $named = and $named (contains "@" .) -}}
 {{- end -}}
 {{- if not (or $remote.username $configured $named) }}
-mode is remote, but nothing says who logs in: set remote.username, or name him with every machine (raz@gpu-1) or in remote.sshConfig
+mode is remote, but there is no user to log in as: set remote.username, or name the user with every machine (raz@gpu-1) or in remote.sshConfig
 {{- end -}}
 {{- if eq (toString $remote.agent) "genv" -}}
 {{- range list "protectedExecutables" "exemptUsers" -}}
 {{- if index $.Values.settings . }}
-settings.{{ . }} cannot be kept with remote.agent=genv, because genv's own protocol does not report users and programs: set remote.agent=shell, or remove it
+settings.{{ . }} cannot be kept with remote.agent=genv, because genv's own protocol does not report users and programs: set remote.agent=python, or remove it
 {{- end -}}
 {{- end -}}
 {{- if has (toString .Values.settings.envOwner) (list "enforce" "true") }}
-settings.envOwner is enforce, but genv's own protocol does not report users: set remote.agent=shell, or settings.envOwner=audit
+settings.envOwner is enforce, but genv's own protocol does not report users: set remote.agent=python, or settings.envOwner=audit
 {{- end }}
 {{- if not (has (toString .Values.settings.killAfter) (list "never" "<nil>" "")) }}
-settings.killAfter is {{ .Values.settings.killAfter }}, but genv's own protocol has no SIGKILL: set remote.agent=shell, or settings.killAfter=never
+settings.killAfter is {{ .Values.settings.killAfter }}, but genv's own protocol has no SIGKILL: set remote.agent=python, or settings.killAfter=never
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 
 {{- define "genv-enforcer.validate.network" -}}
-{{- /* An SSH configuration may say other ports, or a machine that is jumped over. */ -}}
+{{- /* An SSH configuration may set other ports, or a jump host. */ -}}
 {{- $ssh := .Values.remote.sshConfig -}}
 {{- if and .Values.networkPolicy.enabled (eq .Values.mode "remote") (not (or $ssh.content $ssh.existingConfigMap $ssh.existingSecret)) -}}
 {{- $ports := list -}}
@@ -73,7 +73,7 @@ settings.killAfter is {{ .Values.settings.killAfter }}, but genv's own protocol 
 {{- $port := ternary (regexFind "\\]:[0-9]+$" $address | trimPrefix "]:") (regexFind ":[0-9]+$" $address | trimPrefix ":") (hasPrefix "[" $address) | default "22" -}}
 {{- $port = regexReplaceAll "^0+" $port "" -}}
 {{- if not (has $port $ports) }}
-remote.hosts names {{ . }}, but the NetworkPolicy lets nobody connect to port {{ $port }}: add it to networkPolicy.sshPorts
+remote.hosts names {{ . }}, but the NetworkPolicy allows no connection to port {{ $port }}: add it to networkPolicy.sshPorts
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -1,14 +1,14 @@
-{{- /* What the schema cannot say. All complaints at once, a sentence each; the service itself would refuse most of it. */ -}}
+{{- /* Checks that the schema cannot express. All errors are reported at once, one sentence each. */ -}}
 {{- define "genv-enforcer.validate" -}}
-{{- $complaints := list -}}
+{{- $errors := list -}}
 {{- range list "names" "times" "startup" "node" "remote" "quota" "endpoints" "resources" "extras" "monitoring" "network" -}}
 {{- range include (printf "genv-enforcer.validate.%s" .) $ | splitList "\n" -}}
 {{- with trim . -}}
-{{- $complaints = append $complaints . -}}
+{{- $errors = append $errors . -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- with $complaints -}}
+{{- with $errors -}}
 {{- fail (printf "\n%s" (join "\n" .)) -}}
 {{- end -}}
 {{- end -}}
@@ -44,7 +44,7 @@ the release is called {{ .Release.Name }}, which makes {{ $name }}, and no Servi
 {{- end -}}
 {{- end -}}
 
-{{- /* The first cycle may take as long as any other: Wiring.pace() says how long that is. */ -}}
+{{- /* The longest first cycle in milliseconds, as the service computes it. */ -}}
 {{- define "genv-enforcer.longestCycle" -}}
 {{- if eq .Values.mode "remote" -}}
 {{- $timeout := include "genv-enforcer.millis" .Values.remote.timeout | default "10000" | int64 -}}
@@ -58,11 +58,11 @@ the release is called {{ .Release.Name }}, which makes {{ $name }}, and no Servi
 
 {{- define "genv-enforcer.validate.startup" -}}
 {{- $probe := .Values.probes.startup -}}
-{{- /* The first time that it is asked is at the start. */ -}}
-{{- $patience := mul $probe.periodSeconds (sub $probe.failureThreshold 1) -}}
+{{- /* The first probe is at the start. */ -}}
+{{- $total := mul $probe.periodSeconds (sub $probe.failureThreshold 1) -}}
 {{- $longest := div (add (include "genv-enforcer.longestCycle" . | int64) 999) 1000 -}}
-{{- if lt $patience $longest }}
-probes.startup gives up after {{ $patience }} s, but with {{ ternary "remote.timeout" "settings.gpuTimeout and settings.lockTimeout" (eq .Values.mode "remote") }} the first cycle may take {{ $longest }} s, and the pod would never come to its end: set probes.startup.failureThreshold to {{ add 1 (div (add $longest $probe.periodSeconds -1) $probe.periodSeconds) }} or more
+{{- if lt $total $longest }}
+probes.startup gives up after {{ $total }} s, but with {{ ternary "remote.timeout" "settings.gpuTimeout and settings.lockTimeout" (eq .Values.mode "remote") }} the first cycle may take {{ $longest }} s, and the pod would never come to its end: set probes.startup.failureThreshold to {{ add 1 (div (add $longest $probe.periodSeconds -1) $probe.periodSeconds) }} or more
 {{- end -}}
 {{- end -}}
 

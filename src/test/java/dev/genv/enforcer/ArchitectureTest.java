@@ -17,21 +17,22 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Arrows point inwards: {@code api, telemetry, remote, node, config -> enforcement -> policy -> model}. */
+/** Dependencies point one way: {@code api, telemetry, remote, node, config -> enforcement -> observation, policy -> facts, model}. */
 class ArchitectureTest {
     private static final String ROOT = "dev.genv.enforcer";
-    /** Only config knows the adapters, and nobody knows config. */
+    /** Only config knows the adapters, and no other package knows config. */
     private static final Map<String, List<String>> MAY_KNOW = Map.ofEntries(
             entry("model", List.of()),
             entry("files", List.of()),
             entry("policy", List.of("model")),
             entry("format", List.of("model")),
-            entry("observation", List.of("enforcement", "policy", "model", "format")),
-            entry("enforcement", List.of("policy", "model")),
-            entry("node", List.of("enforcement", "policy", "model", "format", "files", "observation")),
-            entry("remote", List.of("enforcement", "policy", "model", "format", "files", "observation")),
-            entry("api", List.of("enforcement", "policy", "model", "format", "files")),
-            entry("telemetry", List.of("enforcement", "policy", "model")),
+            entry("facts", List.of()),
+            entry("observation", List.of("facts", "model", "format")),
+            entry("enforcement", List.of("observation", "policy", "facts", "model", "format")),
+            entry("node", List.of("enforcement", "facts", "model", "format", "files")),
+            entry("remote", List.of("enforcement", "policy", "facts", "model", "format", "files", "observation")),
+            entry("api", List.of("enforcement", "observation", "policy", "model", "format", "files")),
+            entry("telemetry", List.of("enforcement", "observation", "policy", "model")),
             entry(
                     "config",
                     List.of(
@@ -40,6 +41,7 @@ class ArchitectureTest {
                             "model",
                             "format",
                             "files",
+                            "facts",
                             "observation",
                             "node",
                             "remote",
@@ -94,16 +96,38 @@ class ArchitectureTest {
     }
 
     @Test
-    void neitherOfThemReachesOutside() {
+    void theyKnowNeitherThreadsNorClocksNorFiles() {
         noClasses()
                 .that()
                 .resideInAnyPackage(in("model"), in("policy"))
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage("java.io..", "java.net..", "java.nio.file..", "java.nio.channels..")
+                .resideInAnyPackage(
+                        "java.io..", "java.net..", "java.nio.file..", "java.nio.channels..", "java.util.concurrent..")
                 .orShould()
                 .dependOnClassesThat()
-                .haveFullyQualifiedName("java.time.Clock")
+                .haveNameMatching("java\\.time\\.Clock|java\\.lang\\.(Thread|System|Process.*)")
+                .check(CLASSES);
+    }
+
+    /** Facts are interpreted without looking again, so that the same facts always give the same observation. */
+    @Test
+    void observationKnowsNeitherFilesNorThreadsNorClocks() {
+        noClasses()
+                .that()
+                .resideInAPackage(in("observation"))
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "java.io..",
+                        "java.net..",
+                        "java.nio.channels..",
+                        "java.util.concurrent..",
+                        "org.jboss.logging..")
+                .orShould()
+                .dependOnClassesThat()
+                .haveNameMatching(
+                        "java\\.nio\\.file\\.Files|java\\.lang\\.(Thread|System)|java\\.time\\.(Clock|Instant)")
                 .check(CLASSES);
     }
 
@@ -112,7 +136,7 @@ class ArchitectureTest {
         slices().matching(ROOT + ".(**)").should().beFreeOfCycles().check(CLASSES);
     }
 
-    /** An agent does not mind how its host is reached, and the way there does not mind what is said on it. */
+    /** Agents do not depend on SSH, and SSH does not depend on agents. */
     @Test
     void waysAndAgentsDoNotKnowEachOther() {
         slices().matching(ROOT + ".remote.(*)").should().notDependOnEachOther().check(CLASSES);
@@ -122,6 +146,18 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage(ROOT + ".remote.*..")
+                .check(CLASSES);
+    }
+
+    /** The Python agent delivers facts and executes orders. */
+    @Test
+    void thePythonAgentInterpretsNothing() {
+        noClasses()
+                .that()
+                .resideInAPackage(in("remote.agent"))
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(in("observation"), in("policy"))
                 .check(CLASSES);
     }
 

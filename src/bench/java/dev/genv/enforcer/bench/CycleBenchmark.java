@@ -3,20 +3,20 @@ package dev.genv.enforcer.bench;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.node.NodeHost;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.SetupBuilder;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.NodeBuilder;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -39,8 +39,7 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * A whole cycle on a node with 8 devices, 16 environments and 32 real processes that break no rule. The baseline is its only
- * child process, the fake nvidia-smi.
+ * A whole cycle on a node with 8 devices, 16 environments and 32 real processes that break no rule. The baseline is the fake nvidia-smi, the only child process of a cycle.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -80,19 +79,12 @@ public class CycleBenchmark {
         }
     }
 
-    private Enforcer.Setup setup() {
+    private EnforcerConfig setup() {
         var modes =
-                Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
-        var places = new NodeHost.NodePaths(
-                Path.of("/proc"),
-                directory.resolve("genv"),
-                Duration.ofSeconds(5),
-                gpus.path().toString(),
-                Duration.ofSeconds(30),
-                false);
-        var node = new NodeHost("bench", places, new NodeHost.NodeSafety(List.of(), List.of(), true, true));
+                Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
+        var node = new NodeBuilder(directory.resolve("genv"), gpus.path()).host();
         return SetupBuilder.setup(node)
-                .rules(modes, new DeviceLimits(DEVICES, Map.of()))
+                .rules(modes, new Limits(DEVICES, Map.of()))
                 .build();
     }
 

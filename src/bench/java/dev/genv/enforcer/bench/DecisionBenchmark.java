@@ -1,16 +1,16 @@
 package dev.genv.enforcer.bench;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Map;
@@ -42,9 +42,9 @@ public class DecisionBenchmark {
     private static final int DEVICES = 8;
     private static final int PROCESSES = 16;
     private static final int TROUBLE = 10;
-    private static final Policy POLICY = new Policy(
-            Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
-            new DeviceLimits(DEVICES, Map.of()));
+    private static final Policy POLICY = KnownRules.policy(
+            Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
+            new Limits(DEVICES, Map.of()));
 
     @Param({"1", "10", "100", "1000"})
     int hosts;

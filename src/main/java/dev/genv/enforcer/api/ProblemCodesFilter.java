@@ -3,7 +3,7 @@ package dev.genv.enforcer.api;
 import static java.util.Objects.requireNonNull;
 
 import dev.genv.enforcer.api.view.HostView;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import io.quarkus.smallrye.openapi.OpenApiFilter;
 import java.util.Arrays;
 import org.eclipse.microprofile.openapi.OASFilter;

@@ -3,12 +3,12 @@ package dev.genv.enforcer.api;
 import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.rule.Rules;
 import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.Instant;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeParseException;
-import java.util.Arrays;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -61,13 +61,12 @@ record ViolationFilter(Predicate<JournalEntry> predicate, int limit) {
     }
 
     private static Predicate<JournalEntry> rule(String value) {
-        if (Arrays.stream(RuleName.values()).noneMatch(rule -> rule.label().equals(value))) {
-            throw unreadable(
-                    "rule",
-                    value,
-                    Arrays.stream(RuleName.values()).map(RuleName::label).collect(Collectors.joining(", ")));
-        }
-        return entry -> entry.violation().rule().label().equals(value);
+        var rule = Rules.find(value)
+                .orElseThrow(() -> unreadable(
+                        "rule",
+                        value,
+                        Rules.definitions().stream().map(RuleDefinition::name).collect(Collectors.joining(", "))));
+        return entry -> entry.violation().rule().equals(rule);
     }
 
     private static Predicate<JournalEntry> since(String value) {

@@ -3,16 +3,22 @@ package dev.genv.enforcer.config;
 import dev.genv.enforcer.config.settings.RemoteSettings;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.remote.Agent;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.observation.Advice;
+import dev.genv.enforcer.observation.ObserverSettings;
+import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
+import dev.genv.enforcer.remote.RemoteHost;
+import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.genv.GenvAgent;
-import dev.genv.enforcer.remote.shell.ShellAgent;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import java.time.Duration;
 import java.util.List;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /** Creates the objects for enforcement on other machines. */
@@ -45,7 +51,7 @@ final class FleetWiring {
     RemoteFleet fleet() {
         var hosts = List.copyOf(remote.hosts().orElse(List.of()));
         var file = remote.hostfile().map(HostFile::new).orElse(null);
-        return new RemoteFleet(hosts, file, new SshAccess(settings.ssh())::connection, agents(agentConfig()));
+        return new RemoteFleet(hosts, file, new SshAccess(settings.ssh())::connection, hosts(agentConfig()));
     }
 
     /**
@@ -56,11 +62,31 @@ final class FleetWiring {
         return timeout.multipliedBy(2).plus(MARGIN);
     }
 
-    private Function<String, Agent> agents(AgentConfig config) {
+    private BiFunction<String, CommandRunner, Host> hosts(AgentConfig config) {
         return switch (remote.agent()) {
-            case SHELL -> ShellAgent.ofOneService(config);
-            case GENV -> name -> new GenvAgent(name, config);
+            case PYTHON -> {
+                var machines = AgentMachine.ofOneService(config);
+                yield (name, connection) -> new ObservedHost(observer(name), machines.apply(name, connection));
+            }
+            case GENV -> {
+                var safety = settings.safety();
+                var protects = !safety.protectedExecutables().isEmpty()
+                        || !safety.exemptUsers().isEmpty();
+                yield (name, connection) -> new RemoteHost(name, connection, new GenvAgent(name, config, protects));
+            }
         };
+    }
+
+    private ObserverSettings observer(String name) {
+        return new ObserverSettings(
+                name,
+                remote.stateDir().toString(),
+                List.copyOf(settings.safety().protectedExecutables()),
+                List.copyOf(settings.safety().exemptUsers()),
+                settings.safety().requireHostPid(),
+                settings.general().mode() == ServiceMode.ENFORCE,
+                settings.general().terminateProcesses(),
+                Advice.LOGIN);
     }
 
     private AgentConfig agentConfig() {
@@ -71,11 +97,10 @@ final class FleetWiring {
                 limitToShare(settings.gpu().gpuTimeout(), GPU_PERCENT),
                 timeout,
                 remote.sudo(),
-                settings.safety().requireHostPid(),
-                List.copyOf(settings.safety().protectedExecutables()),
-                List.copyOf(settings.safety().exemptUsers()),
+                ProtectedExecutable.with(List.copyOf(settings.safety().protectedExecutables())).stream()
+                        .map(program -> program.path().toString())
+                        .toList(),
                 settings.general().mode() == ServiceMode.ENFORCE,
-                settings.general().terminateProcesses(),
                 lease());
     }
 

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.connection.ServerConnections;
-import dev.genv.enforcer.config.settings.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
 import dev.genv.enforcer.model.SafeText;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.annotations.QuarkusMain;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.config;
 
-import dev.genv.enforcer.config.settings.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.config.settings.SettingsReader;
-import dev.genv.enforcer.config.settings.Variables;
+import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.reading.Variables;
 import org.jspecify.annotations.Nullable;
 
 /** The settings of this process. The main class and the wiring share them, so that they are read once. */

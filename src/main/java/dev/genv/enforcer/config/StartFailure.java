@@ -1,7 +1,7 @@
 package dev.genv.enforcer.config;
 
-import dev.genv.enforcer.config.settings.InvalidValue;
-import dev.genv.enforcer.config.settings.Variables;
+import dev.genv.enforcer.config.settings.reading.InvalidValue;
+import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.model.SafeText;
 import io.smallrye.config.ConfigValidationException;
 import java.io.IOException;

@@ -2,17 +2,17 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.security.AllowedHosts;
 import dev.genv.enforcer.api.security.TokenFile;
-import dev.genv.enforcer.config.settings.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.Settings;
+import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
-import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.node.NodeHost;
+import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.remote.RemoteFleet;
@@ -54,7 +54,7 @@ class Wiring {
     private final Settings settings;
     private final @Nullable FleetWiring fleetWiring;
     private @Nullable RemoteFleet fleet;
-    private @Nullable NodeHost node;
+    private @Nullable NodeMachine node;
 
     Wiring(Settings settings) {
         this.settings = settings;
@@ -102,10 +102,10 @@ class Wiring {
     @Produces
     @Singleton
     Enforcer enforcer(Journal journal, GpuLossDetector gpus, MeterRegistry registry) throws InterruptedException {
-        var setup = new Enforcer.Setup(
+        var config = new EnforcerConfig(
                 fleetWiring == null ? node() : fleet(fleetWiring),
                 fleetWiring != null,
-                new Policy(settings.ruleModes(), settings.deviceLimits()),
+                new Policy(settings.rules()),
                 settings.general().mode(),
                 settings.general().terminateProcesses(),
                 settings.safetyLimits(),
@@ -115,7 +115,7 @@ class Wiring {
                 fleetWiring != null && fleetWiring.remote().quiet());
         countDroppedLines(registry);
         return new Enforcer(
-                setup,
+                config,
                 journal,
                 Ticker.ofSystem(),
                 List.of(
@@ -187,35 +187,9 @@ class Wiring {
     }
 
     private Supplier<List<Host>> node() throws InterruptedException {
-        var acts = settings.general().mode() == ServiceMode.ENFORCE;
-        var host = new NodeHost(
-                nodeName(),
-                new NodeHost.NodePaths(
-                        PROC,
-                        settings.stateDirectory(),
-                        settings.state().lockTimeout(),
-                        settings.gpuProgram(),
-                        settings.gpu().gpuTimeout(),
-                        settings.safety().requireHostPid()),
-                new NodeHost.NodeSafety(
-                        List.copyOf(settings.safety().protectedExecutables()),
-                        List.copyOf(settings.safety().exemptUsers()),
-                        acts,
-                        settings.general().terminateProcesses()));
-        node = host;
-        if (acts) {
-            host.openStateDirectory().ifPresent(LOG::warn);
-            host.claim().ifPresent(LOG::warn);
-        }
-        var missing = host.missingPrivileges();
-        if (!missing.isEmpty()) {
-            LOG.warnf("Missing privileges: %s", String.join("; ", missing));
-        }
-        LOG.infof(
-                "Node %s, state in %s, mode %s",
-                host.name(),
-                settings.stateDirectory(),
-                settings.general().mode().name().toLowerCase(Locale.ROOT));
+        var wiring = new NodeWiring(settings, nodeName(), PROC);
+        node = wiring.machine();
+        var host = wiring.host();
         return () -> List.of(host);
     }
 

@@ -7,8 +7,8 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleName;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -37,7 +37,7 @@ final class ActionLog {
 
     /** Returns one line with the same keys in the same order; a value that does not apply is {@code -}. */
     static String fixedForm(ActionRecord done) {
-        var rules = done.planned().rules().stream().map(RuleName::label).collect(Collectors.joining(","));
+        var rules = done.planned().rules().stream().map(RuleDefinition::name).collect(Collectors.joining(","));
         var outcome = "outcome=%s detail=%s"
                 .formatted(
                         done.result().outcome().label(),

@@ -4,7 +4,7 @@ import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Duration;
 import java.time.Instant;
@@ -30,7 +30,6 @@ public record CycleReport(
         List<ActionRecord> actions,
         List<JournalEntry> appeared,
         @Nullable String error) {
-
     /** The problems that hide no data and prevent no action in this cycle. If they do, another problem reports it. */
     private static final Set<ProblemCode> HARMLESS_PROBLEMS = Set.of(
             ProblemCode.MISSING_PRIVILEGE,
@@ -38,6 +37,19 @@ public record CycleReport(
             ProblemCode.IDENTITIES_UNKNOWN,
             ProblemCode.DUPLICATE_HOST,
             ProblemCode.TERMINATION_LIMIT_REACHED);
+
+    /** Creates the report of a cycle that did not fail. */
+    CycleReport(
+            Instant startedAt,
+            Duration duration,
+            CycleResult result,
+            Fleet fleet,
+            List<HostReport> hosts,
+            Plan plan,
+            List<ActionRecord> actions,
+            List<JournalEntry> appeared) {
+        this(startedAt, duration, result, fleet, hosts, plan, actions, appeared, null);
+    }
 
     /** Whether every host was observed completely. */
     public boolean isComplete() {

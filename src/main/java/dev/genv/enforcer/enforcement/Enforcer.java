@@ -1,34 +1,28 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.action.ActionExecutor;
-import dev.genv.enforcer.enforcement.action.ActionRecord;
-import dev.genv.enforcer.enforcement.action.GracePeriods;
-import dev.genv.enforcer.enforcement.action.ObservationAge;
-import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.dispatch.ActionDispatcher;
+import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
-import dev.genv.enforcer.enforcement.host.ObservationCollector;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.enforcement.safeguard.SafeguardConfig;
+import dev.genv.enforcer.enforcement.safeguard.Safeguards;
+import dev.genv.enforcer.enforcement.termination.KillEscalation;
+import dev.genv.enforcer.enforcement.termination.PendingTerminations;
+import dev.genv.enforcer.enforcement.termination.Review;
+import dev.genv.enforcer.enforcement.termination.TerminationTimes;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -36,66 +30,48 @@ import org.jspecify.annotations.Nullable;
 public final class Enforcer {
     private static final Logger LOG = Logger.getLogger(Enforcer.class);
 
-    private final Setup setup;
+    private final EnforcerConfig config;
+    private final Policy policy;
     private final Ticker ticker;
-    private final CycleClock clock;
     private final Journal journal;
     private final HostWorkers workers;
-    private final ObservationCollector collector;
-    private final GracePeriods grace;
-    private final ActionExecutor executor;
+    private final FleetObserver observer;
+    private final CycleHistory history;
+    private final PendingTerminations terminations;
+    private final KillEscalation escalation;
+    private final Safeguards safeguards;
+    private final ActionDispatcher dispatcher;
+    private final CycleRecorder recorder;
     private final List<Consumer<CycleReport>> listeners;
-    private final ProblemLog problems;
     private final AtomicBoolean running = new AtomicBoolean();
     private final long createdAt;
     private volatile @Nullable Latest latest;
-
-    /**
-     * The configuration of the cycles.
-     *
-     * @param hosts supplies the hosts at the start of every cycle; their names are unique
-     * @param remote whether the hosts are other machines, not the node
-     * @param signals whether processes may be signalled at all
-     * @param safetyLimits the grace periods and limits
-     * @param interval the time from one cycle to the next; zero for a single cycle
-     * @param observationTimeout the time limit for observing a host
-     * @param actionTimeout the time limit for the actions on a host
-     * @param quiet whether hosts that do not answer are left out of the log
-     */
-    public record Setup(
-            Supplier<List<Host>> hosts,
-            boolean remote,
-            Policy policy,
-            ServiceMode mode,
-            boolean signals,
-            SafetyLimits safetyLimits,
-            Duration interval,
-            Duration observationTimeout,
-            Duration actionTimeout,
-            boolean quiet) {}
 
     /**
      * Creates an enforcer.
      *
      * @param listeners called at the end of every cycle
      */
-    public Enforcer(Setup setup, Journal journal, Ticker ticker, List<Consumer<CycleReport>> listeners) {
-        this.setup = setup;
+    public Enforcer(EnforcerConfig config, Journal journal, Ticker ticker, List<Consumer<CycleReport>> listeners) {
+        this.config = config;
         this.ticker = ticker;
         this.journal = journal;
         this.listeners = List.copyOf(listeners);
-        workers = new HostWorkers(setup.hosts(), setup.remote(), ticker);
-        problems = new ProblemLog(setup.quiet());
-        collector = new ObservationCollector(setup.observationTimeout(), ticker);
-        clock = new CycleClock(ticker, setup.interval());
-        grace = new GracePeriods(setup.safetyLimits(), setup.interval(), clock.ticker());
-        var limits = new ActionExecutor.Limits(
-                setup.mode(),
-                rule -> setup.policy().modeOf(rule) == RuleMode.ENFORCE,
-                setup.signals(),
-                setup.safetyLimits(),
-                setup.actionTimeout());
-        executor = new ActionExecutor(workers, limits, grace, ticker, clock.ticker());
+        policy = config.policy();
+        var limits = config.safetyLimits();
+        var clock = new CycleClock(ticker, config.interval());
+        var counted = clock.ticker();
+        history = new CycleHistory(limits.stateChangeGrace(), limits.compliancePeriod(), config.interval(), counted);
+        workers = new HostWorkers(config.hosts(), config.remote(), ticker);
+        observer = new FleetObserver(config, workers, history, ticker);
+        var enforces = new SafeguardConfig(
+                config.mode(), rule -> policy.modeOf(rule) == RuleMode.ENFORCE, config.signals(), limits);
+        safeguards = new Safeguards(enforces, counted);
+        terminations =
+                new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
+        escalation = new KillEscalation(terminations, safeguards, ticker);
+        dispatcher = new ActionDispatcher(workers, config.actionTimeout(), terminations, history, ticker);
+        recorder = new CycleRecorder(config, journal, safeguards, clock, ticker);
         createdAt = ticker.mark();
     }
 
@@ -109,18 +85,17 @@ public final class Enforcer {
             return Optional.empty();
         }
         try {
-            var startedAt = ticker.now();
-            var start = ticker.mark();
+            var start = CycleRecorder.Start.now(ticker);
             CycleReport report;
             try {
-                report = cycle(startedAt, start);
+                report = cycle(start);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                report = failedReport(startedAt, start, "interrupted");
+                report = recorder.failed(start, "interrupted");
             } catch (RuntimeException
                     | Error e) { // errors too, for example a lack of memory: the next cycle may succeed
                 LOG.error("A cycle failed; the next one starts as scheduled", e);
-                report = failedReport(startedAt, start, e.toString());
+                report = recorder.failed(start, e.toString());
             }
             latest = new Latest(report, ticker.mark());
             notifyListeners(report);
@@ -130,36 +105,39 @@ public final class Enforcer {
         }
     }
 
-    private CycleReport cycle(Instant startedAt, long start) throws InterruptedException {
-        var age = new ObservationAge(ticker, setup.interval(), setup.observationTimeout());
-        var hosts = collector.collect(workers.update(), processesToVerify());
-        age.observed();
-        var seenAt = ticker.now();
-        var appearances = grace.recordState(hosts);
-        var fleet = new Fleet(hosts.stream().map(HostReport::snapshot).toList(), setup.remote(), appearances);
-        var plan = setup.policy().check(fleet, executor.recentlySignalled());
-        var changes = grace.recordViolations(plan);
-        var done = executor.execute(plan, hosts, age, gone -> setup.policy().check(fleet, gone));
-        var reports =
-                HostProblems.of(done.problems(), plan.problems()).addTo(DeniedPrivileges.addTo(hosts, done.records()));
-        problems.log(reports);
-        clock.endCycle();
-        var update = recordCycle(fleet, plan, new Journal.CycleOutcome(done.records(), changes, ended(hosts), seenAt));
-        return new CycleReport(
-                startedAt,
-                ticker.since(start),
-                resultOf(hosts, done.records()),
-                fleet,
-                reports,
-                plan,
-                done.records(),
-                update.appeared(),
-                null);
+    /**
+     * Runs one cycle. All hosts are observed, the rules are checked, and a process that breaks a rule is planned for SIGTERM. A
+     * process that was signalled is not planned for SIGTERM again while its termination is pending: the termination is reviewed,
+     * and SIGKILL follows if it still breaks a rule when its time is over. Each safeguard may hold back an action, for example
+     * because a grace period has not passed. The remaining actions are executed on their hosts, and everything is recorded for the
+     * report and for the next cycle. Each step takes the result of the one before, so none can be left out.
+     */
+    private CycleReport cycle(CycleRecorder.Start start) throws InterruptedException {
+        var seen = observer.observe(processesToVerify());
+        var plan = policy.check(seen.fleet(), terminations.recentlySignalled());
+        var evidence = history.record(seen, plan);
+        var review = escalation.review(evidence);
+        var actions = escalation.extend(review, secondPlan(review));
+        var orders = safeguards.screen(actions, evidence);
+        return recorder.record(start, evidence, review, dispatcher.execute(orders));
+    }
+
+    /** Checks the rules again where a termination depends on whether they still choose the process. */
+    private Plan secondPlan(Review review) {
+        var fleet = review.evidence().seen().fleet();
+        return review.needsSecondCheck() ? policy.check(fleet, review.treatedAsGone()) : Plan.EMPTY;
+    }
+
+    /** Returns the processes for which the hosts verify whether they have exited. */
+    private Set<HostProcess> processesToVerify() {
+        var processes = new HashSet<>(terminations.all());
+        processes.addAll(journal.processesToVerify());
+        return processes;
     }
 
     /** Starts nothing new from now on, and stops the waits of a running cycle. */
     public void stop() {
-        executor.stop();
+        safeguards.stop();
         workers.abandon();
     }
 
@@ -183,59 +161,11 @@ public final class Enforcer {
     }
 
     public Policy policy() {
-        return setup.policy();
+        return policy;
     }
 
     public boolean isRemote() {
-        return setup.remote();
-    }
-
-    private Journal.Update recordCycle(Fleet fleet, Plan plan, Journal.CycleOutcome cycleOutcome) {
-        var update = journal.update(plan, cycleOutcome, this::effectiveMode, fleet);
-        grace.retainViolations(journal.active());
-        ActionLog.log(fleet, update);
-        return update;
-    }
-
-    private Set<HostProcess> processesToVerify() {
-        var processes = new HashSet<>(executor.pending());
-        processes.addAll(journal.processesToVerify());
-        return processes;
-    }
-
-    private static Set<HostProcess> ended(List<HostReport> hosts) {
-        return hosts.stream()
-                .flatMap(host -> host.ended().stream().map(process -> new HostProcess(host.host(), process)))
-                .collect(Collectors.toUnmodifiableSet());
-    }
-
-    private RuleMode effectiveMode(RuleName rule) {
-        return setup.mode() == ServiceMode.AUDIT
-                ? RuleMode.AUDIT
-                : setup.policy().modeOf(rule);
-    }
-
-    private static CycleResult resultOf(List<HostReport> hosts, List<ActionRecord> actions) {
-        if (!hosts.stream().allMatch(HostReport::isComplete)) {
-            return CycleResult.INCOMPLETE;
-        }
-        return actions.stream().anyMatch(action -> action.result().outcome().isFailure())
-                ? CycleResult.ACTION_FAILED
-                : CycleResult.SUCCESS;
-    }
-
-    private CycleReport failedReport(Instant startedAt, long start, String why) {
-        var fleet = new Fleet(List.of(), setup.remote());
-        return new CycleReport(
-                startedAt,
-                ticker.since(start),
-                CycleResult.FAILED,
-                fleet,
-                List.of(),
-                Plan.EMPTY,
-                List.of(),
-                List.of(),
-                HostProblems.escape(why));
+        return config.remote();
     }
 
     private void notifyListeners(CycleReport report) {

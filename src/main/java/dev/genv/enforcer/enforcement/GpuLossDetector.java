@@ -1,18 +1,19 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /** Counts the consecutive cycles in which the node's GPUs were lost permanently. */
 public final class GpuLossDetector {
     /** A single failure may be a driver that is being loaded. */
     private static final int ENOUGH = 3;
 
-    private volatile Loss loss = new Loss(0, null);
+    private volatile Loss loss = Loss.NONE;
 
-    private record Loss(int cycles, @Nullable String reason) {}
+    private record Loss(int cycles, Optional<String> reason) {
+        static final Loss NONE = new Loss(0, Optional.empty());
+    }
 
     /** Records a cycle. A cycle without an observation changes nothing; other machines are ignored. */
     public void record(CycleReport report) {
@@ -27,13 +28,13 @@ public final class GpuLossDetector {
         loss = host.snapshot().problems().stream()
                 .filter(problem -> problem.code() == ProblemCode.GPU_NEEDS_NEW_CONTAINER)
                 .findFirst()
-                .map(problem -> new Loss(Math.min(loss.cycles + 1, ENOUGH), problem.detail()))
-                .orElseGet(() -> new Loss(0, null));
+                .map(problem -> new Loss(Math.min(loss.cycles + 1, ENOUGH), Optional.of(problem.detail())))
+                .orElse(Loss.NONE);
     }
 
     /** Returns why only a restart of the container helps; empty if there is another chance. */
     public Optional<String> reason() {
         var now = loss;
-        return now.cycles < ENOUGH ? Optional.empty() : Optional.ofNullable(now.reason);
+        return now.cycles < ENOUGH ? Optional.empty() : now.reason;
     }
 }

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.HostProblem;
 import java.util.LinkedHashSet;
 import java.util.List;

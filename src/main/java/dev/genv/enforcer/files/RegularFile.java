@@ -71,7 +71,9 @@ public final class RegularFile implements AutoCloseable {
     /**
      * Reads the whole file.
      *
-     * @throws IOException if it has more bytes than the limit
+     * @param largest the largest size in bytes
+     * @throws FileTooLargeException if it has more bytes
+     * @throws IOException if it cannot be read
      */
     public byte[] read(int largest) throws IOException {
         var content = new ByteArrayOutputStream();
@@ -80,7 +82,7 @@ public final class RegularFile implements AutoCloseable {
                 var bytes = FileCalls.read(descriptor, FileCalls.BUFFER);
                 content.writeBytes(bytes);
                 if (content.size() > largest) {
-                    throw new IOException(path + " is longer than " + largest + " bytes");
+                    throw new FileTooLargeException(path, largest);
                 }
                 isMore = bytes.length == FileCalls.BUFFER;
             }

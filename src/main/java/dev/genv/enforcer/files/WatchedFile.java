@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 public final class WatchedFile<T> {
     static final Duration QUIET = Duration.ofSeconds(2);
 
-    private final Path path;
+    private final Locator locator;
     private final int largest;
     private final Parser<T> parser;
     private RegularFile.@Nullable Status lastStatus;
@@ -24,9 +24,28 @@ public final class WatchedFile<T> {
      * @param largest the largest size in bytes
      */
     public WatchedFile(Path path, int largest, Parser<T> parser) {
-        this.path = path;
+        this(() -> path, largest, parser);
+    }
+
+    /**
+     * The same for a file whose place may change.
+     *
+     * @param locator called for each access
+     */
+    public WatchedFile(Locator locator, int largest, Parser<T> parser) {
+        this.locator = locator;
         this.largest = largest;
         this.parser = parser;
+    }
+
+    /** Finds the place of a file. */
+    public interface Locator {
+        /**
+         * Returns the path.
+         *
+         * @throws IOException if it cannot be found, with the reason
+         */
+        Path locate() throws IOException;
     }
 
     /** Parses the bytes of a file. */
@@ -80,6 +99,7 @@ public final class WatchedFile<T> {
     }
 
     private RegularFile open() throws IOException {
+        var path = locator.locate();
         try {
             return RegularFile.open(path);
         } catch (NoSuchFileException e) {

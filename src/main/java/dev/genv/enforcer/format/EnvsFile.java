@@ -4,9 +4,13 @@ import static java.util.Objects.requireNonNullElse;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.format.json.Entries;
+import dev.genv.enforcer.format.json.Fields;
+import dev.genv.enforcer.format.json.OptionalFields;
+import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.Ownership;
-import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.user.Ownership;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,12 +1,17 @@
 package dev.genv.enforcer.format;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.model.DeviceUsage;
+import dev.genv.enforcer.format.json.Entries;
+import dev.genv.enforcer.format.json.Fields;
+import dev.genv.enforcer.format.json.OptionalFields;
+import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.problem.Problem;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

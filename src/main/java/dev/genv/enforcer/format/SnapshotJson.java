@@ -2,11 +2,13 @@ package dev.genv.enforcer.format;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.format.json.Fields;
+import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.problem.Problem;
 import java.io.IOException;
 import java.util.List;
 import java.util.Set;

@@ -1,4 +1,4 @@
-/** Parses and writes genv's JSON and files of Linux, without I/O. */
+/** Parses and writes genv's files and snapshots, without I/O. */
 @NullMarked
 package dev.genv.enforcer.format;
 

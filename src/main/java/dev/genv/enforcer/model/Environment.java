@@ -1,5 +1,7 @@
 package dev.genv.enforcer.model;
 
+import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.user.Ownership;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;

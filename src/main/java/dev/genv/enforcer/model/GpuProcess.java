@@ -1,5 +1,7 @@
 package dev.genv.enforcer.model;
 
+import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.model.device.Memory;
 import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -1,5 +1,7 @@
 package dev.genv.enforcer.model;
 
+import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.model.user.Ownership;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;

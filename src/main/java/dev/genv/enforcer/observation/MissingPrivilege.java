@@ -1,7 +1,7 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 
 /**
  * A privilege that the service needs and does not have.

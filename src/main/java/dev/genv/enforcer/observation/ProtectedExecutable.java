@@ -1,7 +1,7 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;

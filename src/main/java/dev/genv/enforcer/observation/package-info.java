@@ -1,4 +1,4 @@
-/** Combines the facts of a machine, which come from local files or over SSH. No I/O. */
+/** Interprets the facts of a machine, whichever source delivers them. Pure: no files, threads, clocks, or logs. */
 @NullMarked
 package dev.genv.enforcer.observation;
 

@@ -2,16 +2,21 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.definition.RuleConfig;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.rule.ExpectedExits;
+import dev.genv.enforcer.policy.rule.Finding;
+import dev.genv.enforcer.policy.rule.RuleContext;
+import dev.genv.enforcer.policy.rule.RuleResult;
+import dev.genv.enforcer.policy.rule.Rules;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -28,28 +33,19 @@ public final class Policy {
             .thenComparing(
                     detach -> Objects.requireNonNullElse(detach.attachment().gpuMemory(), ""));
 
-    private final Map<RuleName, RuleMode> modes;
-    private final List<Rule> rules;
+    private final Map<RuleDefinition, RuleConfig> configs;
 
     /**
      * Creates a policy.
      *
-     * @param modes the modes of the rules; a rule without a mode is off
+     * @param configs the configurations of the rules; a rule without one is off
      */
-    public Policy(Map<RuleName, RuleMode> modes, DeviceLimits limits) {
-        this.modes = new EnumMap<>(RuleName.class);
-        this.modes.putAll(modes);
-        rules = List.of(
-                new NonEnvProcesses(),
-                new InactiveEnvProcesses(),
-                new EnvDevices(),
-                new MaxDevicesPerUser(limits),
-                new EnvMemory(),
-                new EnvOwner());
+    public Policy(Map<RuleDefinition, RuleConfig> configs) {
+        this.configs = Map.copyOf(configs);
     }
 
-    public RuleMode modeOf(RuleName rule) {
-        return modes.getOrDefault(rule, RuleMode.OFF);
+    public RuleMode modeOf(RuleDefinition rule) {
+        return configs.getOrDefault(rule, RuleConfig.OFF).mode();
     }
 
     /**
@@ -62,14 +58,15 @@ public final class Policy {
         var ending = new ExpectedExits(pending, Set.of());
         var findings = new ArrayList<Finding>();
         var problems = new ArrayList<HostProblem>();
-        for (var rule : rules) {
-            if (modeOf(rule.name()) == RuleMode.OFF) {
+        for (var rule : Rules.all()) {
+            var config = configs.getOrDefault(rule.definition(), RuleConfig.OFF);
+            if (config.mode() == RuleMode.OFF) {
                 continue;
             }
-            var result = rule.check(fleet, ending);
+            var result = rule.check(fleet, new RuleContext(ending, config.limits()));
             findings.addAll(result.findings());
             problems.addAll(result.problems());
-            if (modeOf(rule.name()) == RuleMode.ENFORCE) {
+            if (config.mode() == RuleMode.ENFORCE) {
                 ending = ending.and(terminated(result));
             }
         }

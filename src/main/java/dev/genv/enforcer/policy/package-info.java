@@ -1,4 +1,4 @@
-/** The rules: pure functions from observed machines to violations and planned actions. */
+/** The policy: a pure function that applies the configured rules to observed machines and plans actions. */
 @NullMarked
 package dev.genv.enforcer.policy;
 

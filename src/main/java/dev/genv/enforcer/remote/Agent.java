@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.plan.Action;
 import java.util.List;
 import java.util.Set;
@@ -13,8 +14,7 @@ import java.util.function.BiConsumer;
  * uses it. */
 public interface Agent {
     /** Observes the machine; see {@link Host#observe}. */
-    Host.Observation observe(CommandRunner host, Set<ProcessId> verified)
-            throws UnreachableException, InterruptedException;
+    Observation observe(CommandRunner host, Set<ProcessId> verified) throws UnreachableException, InterruptedException;
 
     /** Executes actions on the machine; see {@link Host#execute}. */
     void execute(CommandRunner host, List<Action> actions, BiConsumer<Action, Result> done)

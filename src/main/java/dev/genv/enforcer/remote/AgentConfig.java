@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote;
 
-import dev.genv.enforcer.observation.ProtectedExecutable;
 import java.time.Duration;
 import java.util.List;
 
@@ -13,11 +12,8 @@ import java.util.List;
  * @param gpuTimeout the time limit of nvidia-smi
  * @param timeout the time limit of a command
  * @param sudo whether commands are run through {@code sudo -n}
- * @param requireHostPid whether to act only in the first PID namespace of a machine
- * @param protectedExecutables programs that are never terminated, besides the built-in ones
- * @param exemptUsers names or uids of users whose processes are never terminated
+ * @param programs the paths of the protected programs
  * @param acts whether any action is executed
- * @param signals whether processes are terminated
  * @param lease how long no other service acts on a machine after this service observed it or acted on it; zero for no such time
  */
 public record AgentConfig(
@@ -27,15 +23,11 @@ public record AgentConfig(
         Duration gpuTimeout,
         Duration timeout,
         boolean sudo,
-        boolean requireHostPid,
-        List<ProtectedExecutable> protectedExecutables,
-        List<String> exemptUsers,
+        List<String> programs,
         boolean acts,
-        boolean signals,
         Duration lease) {
 
     public AgentConfig {
-        protectedExecutables = List.copyOf(protectedExecutables);
-        exemptUsers = List.copyOf(exemptUsers);
+        programs = List.copyOf(programs);
     }
 }

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote;
 
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +20,7 @@ public record CommandResult(
     /**
      * Why a command was aborted.
      *
-     * @param detail a clause that explains the reason to a person
+     * @param detail the reason for an administrator, as a clause
      */
     public record Interruption(ProblemCode code, String detail) {}
 }

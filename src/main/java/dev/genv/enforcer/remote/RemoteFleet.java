@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jboss.logging.Logger;
@@ -18,12 +19,12 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
     private final List<HostAddress> fixed;
     private final @Nullable HostFile file;
     private final Function<HostAddress, Connection> connections;
-    private final Function<String, Agent> agents;
+    private final BiFunction<String, CommandRunner, Host> hosts;
     private Map<String, Machine> members = Map.of();
     private Optional<String> problem = Optional.empty();
 
     /** A machine of the list. */
-    private record Machine(HostAddress address, Connection connection, RemoteHost host) {
+    private record Machine(HostAddress address, Connection connection, Host host) {
         void close() {
             connection.close();
         }
@@ -34,17 +35,17 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
      *
      * @param file a file with more machines; null for none
      * @param connections creates the connection to a machine
-     * @param agents creates the agent of a machine by its name
+     * @param hosts creates a machine of the fleet by its name and its connection
      */
     public RemoteFleet(
             List<HostAddress> fixed,
             @Nullable HostFile file,
             Function<HostAddress, Connection> connections,
-            Function<String, Agent> agents) {
+            BiFunction<String, CommandRunner, Host> hosts) {
         this.fixed = List.copyOf(fixed);
         this.file = file;
         this.connections = connections;
-        this.agents = agents;
+        this.hosts = hosts;
     }
 
     /** Returns the machines of the current list, each name once. */
@@ -61,7 +62,7 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
         before.values().stream()
                 .filter(member -> !member.equals(now.get(member.address.toString())))
                 .forEach(Machine::close);
-        return now.values().stream().<Host>map(Machine::host).toList();
+        return now.values().stream().map(Machine::host).toList();
     }
 
     @Override
@@ -90,6 +91,6 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
     private Machine member(HostAddress address) {
         var way = connections.apply(address);
         var name = address.toString();
-        return new Machine(address, way, new RemoteHost(name, way, agents.apply(name)));
+        return new Machine(address, way, hosts.apply(name, way));
     }
 }

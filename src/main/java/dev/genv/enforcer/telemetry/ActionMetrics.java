@@ -36,7 +36,7 @@ public final class ActionMetrics {
             case Action.Terminate terminate ->
                 Counter.builder("genv.enforcer.terminations")
                         .description("Terminations by outcome and by the first rule that requires them")
-                        .tag("rule", done.planned().rules().getFirst().label())
+                        .tag("rule", done.planned().rules().getFirst().name())
                         .tag("signal", terminate.signal().name())
                         .tag("outcome", outcome.label())
                         .register(registry)

@@ -3,8 +3,9 @@ package dev.genv.enforcer.telemetry;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.rule.Rules;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MultiGauge;
@@ -21,20 +22,20 @@ public final class ViolationMetrics {
     private final MultiGauge active;
     private final Map<Kind, Counter> appeared = new HashMap<>();
 
-    private record Kind(RuleName rule, RuleMode mode) {
+    private record Kind(RuleDefinition rule, RuleMode mode) {
         static Kind of(JournalEntry entry) {
             return new Kind(entry.violation().rule(), entry.mode());
         }
 
         Tags tags() {
-            return Tags.of("rule", rule.label(), "mode", mode.name().toLowerCase(Locale.ROOT));
+            return Tags.of("rule", rule.name(), "mode", mode.name().toLowerCase(Locale.ROOT));
         }
     }
 
     /** Registers all series at once, so that a rule without violations is exported as zero. */
     public ViolationMetrics(MeterRegistry registry, Journal journal) {
         this.journal = journal;
-        for (var rule : RuleName.values()) {
+        for (var rule : Rules.definitions()) {
             for (var mode : List.of(RuleMode.AUDIT, RuleMode.ENFORCE)) {
                 var kind = new Kind(rule, mode);
                 appeared.put(

@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.chart.ChartQueries;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.testsupport.RawHttp;
-import dev.genv.enforcer.testsupport.SampleCycles;
+import dev.genv.enforcer.testsupport.fake.SampleCycles;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
@@ -22,7 +22,7 @@ import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The alerts and the dashboard of the chart ask for metrics that the service has, by labels that these have. */
+/** The queries of the chart's alerts and dashboard use metrics of the service, and their labels. */
 @QuarkusTest
 @Tag("quarkus")
 @TestProfile(TokenProtectedNode.class)
@@ -45,7 +45,7 @@ class ChartMetricsTest {
         SampleCycles.record(registry);
         var http = new RawHttp(port);
         var token = "Authorization: Bearer " + TokenProtectedNode.TOKEN;
-        // The service reads the token by itself, and refuses everybody until then.
+        // The service reads the token in its own thread, and refuses all requests until then.
         await().atMost(HANG).until(() -> http.get("/q/metrics", token).status() == 200);
         var answer = http.get("/q/metrics", token);
         var exported = metrics(answer.text());

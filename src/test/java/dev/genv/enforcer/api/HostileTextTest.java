@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.format.GenvJson;
-import dev.genv.enforcer.format.UnreadableException;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.testsupport.RawHttp;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import jakarta.inject.Inject;
@@ -24,7 +24,7 @@ import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What users wrote comes out of the API as text and as nothing else. */
+/** The API returns text of users as text, and a browser never interprets it. */
 @QuarkusTest
 @Tag("quarkus")
 @TestProfile(TokenProtectedNode.class)
@@ -115,7 +115,7 @@ class HostileTextTest {
         assertThat(answer.text()).hasSizeLessThan(10_000);
     }
 
-    /** A metric with a label that strangers choose is a memory that they fill. */
+    /** Users could fill the memory of the service through a label that they choose. */
     @Test
     void clientsCannotCreateMetricSeries() throws IOException {
         var http = new RawHttp(port);

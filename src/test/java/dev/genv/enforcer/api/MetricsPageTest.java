@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.testsupport.GeneratedSection;
 import dev.genv.enforcer.testsupport.RawHttp;
-import dev.genv.enforcer.testsupport.SampleCycles;
+import dev.genv.enforcer.testsupport.fake.SampleCycles;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
@@ -23,7 +23,7 @@ import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The table of {@code metrics.md} is what the service registers. */
+/** The table of {@code metrics.md} lists the metrics that the service registers. */
 @QuarkusTest
 @Tag("quarkus")
 @TestProfile(TokenProtectedNode.class)

@@ -12,9 +12,9 @@ import static org.hamcrest.Matchers.notNullValue;
 
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.telemetry.RequestLabels;
-import dev.genv.enforcer.testsupport.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tags;
 import io.quarkus.test.junit.QuarkusTest;
@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 
-/** The HTTP face of the real node: first without a GPU tool, then with the fake one, as it recovers by itself. */
+/** The HTTP API on the real node: first without a GPU tool, then with a fake one, with which the service recovers. */
 @QuarkusTest
 @Tag("quarkus")
 @TestMethodOrder(OrderAnnotation.class)

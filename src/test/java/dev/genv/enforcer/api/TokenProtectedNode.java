@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
-/** The service with a token, on a node of its own that it only looks at. */
+/** The service with a token, in audit mode on a separate node. */
 public class TokenProtectedNode implements QuarkusTestProfile {
     public static final String TOKEN = "correct-horse.battery~staple";
     static final Path FOLDER = Path.of("target/guarded").toAbsolutePath();

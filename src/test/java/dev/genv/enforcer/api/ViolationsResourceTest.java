@@ -1,8 +1,8 @@
 package dev.genv.enforcer.api;
 
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static io.restassured.RestAssured.given;
 import static io.restassured.RestAssured.when;
 import static org.hamcrest.Matchers.contains;
@@ -15,12 +15,12 @@ import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.testsupport.KnownRules;
 import io.quarkus.test.junit.QuarkusTest;
 import jakarta.inject.Inject;
 import java.time.Instant;
@@ -44,11 +44,11 @@ class ViolationsResourceTest {
     @Inject
     Journal journal;
 
-    /** A memory violation that goes on since ten, and a stray process that was over at nine. */
+    /** A memory violation that is active since 10:00, and a violation of a process that exited at 9:00. */
     @BeforeAll
     void recordViolations() {
         var stray = new Violation(
-                RuleName.NON_ENV_PROCESSES,
+                KnownRules.NON_ENV_PROCESSES,
                 "gpu-2",
                 "process 7 1",
                 "Process 7 is not running in a GPU environment",
@@ -57,7 +57,7 @@ class ViolationsResourceTest {
                 List.of(1),
                 List.of(process(7).uses(1).uidUnknown().build()));
         var memory = new Violation(
-                RuleName.ENV_MEMORY,
+                KnownRules.ENV_MEMORY,
                 "gpu-1",
                 "environment a device 0 uid 1003",
                 "Environment a is using 1153m on device 0 which is 104m over its capacity of 1000mi",

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What some values make, word for word, so that whoever changes the chart sees what else he changed. */
+/** The whole output for some values, so that a change of the chart shows all its effects. */
 class ChartGoldenTest {
     private static final Path FOLDER = Path.of("src/test/resources/chart");
 

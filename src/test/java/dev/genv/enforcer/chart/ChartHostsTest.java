@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The schema takes the machines that the service takes, and no others. */
+/** The schema accepts exactly the machines that the service accepts. */
 class ChartHostsTest {
     @ParameterizedTest
     @ValueSource(
@@ -34,7 +34,7 @@ class ChartHostsTest {
                 "[::FFFF:1.2.3.4]:9",
                 "[:::::]",
                 "[1:2:3:4:5:6:7:8]",
-                // these are none
+                // these are not machines
                 "",
                 " ",
                 "gpu 1",
@@ -98,7 +98,7 @@ class ChartHostsTest {
         }
     }
 
-    /** Helm's patterns are another dialect, so a few of them are looked at by Helm itself. */
+    /** Helm has its own dialect of patterns, so Helm checks some of them here. */
     @Test
     void helmAppliesThePatternsOfTheSchema() {
         for (var host : new String[] {"raz@[10.0.0.1]", "[2001:db8::1.2.3.4]", "gpu-1:000022"}) {

@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Null takes a default away. Where nothing can stand in its place that is refused, and not made into nonsense. */
+/** Null removes a default. The chart refuses it where a value is required. */
 class ChartNullTest {
-    /** Those of which the comments say what null means. */
+    /** The values whose comments define null. */
     private static final Set<String> NULLABLE = Set.of(
             "remote.runAsUser",
             "resources.requests",
@@ -22,7 +22,7 @@ class ChartNullTest {
             "resources.limits",
             "resources.limits.memory");
 
-    /** So that everything is made that can be. */
+    /** These values render every object. */
     private static final String NODE = """
             {prometheusRule: {enabled: true}, serviceMonitor: {enabled: true}, dashboard: {enabled: true},
              networkPolicy: {enabled: true, ingressFrom: [{podSelector: {}}]}, apiToken: {existingSecret: token}}
@@ -34,7 +34,7 @@ class ChartNullTest {
                       knownHosts: {existingSecret: known}, sshConfig: {existingSecret: ssh}}}
             """;
 
-    /** Nothing is the same as null: whoever leaves a list empty in his file means that it is empty. */
+    /** An empty YAML value is null, and means an empty list. */
     @Test
     void nullEqualsAnEmptyDefault() throws IOException {
         for (var values : List.of(NODE, REMOTE)) {
@@ -73,7 +73,7 @@ class ChartNullTest {
         }
     }
 
-    /** The values and the sections that have something in them. */
+    /** The values, and the sections that contain values. */
     private static List<String> requiredPaths() throws IOException {
         var values = ChartValues.read();
         var needed = new ArrayList<>(values.sections());

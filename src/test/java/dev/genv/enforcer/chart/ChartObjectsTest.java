@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is made is what Kubernetes knows, and nothing is spelt as it does not know it. */
+/** Kubernetes knows every rendered object and every field of it. */
 class ChartObjectsTest {
     private static final Map<String, Model> MODELS = Map.of(
             "ConfigMap", text -> V1ConfigMap.fromJson(text).toJson(),
@@ -34,7 +34,7 @@ class ChartObjectsTest {
             "Service", text -> V1Service.fromJson(text).toJson(),
             "ServiceAccount", text -> V1ServiceAccount.fromJson(text).toJson());
 
-    /** The Prometheus Operator's, with what may stand in them. */
+    /** The objects of the Prometheus Operator, with their valid fields. */
     private static final Map<String, Set<String>> OPERATOR_FIELDS = Map.of(
             "ServiceMonitor", Set.of("namespaceSelector", "selector", "endpoints"), "PrometheusRule", Set.of("groups"));
 
@@ -42,19 +42,19 @@ class ChartObjectsTest {
             Set.of("port", "path", "interval", "scrapeTimeout", "authorization", "relabelings", "metricRelabelings");
     private static final Set<String> RULE_FIELDS = Set.of("alert", "expr", "for", "labels", "annotations");
 
-    /** Reads an object as Kubernetes does, and writes it again. */
+    /** Parses an object as Kubernetes does, and writes it. */
     private interface Model {
         String read(String text) throws IOException;
     }
 
-    /** Reading is generous: of a number it makes a text, of yes a false. So what is written again must be the same. */
+    /** The parser is lenient: it converts numbers to text and yes to false. So the written object must equal the original. */
     private static void check(String kind, JsonNode object) throws IOException {
         assertThat(MODELS).containsKey(kind);
         var again = RenderedChart.parse(MODELS.get(kind).read(object.toString()));
         assertThat(withoutEmptyValues(again)).isEqualTo(withoutEmptyValues(object));
     }
 
-    /** What is not there is written as something empty. */
+    /** A missing value is written as an empty one. */
     private static JsonNode withoutEmptyValues(JsonNode node) {
         JsonNode copy = node.deepCopy();
         if (copy instanceof ObjectNode object) {
@@ -97,7 +97,7 @@ class ChartObjectsTest {
         check(RenderedChart.of(ChartQueries.ALERTS));
     }
 
-    /** YAML reads these as something else than names. */
+    /** YAML does not parse these as text. */
     @ParameterizedTest
     @ValueSource(strings = {"on", "off", "null", "true", "y", "1e3", "123", "0x1f", "1.5", "a.b"})
     void namesThatLookLikeOtherYamlTypesStayStrings(String name) throws IOException {
@@ -124,7 +124,7 @@ class ChartObjectsTest {
         }
     }
 
-    /** Then the name of everything would be none. */
+    /** Otherwise no object would have a valid name. */
     @ParameterizedTest
     @ValueSource(strings = {"123", "1e3", "a.b"})
     void refusesReleaseNamesThatAreNoServiceNames(String name) {
@@ -133,7 +133,7 @@ class ChartObjectsTest {
                 .hasMessageContaining("set fullnameOverride");
     }
 
-    /** All that is made. */
+    /** All rendered objects. */
     static void check(RenderedChart chart) throws IOException {
         check(chart, RenderedChart.NAME);
     }
@@ -191,7 +191,7 @@ class ChartObjectsTest {
         }
     }
 
-    /** The pods are found by what never changes, and only ours. */
+    /** The selectors use labels that never change, and select only pods of the release. */
     @ParameterizedTest
     @ValueSource(strings = {"full", "remote"})
     void selectorsMatchThePods(String name) {

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The chart as a whole, as those meet it who install it; most of it on a copy. */
+/** The chart as a package; most tests use a copy. */
 class ChartPackageTest {
     @TempDir
     Path folder;
@@ -40,13 +40,13 @@ class ChartPackageTest {
         lint(RenderedChart.CHART);
     }
 
-    /** Lint takes no other values than the chart's own, so they become those. */
+    /** Lint reads only the chart's own values, so these replace them. */
     @ParameterizedTest
     @ValueSource(strings = {"full", "remote", "existing"})
     void lintReportsNothingWithTheExampleValues(String name) throws IOException {
         var values = ChartValues.read().defaults().deepCopy();
         new ObjectMapper().readerForUpdating(values).readValue(RenderedChart.parse(RenderedChart.example(name)));
-        // What Helm takes for "remove it".
+        // Helm removes these values.
         ((ObjectNode) values.at("/dashboard/labels"))
                 .properties()
                 .removeIf(label -> label.getValue().isNull());
@@ -80,7 +80,7 @@ class ChartPackageTest {
         assertThat(listing.waitFor()).isZero();
     }
 
-    /** Helm prints no hooks: here it is an ordinary pod. */
+    /** Helm prints no hooks, so the pod is an ordinary one here. */
     private RenderedChart chartWithTestHook(String values) throws IOException {
         var file = copy.resolve("templates/tests/health.yaml");
         var hook = Files.readString(file);
@@ -89,7 +89,7 @@ class ChartPackageTest {
         return RenderedChart.ofCopy(copy, values);
     }
 
-    /** Some platforms choose it. */
+    /** Some platforms choose the uid. */
     @Test
     void testHookRunsAsTheUserOfThePlatform() throws IOException {
         var chart = chartWithTestHook("remote: {runAsUser: null}");
@@ -98,7 +98,7 @@ class ChartPackageTest {
         ChartObjectsTest.check(chart);
     }
 
-    /** Even where somebody switches the schema off. */
+    /** Even if the schema is disabled. */
     @Test
     void refusesUnknownModeWithoutTheSchema() throws IOException {
         Files.delete(copy.resolve("values.schema.json"));

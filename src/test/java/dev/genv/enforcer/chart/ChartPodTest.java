@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import org.junit.jupiter.api.Test;
 
-/** The pods have the rights that they need and none else. */
+/** The pods have exactly the privileges that they need. */
 class ChartPodTest {
     private static final RenderedChart NODE = RenderedChart.of("");
     private static final RenderedChart REMOTE = RenderedChart.ofExample("remote");
@@ -26,7 +26,7 @@ class ChartPodTest {
                 """);
     }
 
-    /** Its field is new in 1.30. */
+    /** The field of AppArmor exists since Kubernetes 1.30. */
     @Test
     void olderKubernetesGetsTheAppArmorAnnotation() {
         var old = RenderedChart.forKubernetes("1.29.9", "");
@@ -90,7 +90,7 @@ class ChartPodTest {
         assertThat(chart.environment()).containsEntry("GENV_ENFORCER_STATE_DIR", "/srv/genv");
     }
 
-    /** Whoever only audits makes no directory, of which genv's users would find that it is root's. */
+    /** In audit mode the kubelet must not create the state directory, because only root could write to it. */
     @Test
     void onlyEnforceModeCreatesTheStateDirectory() {
         assertThat(hostPathType("mode: null")).isEqualTo("DirectoryOrCreate");
@@ -105,7 +105,7 @@ class ChartPodTest {
                 .asText();
     }
 
-    /** A pod that is not ready, on whatever node, must not keep the others from what was changed. */
+    /** A pod that is not ready on one node must not block an update of the other nodes. */
     @Test
     void updatesAllNodesAtOnce() {
         assertThat(NODE.workload()
@@ -114,7 +114,7 @@ class ChartPodTest {
                 .isEqualTo("100%");
     }
 
-    /** Of whatever release, in whatever namespace; but one for other machines may be there too. */
+    /** Of any release in any namespace; a pod that enforces over SSH may run on the same node. */
     @Test
     void podAntiAffinityAllowsOneEnforcerPerNode() {
         var alone = """
@@ -148,7 +148,7 @@ class ChartPodTest {
                 .isFalse();
     }
 
-    /** As NVIDIA's device plugin finds the nodes. */
+    /** The same nodes as those of NVIDIA's device plugin. */
     @Test
     void nodeAffinitySelectsNodesWithAGpu() {
         assertSame(NODE.pod().at("/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution"), """
@@ -180,7 +180,7 @@ class ChartPodTest {
                 .isEqualTo("ghcr.io/genv-enforcer/genv-enforcer:1.2@" + digest);
     }
 
-    /** It is read at the start alone; the others are read again when they change. */
+    /** The service reads it only at the start; it reads the others again after a change. */
     @Test
     void restartsThePodOnlyWhenTheSshConfigurationChanges() {
         var values = RenderedChart.example("remote");

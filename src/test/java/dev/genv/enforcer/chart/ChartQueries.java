@@ -10,14 +10,14 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** What the alerts and the dashboard of the chart ask Prometheus. */
+/** The queries of the chart's alerts and dashboard. */
 public final class ChartQueries {
-    /** What Prometheus and its operator add to every series. */
+    /** The labels that Prometheus and its operator add to every series. */
     private static final Set<String> TARGET_LABELS = Set.of("namespace", "job", "instance", "pod", "node");
 
     private static final Pattern LABEL_VALUES = Pattern.compile("label_values\\((.*), \\w+\\)");
 
-    /** What makes alerts, on nodes. */
+    /** Values with alerts on nodes. */
     static final String ALERTS = "{prometheusRule: {enabled: true}, serviceMonitor: {enabled: true}}";
 
     private ChartQueries() {}
@@ -61,7 +61,7 @@ public final class ChartQueries {
                         .map(definition -> LABEL_VALUES.matcher(definition).replaceAll("$1")));
     }
 
-    /** The dashboard as it stands in its ConfigMap. */
+    /** The dashboard in its ConfigMap. */
     static JsonNode board() {
         return RenderedChart.of("dashboard: {enabled: true}").documents().stream()
                 .filter(each ->

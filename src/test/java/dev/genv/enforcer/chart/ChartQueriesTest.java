@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Alerts and dashboard ask for what the service can say; that the metrics exist, a running service tells. */
+/** The queries are valid; another test checks with a running service that their metrics exist. */
 class ChartQueriesTest {
     @Test
     void everyExpressionIsBalanced() {
@@ -23,7 +23,7 @@ class ChartQueriesTest {
         assertThat(all).hasSizeGreaterThan(40).allMatch(query -> new PromExpression(query).isBalanced());
     }
 
-    /** A code that is misspelt would never be an alert. */
+    /** A misspelt problem code would never cause an alert. */
     @Test
     void everyProblemCodeIsDocumented() {
         assertThat(values("code"))
@@ -45,7 +45,7 @@ class ChartQueriesTest {
                         .toList());
     }
 
-    /** Two installations on one Prometheus do not tell of each other. */
+    /** Two installations on one Prometheus do not alert for each other. */
     @Test
     void everyQuerySelectsThisInstallation() {
         assertThat(ChartQueries.alerts())
@@ -55,7 +55,7 @@ class ChartQueriesTest {
                 .allMatch(query -> query.contains("namespace=\"$namespace\""));
     }
 
-    /** Where cycles are rare, ten minutes may see none. */
+    /** With a long interval, ten minutes may contain no cycle. */
     @Test
     void longIntervalExtendsTheAlertWindows() {
         assertThat(rules("{}")).contains("[600s]", "[300s]").doesNotContain("[5400s]");
@@ -64,7 +64,7 @@ class ChartQueriesTest {
                 .doesNotContain("[600s]", "[300s]");
     }
 
-    /** So are rare scrapes: of two of them nothing is certain. */
+    /** With rare scrapes, two of them are not enough for a rate. */
     @Test
     void longScrapeIntervalExtendsTheAlertWindows() {
         assertThat(rules("serviceMonitor: {interval: 2m}"))
@@ -72,7 +72,7 @@ class ChartQueriesTest {
                 .doesNotContain("[300s]");
     }
 
-    /** Its first cycle is in its series from the beginning, so after each start two intervals pass before one must show. */
+    /** The series begins with the first cycle, so the first increase is certain only two intervals after the start. */
     @Test
     void alertsAllowForTheStartOfTheService() {
         for (var alert : List.of("CycleStalled", "CycleFailing", "ActionFailing")) {
@@ -99,7 +99,7 @@ class ChartQueriesTest {
                 .containsExactlyInAnyOrder("success", "incomplete", "action_failed", "failed");
     }
 
-    /** Which of many machines lacks a privilege only its problems tell. */
+    /** Only the problems name the machine that lacks a privilege. */
     @Test
     void missingPrivilegeAlertNamesTheMachine() {
         var remote = RenderedChart.ofExample("remote").only("PrometheusRule").at("/spec/groups/0/rules");
@@ -115,7 +115,7 @@ class ChartQueriesTest {
                 .startsWith("genv_enforcer_missing_privileges{");
     }
 
-    /** Whatever stands in its quotes, it remains one expression. */
+    /** Quoted text in the selector never ends the expression. */
     @Test
     void customSelectorIsUsedUnchanged() {
         var selector = "job=\"a: b #\\\"{}'\", cluster=~\"x|y\"";
@@ -129,7 +129,7 @@ class ChartQueriesTest {
                         .matches(expression -> new PromExpression(expression).isBalanced()));
     }
 
-    /** Two of them in one Grafana would take turns. */
+    /** Two dashboards with one uid would overwrite each other in Grafana. */
     @Test
     void eachReleaseHasItsOwnDashboard() {
         var seen = new HashSet<String>();
@@ -146,7 +146,7 @@ class ChartQueriesTest {
         }
     }
 
-    /** A series that is born with 1 has not increased. */
+    /** A series that begins with 1 has not increased. */
     @Test
     void alertsDetectTheFirstIncrementOfACounter() {
         assertThat(ChartQueries.alerts().filter(query -> query.contains("terminations_total")))

@@ -61,7 +61,7 @@ class ChartReadmeTest {
         }
     }
 
-    /** Who upgrades must know which version it is. */
+    /** Administrators need the version to upgrade. */
     @Test
     void chartAndServiceHaveTheSameVersion() throws IOException {
         var chart = RenderedChart.parse(Files.readString(RenderedChart.CHART.resolve("Chart.yaml")));

@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
-/** A misspelt value, or one of another type, is refused, and not silently without effect. */
+/** A misspelt value, or one of another type, is refused instead of ignored. */
 class ChartSchemaTest {
     private static final Set<String> WITHOUT_DEFAULT = Set.of(
             "resources.limits.cpu", "resources.limits.ephemeral-storage", "resources.requests.ephemeral-storage");
@@ -62,7 +62,7 @@ class ChartSchemaTest {
         var schema = RenderedChart.parse(Files.readString(RenderedChart.CHART.resolve("values.schema.json")));
         var found = new TreeSet<String>();
         collect(schema, schema, "", values, found);
-        found.remove("global"); // Helm's own, where the chart is a part of another one
+        found.remove("global"); // Helm adds it for a subchart
         found.removeAll(WITHOUT_DEFAULT);
         return found;
     }

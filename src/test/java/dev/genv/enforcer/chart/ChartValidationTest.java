@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What makes no sense together is refused with a sentence that says what to do. */
+/** Contradicting values are refused with one sentence and its remedy. */
 class ChartValidationTest {
     @ParameterizedTest
     @CsvSource(
@@ -77,9 +77,9 @@ class ChartValidationTest {
                 "|mode is remote, but no machines are named: set remote.hosts",
                 "|mode is remote, but the keys of the machines are not known: set remote.knownHosts.content",
                 "|mode is remote, but there is no key to log in with: set remote.identity.existingSecret",
-                "remote: {hosts: [gpu-1]}|mode is remote, but nothing says who logs in: set remote.username",
-                "remote: {hosts: [raz@gpu-1, gpu-2]}|mode is remote, but nothing says who logs in: set remote.username",
-                "remote: {hosts: [gpu-1], hostfile: {existingConfigMap: x}}|mode is remote, but nothing says who logs in",
+                "remote: {hosts: [gpu-1]}|mode is remote, but there is no user to log in as: set remote.username",
+                "remote: {hosts: [raz@gpu-1, gpu-2]}|mode is remote, but there is no user to log in as: set remote.username",
+                "remote: {hosts: [gpu-1], hostfile: {existingConfigMap: x}}|mode is remote, but there is no user to log in as",
                 "remote: {timeout: 80s}|probes.startup gives up after 295 s, but with remote.timeout the first cycle may take 322 s",
                 "settings: {stateDir: /proc}|settings.stateDir is /proc, which is a directory of nodes",
                 "remote: {knownHosts: {content: a, existingSecret: b}}|remote.knownHosts has 2 sources: set only one of",
@@ -91,8 +91,8 @@ class ChartValidationTest {
                 "remote: {agent: genv}, settings: {envOwner: enforce}|settings.envOwner is enforce, but genv's own protocol does not report users",
                 "remote: {agent: genv}, settings: {killAfter: 9s}|settings.killAfter is 9s, but genv's own protocol has no SIGKILL",
                 "settings: {stateDir: /srv/genv}|settings.stateDir is /srv/genv, which is a directory of nodes",
-                "remote: {hosts: ['a@b:2222']}, networkPolicy: {enabled: true}|remote.hosts names a@b:2222, but the NetworkPolicy lets nobody connect to port 2222",
-                "remote: {hosts: ['b:00023']}, networkPolicy: {enabled: true}|remote.hosts names b:00023, but the NetworkPolicy lets nobody connect to port 23:",
+                "remote: {hosts: ['a@b:2222']}, networkPolicy: {enabled: true}|remote.hosts names a@b:2222, but the NetworkPolicy allows no connection to port 2222",
+                "remote: {hosts: ['b:00023']}, networkPolicy: {enabled: true}|remote.hosts names b:00023, but the NetworkPolicy allows no connection to port 23:",
                 "remote: {hosts: ['[::1]:23']}, networkPolicy: {enabled: true}|remote.hosts names [::1]:23, but the NetworkPolicy",
             })
     void refusesInvalidValuesOverSsh(String values, String sentence) {
@@ -100,7 +100,7 @@ class ChartValidationTest {
         assertThat(RenderedChart.errorOf(all)).contains(sentence.strip());
     }
 
-    /** Who has several things to mend need not find them one after the other. */
+    /** All errors are reported at once. */
     @Test
     void reportsAllErrorsAtOnce() {
         assertThat(RenderedChart.errorOf("mode: remote").lines())
@@ -157,7 +157,7 @@ class ChartValidationTest {
                 "remote: {hosts: ['-gpu']}",
                 "remote: {hosts: ['::1']}",
                 "remote: {username: -oProxyCommand}",
-                "remote: {agent: python}",
+                "remote: {agent: perl}",
                 "remote: {runAsUser: 0}",
             })
     void schemaRefusesInvalidValues(String values) {

@@ -11,7 +11,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** The values of the chart with what {@code values.yaml} says of them. */
+/** The values of the chart with their comments in {@code values.yaml}. */
 final class ChartValues {
     static final Path FILE = RenderedChart.CHART.resolve("values.yaml");
     private static final Pattern DESCRIPTION = Pattern.compile("\\s*# -- (.*)");
@@ -23,8 +23,7 @@ final class ChartValues {
     private final List<String> sections = new ArrayList<>();
     private final Deque<Level> levels = new ArrayDeque<>();
 
-    /**
-     * One that can be set.
+    /** One value.
      *
      * @param path such as {@code settings.mode}
      */
@@ -55,7 +54,7 @@ final class ChartValues {
         }
     }
 
-    /** Those of the chart. */
+    /** The values of the chart. */
     static ChartValues read() throws IOException {
         return new ChartValues(Files.readString(FILE));
     }
@@ -76,12 +75,12 @@ final class ChartValues {
         }
     }
 
-    /** All that can be set, in the order of the file. */
+    /** All values, in the order of the file. */
     List<Value> all() {
         return List.copyOf(values);
     }
 
-    /** What only holds others together. */
+    /** The sections, which contain values. */
     List<String> sections() {
         return List.copyOf(sections);
     }

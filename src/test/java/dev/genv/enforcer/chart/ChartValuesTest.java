@@ -16,13 +16,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Nobody sets a value in vain. */
+/** Every value has an effect. */
 class ChartValuesTest {
-    /** The chart without its schema, which is looked at elsewhere and costs half of the time. */
+    /** The chart without its schema, which another test checks and which takes half of the time. */
     @TempDir
     Path chart;
 
-    /** What cannot stand beside something in the chart's own examples. */
+    /** Values that contradict one of the chart's examples. */
     private static final String OTHER_VALUES = """
                     mode: remote
                     remote:
@@ -45,14 +45,14 @@ class ChartValuesTest {
         }
     }
 
-    /** Each is set in one of the examples, and what that makes is another thing, or nothing, when it is taken out there. */
+    /** Each value is set in one of the examples, and the output changes without it. */
     @Test
     void everyValueChangesTheRendering() throws IOException {
         var trees = new ArrayList<JsonNode>();
         trees.add(RenderedChart.parse(OTHER_VALUES));
         for (var name : List.of("existing", "remote", "full")) {
             var tree = RenderedChart.parse(RenderedChart.example(name));
-            // What is large costs time: at first without it.
+            // Large values take time: first without them.
             trees.add(without(without(tree, "prometheusRule"), "dashboard"));
             trees.add(tree);
         }
@@ -80,7 +80,7 @@ class ChartValuesTest {
         return copy;
     }
 
-    /** Nothing where the chart refuses it. */
+    /** Empty if the chart refuses the values. */
     private Optional<String> rendering(JsonNode values) {
         try {
             return Optional.of(RenderedChart.ofCopy(chart, values.toString()).text());

@@ -7,7 +7,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 
-/** Which series an expression of PromQL asks for; as much of the language as alerts and a dashboard need. */
+/** The series of a PromQL expression; it parses the part of the language that the alerts and the dashboard use. */
 record PromExpression(String text) {
     private static final Pattern QUOTED = Pattern.compile("\"(?:[^\"\\\\]|\\\\.)*\"");
     private static final Pattern GROUPING =
@@ -21,7 +21,7 @@ record PromExpression(String text) {
     private static final String CLOSES = ")]}";
     private static final Set<String> WORDS = Set.of("and", "or", "unless", "bool");
 
-    /** The names of the metrics, each with the labels by which it is chosen. */
+    /** The names of the metrics, each with the labels of its selectors. */
     Map<String, Set<String>> metrics() {
         var metrics = new TreeMap<String, Set<String>>();
         var bare = QUOTED.matcher(text).replaceAll("\"\"");
@@ -39,7 +39,7 @@ record PromExpression(String text) {
         return metrics;
     }
 
-    /** Whether every bracket and quote that is opened is closed. */
+    /** Whether every bracket and quote is closed. */
     boolean isBalanced() {
         var open = new ArrayDeque<Character>();
         var bare = QUOTED.matcher(text).replaceAll("");

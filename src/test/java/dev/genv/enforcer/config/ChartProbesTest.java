@@ -2,9 +2,9 @@ package dev.genv.enforcer.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.config.settings.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.SettingsReader;
-import dev.genv.enforcer.config.settings.Variables;
+import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The chart's probe waits for a first cycle that takes as long as it may: both know how long that is. */
+/** The chart's startup probe waits for the longest possible first cycle, which chart and service compute alike. */
 class ChartProbesTest {
     @TempDir
     Path folder;
@@ -44,7 +44,7 @@ class ChartProbesTest {
                 "GENV_ENFORCER_REMOTE_TIMEOUT",
                 timeout))));
         assertThat(fleet).isNotNull();
-        // For the look, and for what is done about it.
+        // For the observation and for the actions.
         var longest = fleet.callTimeout().multipliedBy(2);
         assertThat(RenderedChart.errorOf("{mode: remote, remote: {timeout: %s}}".formatted(timeout)))
                 .contains(sentence(longest));

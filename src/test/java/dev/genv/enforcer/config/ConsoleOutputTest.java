@@ -18,7 +18,7 @@ class ConsoleOutputTest {
     private final List<Long> reported = new CopyOnWriteArrayList<>();
     private final ConsoleOutput output = new ConsoleOutput(reader, "test-output", 100, reported::add);
 
-    /** It reads nothing before it is told to. */
+    /** A reader that reads nothing before it is started. */
     private static final class Reader extends OutputStream {
         private final ByteArrayOutputStream read = new ByteArrayOutputStream();
         private final CountDownLatch begun = new CountDownLatch(1);

@@ -1,15 +1,15 @@
 package dev.genv.enforcer.config;
 
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.testsupport.FakeHost;
-import dev.genv.enforcer.testsupport.FakeTime;
-import dev.genv.enforcer.testsupport.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.scheduler.Scheduler;
 import io.quarkus.test.junit.QuarkusTest;
@@ -20,7 +20,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the loop does besides what the scheduler does: that goes by the time of day, which may be set back. */
+/** The loop measures intervals itself, because the scheduler uses the time of day, which can be set back. */
 @QuarkusTest
 @Tag("quarkus")
 class CycleLoopTest {
@@ -72,7 +72,7 @@ class CycleLoopTest {
     }
 
     private Enforcer enforcer() {
-        var setup = SetupBuilder.setup(new FakeHost(host())).build();
-        return new Enforcer(setup, new Journal(1), time.ticker(), List.of(cycles::add));
+        var config = SetupBuilder.setup(new FakeHost(host())).build();
+        return new Enforcer(config, new Journal(1), time.ticker(), List.of(cycles::add));
     }
 }

@@ -2,10 +2,10 @@ package dev.genv.enforcer.container;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.RealHosts;
-import dev.genv.enforcer.testsupport.RealSshd;
 import dev.genv.enforcer.testsupport.RenderedChart;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.ssh.RealHosts;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the chart makes, run by a real engine: that is enough, and none of it is too much. */
+/** The chart's pod with a real engine: its privileges suffice, and each one is required. */
 @Tag("container")
 @Timeout(600)
 class ChartPodIT extends EngineTest {
@@ -56,7 +56,7 @@ class ChartPodIT extends EngineTest {
         assertReadOnly(nodePodFlags(SETTINGS).without("--pid=host"));
     }
 
-    /** The folder holds what the chart puts there for its pod, readable for its group alone. */
+    /** The folder contains the chart's files for the pod, which only its group can read. */
     @Test
     void remotePodNeedsNoPrivileges() throws IOException {
         RealHosts.assumePossible();
@@ -81,7 +81,7 @@ class ChartPodIT extends EngineTest {
                     """.formatted(port, management, host.target(), RealSshd.ADMIN));
             var files = writeFiles(
                     hosts, host, chart.pod().at("/securityContext/fsGroup").asInt());
-            // The fake machine is on this one's loopback.
+            // The fake machine listens on loopback.
             var flags = PodFlags.of(chart, Map.of("files", files))
                     .add(
                             "--network=host",

@@ -3,9 +3,9 @@ package dev.genv.enforcer.container;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The image with the flags of the README: what it does with all of them, and what without each. */
+/** The image with all flags of the README, and once without each. */
 @Tag("container")
 @Timeout(600)
 class ContainerIT extends EngineTest {
@@ -38,7 +38,7 @@ class ContainerIT extends EngineTest {
         assertCapabilityMissing(flags().without("--cap-add", capability), capability);
     }
 
-    /** Docker gives another user than root none of the capabilities that are added. */
+    /** Docker gives added capabilities only to root. */
     @Test
     void reportsAllMissingPrivilegesAsAnotherUser() throws IOException {
         try (var stray = Child.ofUser(OTHER_UID)) {
@@ -59,7 +59,7 @@ class ContainerIT extends EngineTest {
         assertReadOnly(flags().without("--pid=host"));
     }
 
-    /** So the test before does show something. */
+    /** The negative control of the test before. */
     @Test
     void requireHostPidFalseActsOnContainerPids() throws IOException {
         try (var service = ServiceContainer.start(flags().without("--pid=host").set("REQUIRE_HOST_PID", false))) {
@@ -69,7 +69,7 @@ class ContainerIT extends EngineTest {
         }
     }
 
-    /** Docker's profile is there on Ubuntu and not on Debian. */
+    /** Docker's AppArmor profile exists on Ubuntu and not on Debian. */
     @Test
     void namesTheMissingFlagUnderDockersAppArmorProfile() throws IOException {
         var enabled = Path.of("/sys/module/apparmor/parameters/enabled");
@@ -108,7 +108,7 @@ class ContainerIT extends EngineTest {
         }
     }
 
-    /** The engine makes a folder that is not there, for root alone; then genv would fail for everybody. */
+    /** The engine creates a missing folder for root only; then genv would fail for every user. */
     @Test
     void makesStateDirectoryOfTheEngineWorldWritable() throws IOException {
         Files.delete(stateDirectory);
@@ -121,7 +121,7 @@ class ContainerIT extends EngineTest {
         }
     }
 
-    /** Everybody can put a link where the state directory would be, and the engine follows it. */
+    /** Every user can create a link at the path of the state directory, and the engine follows it. */
     @Test
     void doesNotChangePermissionsBehindALink() throws IOException {
         var roots = Files.createDirectory(directory.resolve("precious"));
@@ -135,7 +135,7 @@ class ContainerIT extends EngineTest {
         }
     }
 
-    /** Whoever only looks shall not make a folder in which genv fails for everybody. */
+    /** A service in audit mode must not create a folder in which genv fails for every user. */
     @Test
     void flagsOfTheReadmeCreateNoStateDirectory() throws IOException {
         Files.delete(stateDirectory);
@@ -180,7 +180,7 @@ class ContainerIT extends EngineTest {
         }
     }
 
-    /** With AOTMode=on, a cache that does not fit ends the start. */
+    /** With AOTMode=on, a cache that does not match aborts the start. */
     @Test
     void usesTheAotCacheOfTheImage() throws IOException {
         var cycle = ServiceContainer.runOnce(
@@ -202,7 +202,7 @@ class ContainerIT extends EngineTest {
         assertThat(ServiceContainer.runOnce(flags().set("MODE", "enforc")))
                 .satisfies(end -> assertThat(end.exitCode()).isEqualTo(2))
                 .satisfies(end -> assertThat(end.output()).isEmpty())
-                // The client may have something to say itself, such as that the machine forwards no packets.
+                // The client can print its own warnings, for example about packet forwarding.
                 .satisfies(end -> assertThat(end.errors().lines())
                         .filteredOn(line -> line.contains("GENV_ENFORCER_"))
                         .singleElement()

@@ -8,24 +8,24 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 
-/** The container engine that the tests were given, by its own client; DOCKER_HOST says where it is. */
+/** The client of the container engine of the tests, at DOCKER_HOST. */
 final class Docker {
-    /** What is tested. */
+    /** The tested image. */
     static final String IMAGE = requiredProperty("tests.image");
-    /** What the engine's fake of NVIDIA's runtime puts into containers. */
+    /** The folder that the engine's fake of NVIDIA's runtime mounts into containers. */
     static final Path DRIVER = Path.of(requiredProperty("tests.driver"));
 
     private Docker() {}
 
-    /** How the client ended, and what it wrote to each stream. Its own warnings are among the errors. */
+    /** The exit code and the output of the client. Its own warnings are in the errors. */
     record Answer(int exitCode, String output, String errors) {
-        /** Both, where it does not matter which. */
+        /** Output and errors. */
         String text() {
             return output + "\n" + errors;
         }
     }
 
-    /** Must do what it is for. */
+    /** Runs a command that must succeed. */
     static String run(String... arguments) throws IOException {
         return run(List.of(arguments));
     }

@@ -3,11 +3,11 @@ package dev.genv.enforcer.container;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.CurrentProcess;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.RealFlock;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -61,7 +61,7 @@ abstract class EngineTest {
             try (var service = ServiceContainer.start(flags)) {
                 try (held) {
                     await().until(() -> hasOpen(service.pid(), lock));
-                    // It waits for as long as others hold it, and does nothing meanwhile.
+                    // The service waits for the lock, and does nothing meanwhile.
                     await().during(Duration.ofSeconds(1))
                             .until(() ->
                                     hasOpen(service.pid(), lock) && before.equals(devicesJson()) && stray.isAlive());
@@ -104,7 +104,7 @@ abstract class EngineTest {
                 assertThat(service.log()).contains("run as root with --cap-add " + capability);
                 assertThat(stray.isAlive()).isTrue();
                 assertThat(member.isAlive()).isTrue();
-                // What it can see of the stray decides what it knows of it.
+                // Its information about the stray process depends on its privileges.
                 assertThat(service.json("/violations").getList("rule")).hasSize(capability.equals("KILL") ? 1 : 0);
             }
         }
@@ -160,7 +160,7 @@ abstract class EngineTest {
         try {
             return Files.isSameFile(descriptor, file);
         } catch (IOException e) {
-            return false; // closed meanwhile, or not a file
+            return false; // it was closed meanwhile, or is not a file
         }
     }
 }

@@ -20,7 +20,7 @@ final class Flags {
         this.arguments = new ArrayList<>(arguments);
     }
 
-    /** Exactly those of the README, but for what would be this machine's own: the folder, the ports and the name. */
+    /** The flags of the README, except for the folder, the ports and the name. */
     static Flags ofReadme(Path stateDirectory) throws IOException {
         return ofFile("README.md")
                 .without("--name", "genv-enforcer")
@@ -30,33 +30,33 @@ final class Flags {
                 .without("-e", "GENV_ENFORCER_MODE=audit");
     }
 
-    /** Those of the first {@code docker run} in a file. */
+    /** The flags of the first {@code docker run} in a file. */
     static Flags ofFile(String file) throws IOException {
         var command = COMMAND.matcher(Files.readString(Path.of(file)));
         if (!command.find()) {
             throw new IOException(file + " has no docker run");
         }
         var words = List.of(command.group(1).replace("\\\n", " ").strip().split(" +"));
-        return new Flags(words.subList(0, words.size() - 1)); // the last one is the image
+        return new Flags(words.subList(0, words.size() - 1)); // the last argument is the image
     }
 
-    /** How the README mounts the state directory, of which it says where it lies. */
+    /** The mount of the state directory in the README. */
     static String mount(Path source) {
         return "type=bind,source=%s,target=%s".formatted(source, STATE);
     }
 
-    /** With others after them. */
+    /** The same flags with others after them. */
     Flags add(String... more) {
         arguments.addAll(List.of(more));
         return this;
     }
 
-    /** A setting, without the prefix that all have. */
+    /** Sets a setting, named without its prefix GENV_ENFORCER_. */
     Flags set(String name, Object value) {
         return add("-e", "GENV_ENFORCER_%s=%s".formatted(name, value));
     }
 
-    /** Without these, which stand there one after the other. */
+    /** The same flags without these consecutive ones. */
     Flags without(String... words) {
         arguments.subList(find(words), find(words) + words.length).clear();
         return this;

@@ -12,11 +12,10 @@ import java.util.TreeSet;
 import java.util.stream.StreamSupport;
 
 /**
- * The pod of the chart as arguments of {@code docker run}: what a kubelet grants, and nothing else. What it knows no argument
- * for is an error, so that nothing is granted in silence.
+ * The pod of the chart as arguments of {@code docker run}, which grant the same as a kubelet. A field without an argument is an error, so that no privilege is ignored.
  */
 final class PodFlags {
-    /** What says where and when a pod runs, not what it may do. */
+    /** Fields that grant no privileges. */
     private static final Set<String> CLUSTER_FIELDS = Set.of(
             "serviceAccountName",
             "automountServiceAccountToken",
@@ -39,8 +38,7 @@ final class PodFlags {
         this.folders = folders;
     }
 
-    /**
-     * Translates them.
+    /** Translates the fields of a pod.
      *
      * @param folders what stands in place of each volume, by its name
      */
@@ -102,7 +100,7 @@ final class PodFlags {
                             "--security-opt",
                             "apparmor=" + value.path("type").asText().toLowerCase(Locale.ROOT)));
                 case "seccompProfile" -> {
-                    if (!value.path("type").asText().equals("RuntimeDefault")) { // which is what Docker does by itself
+                    if (!value.path("type").asText().equals("RuntimeDefault")) { // the default of Docker
                         throw new IllegalArgumentException("seccompProfile " + value);
                     }
                 }
@@ -157,7 +155,7 @@ final class PodFlags {
         }
     }
 
-    /** What these arguments grant or forbid, in whatever order. */
+    /** The privileges that these arguments grant or forbid. */
     static Set<String> privileges(Flags flags) {
         var privileges = new TreeSet<String>();
         var arguments = flags.arguments();
@@ -169,7 +167,7 @@ final class PodFlags {
                 default -> {}
             }
         }
-        privileges.remove("--user 0"); // which is whom a container runs as anyway
+        privileges.remove("--user 0"); // the default user of a container
         return privileges;
     }
 }

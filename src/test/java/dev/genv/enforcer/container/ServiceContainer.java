@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The service as it runs in a container of its own. */
+/** The service in a container. */
 final class ServiceContainer implements AutoCloseable {
     private static final String API = "8080/tcp";
     private static final String MANAGEMENT = "9000/tcp";
@@ -21,14 +21,14 @@ final class ServiceContainer implements AutoCloseable {
         this.id = id;
     }
 
-    /** Where it answers, if those are not ports that the engine publishes. */
+    /** The address of the service, if the engine publishes no ports. */
     ServiceContainer withPorts(int ownApi, int ownManagement) {
         api = ownApi;
         management = ownManagement;
         return this;
     }
 
-    /** Starts it, in the background. */
+    /** Starts the container in the background. */
     static ServiceContainer start(Flags flags, String... arguments) throws IOException {
         var command = new ArrayList<>(List.of("run"));
         command.addAll(flags.arguments());
@@ -37,7 +37,7 @@ final class ServiceContainer implements AutoCloseable {
         return new ServiceContainer(Docker.run(command));
     }
 
-    /** Runs a single cycle, or whatever else ends by itself, to its end. */
+    /** Runs a container that exits by itself, such as a single cycle. */
     static Docker.Answer runOnce(Flags flags) throws IOException {
         var command = new ArrayList<>(List.of("run", "--rm"));
         command.addAll(
@@ -50,7 +50,7 @@ final class ServiceContainer implements AutoCloseable {
         return Docker.tryToRun(List.of("logs", id)).text();
     }
 
-    /** Of the program itself, as the machine sees it. */
+    /** The pid of the program in the machine's PID namespace. */
     long pid() throws IOException {
         return Long.parseLong(inspect("{{.State.Pid}}"));
     }
@@ -65,14 +65,14 @@ final class ServiceContainer implements AutoCloseable {
         return Docker.tryToRun(arguments);
     }
 
-    /** Starts a {@code sleep} of another user beside the service, and tells its pid as the container has it. */
+    /** Starts a {@code sleep} of another user in the container, and returns its pid in the container. */
     String startProcessInside(long uid) throws IOException {
         Docker.run("exec", "--detach", "--user", Long.toString(uid), id, "sleep", "3600");
         await().until(() -> !processesInside().isEmpty());
         return processesInside();
     }
 
-    /** That pid, while the process runs. */
+    /** The pid while the process runs. */
     String processesInside() throws IOException {
         return execute(
                         "sh",
@@ -90,7 +90,7 @@ final class ServiceContainer implements AutoCloseable {
         return given().port(port(path)).get(path).jsonPath();
     }
 
-    /** Waits until the service has looked once and says whether it is ready. */
+    /** Waits for the first observation and the result of readiness. */
     void awaitReady(boolean ready) {
         await().ignoreExceptions().until(() -> {
             var looked = status("/q/health/started") == 200;
@@ -98,7 +98,7 @@ final class ServiceContainer implements AutoCloseable {
         });
     }
 
-    /** Waits until that many more looks have been made. */
+    /** Waits for this number of further observations. */
     void awaitCycles(int more) throws IOException {
         var enough = cycles() + more;
         await().until(() -> cycles() >= enough);
@@ -126,7 +126,7 @@ final class ServiceContainer implements AutoCloseable {
         return Integer.parseInt(inspect("{{(index (index .NetworkSettings.Ports \"" + port + "\") 0).HostPort}}"));
     }
 
-    /** As an engine does it that is told to stop it: whoever does not heed is killed after the minute, and ends with 137. */
+    /** Stops the container: the engine kills it after a minute, and then its exit code is 137. */
     void stop() throws IOException {
         Docker.run("stop", "--time", "60", id);
     }

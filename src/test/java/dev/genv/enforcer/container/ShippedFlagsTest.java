@@ -12,7 +12,7 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.yaml.snakeyaml.Yaml;
 
-/** Whichever way people run the container: it is granted the same, for which it was tested. */
+/** Every documented way to run the container grants the same tested privileges. */
 class ShippedFlagsTest {
     private static final String README = "README.md";
 
@@ -69,7 +69,7 @@ class ShippedFlagsTest {
     }
 
     private static JsonNode compose(String service) throws IOException {
-        // SnakeYAML itself, for Jackson does not know << of YAML.
+        // SnakeYAML itself, because Jackson does not support << of YAML.
         Object compose = new Yaml().load(Files.readString(Path.of("docker/compose.yaml")));
         return new ObjectMapper().valueToTree(compose).path("services").path(service);
     }

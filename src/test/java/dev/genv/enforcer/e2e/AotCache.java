@@ -30,7 +30,7 @@ final class AotCache {
         return cache;
     }
 
-    /** The JVM uses a cache also after a jar has been replaced. */
+    /** The JVM uses a cache even if a jar was replaced. */
     private static boolean isStale(Path cache) throws IOException {
         var made = Files.getLastModifiedTime(cache);
         try (var files = Files.walk(cache.getParent())) {

@@ -11,7 +11,7 @@ public final class BackgroundLoop implements Closeable {
     private volatile boolean closed;
     private volatile IOException failure;
 
-    /** What he does. */
+    /** The repeated work. */
     public interface Work {
         void run() throws IOException;
     }
@@ -29,7 +29,7 @@ public final class BackgroundLoop implements Closeable {
         });
     }
 
-    /** Stops, and tells if it went wrong. */
+    /** Stops the thread, and throws what the work threw. */
     @Override
     public void close() throws IOException {
         closed = true;

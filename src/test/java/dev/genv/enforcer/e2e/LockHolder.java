@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** Another program that holds flock(2) on a file, as genv does: util-linux's own flock. */
-final class LockHolder implements AutoCloseable {
+public final class LockHolder implements AutoCloseable {
     private static final Path PROGRAM = Path.of("/usr/bin/flock");
     private final Process process;
 
@@ -16,9 +16,9 @@ final class LockHolder implements AutoCloseable {
         this.process = process;
     }
 
-    static LockHolder hold(Path lock) throws IOException {
+    public static LockHolder hold(Path lock) throws IOException {
         Requirements.program(PROGRAM.toString(), "util-linux");
-        // It prints a word once it has the lock, and holds it until its standard input is closed.
+        // It prints a line when it has the lock, and holds the lock until its standard input is closed.
         var process =
                 new ProcessBuilder(PROGRAM.toString(), "-x", lock.toString(), "sh", "-c", "echo held; cat").start();
         var said = new byte[4];
@@ -26,16 +26,16 @@ final class LockHolder implements AutoCloseable {
         return new LockHolder(process);
     }
 
-    long pid() {
+    public long pid() {
         return process.pid();
     }
 
-    boolean isHeld() {
+    public boolean isHeld() {
         return process.isAlive();
     }
 
-    /** Waits until a process has opened the lock file, which is what it does before it waits for it. */
-    static void awaitOpenedBy(long pid, Path lock) {
+    /** Waits until a process has opened the lock file, which it does before it waits for the lock. */
+    public static void awaitOpenedBy(long pid, Path lock) {
         await().until(() -> {
             try (var descriptors = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {
                 return descriptors.anyMatch(descriptor -> pointsTo(descriptor, lock));
@@ -58,7 +58,7 @@ final class LockHolder implements AutoCloseable {
         release();
     }
 
-    void release() {
+    public void release() {
         try {
             process.getOutputStream().close();
         } catch (IOException e) {

@@ -2,7 +2,7 @@ package dev.genv.enforcer.e2e;
 
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -56,7 +56,7 @@ public final class LockUser implements Closeable {
         try (var _ = RealFlock.take(lock)) {
             timesTaken++;
         } catch (IOException e) {
-            // While the state directory is gone there is no lock.
+            // There is no lock without the state directory.
         }
     }
 }

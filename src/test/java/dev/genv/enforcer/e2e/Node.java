@@ -2,8 +2,8 @@ package dev.genv.enforcer.e2e;
 
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -27,7 +27,7 @@ public final class Node implements AutoCloseable {
     private static final Pattern PEAK = Pattern.compile("VmHWM:\\s+([0-9]+) kB");
     private static final Pattern LIMIT = Pattern.compile("\n  limits:\n(?: +#.*\n)* +memory: ([0-9]+)Mi\n");
 
-    /** Those of the image on a node: what the suites show is shown with that little memory. */
+    /** The JVM flags of the image on a node, so that the suites run with the same memory. */
     private static final List<String> FLAGS = flags();
 
     public final Path directory;
@@ -41,7 +41,7 @@ public final class Node implements AutoCloseable {
     private Path temporaryFolder;
     private Optional<Path> trainedCache = Optional.empty();
 
-    /** What the program said, and how it ended. */
+    /** The output and the exit code of the program. */
     public record Output(int exitCode, List<String> out, List<String> log) {}
 
     public Node(Path directory) throws IOException {
@@ -53,35 +53,35 @@ public final class Node implements AutoCloseable {
         set("STATE_DIR", stateDirectory);
         set("NVIDIA_SMI", gpus.path());
         set("NODE_NAME", "gpu-1");
-        // The fake nvidia-smi tells pids of the namespace that the tests run in, which may be a container's.
+        // The fake nvidia-smi reports pids of the tests' PID namespace, which may be a container's.
         set("REQUIRE_HOST_PID", false);
         variable("QUARKUS_HTTP_PORT", "0");
         variable("QUARKUS_MANAGEMENT_PORT", "0");
     }
 
-    /** A setting, without the prefix that all have. */
+    /** Sets a setting, named without its prefix GENV_ENFORCER_. */
     public Node set(String name, Object value) {
         return variable("GENV_ENFORCER_" + name, value.toString());
     }
 
-    /** As if the setting had never been made. */
+    /** Removes a setting. */
     public Node unset(String name) {
         settings.remove("GENV_ENFORCER_" + name);
         return this;
     }
 
-    Node variable(String name, String value) {
+    public Node variable(String name, String value) {
         settings.put(name, value);
         return this;
     }
 
-    /** The command that starts the program, such as one that takes rights away from it first. */
+    /** Starts the program by a command, such as one that first drops privileges. */
     public Node launchWith(String... command) {
         launcher.addAll(List.of(command));
         return this;
     }
 
-    Path devicesJson() {
+    public Path devicesJson() {
         return stateDirectory.resolve("devices.json");
     }
 
@@ -92,7 +92,7 @@ public final class Node implements AutoCloseable {
     }
 
     /** Runs the program until it ends by itself. */
-    Output run() throws IOException {
+    public Output run() throws IOException {
         var service = start();
         await().until(() -> !service.process.isAlive());
         return new Output(
@@ -107,7 +107,7 @@ public final class Node implements AutoCloseable {
         return service;
     }
 
-    Service start() throws IOException {
+    public Service start() throws IOException {
         startCount++;
         var out = directory.resolve("out-" + startCount);
         var log = directory.resolve("log-" + startCount);
@@ -128,13 +128,13 @@ public final class Node implements AutoCloseable {
         return new Service(process, out, log);
     }
 
-    /** The JVM's folder for temporary files; else it is that of the node. */
-    Node setTemporaryFolder(Path folder) {
+    /** Sets the JVM's folder for temporary files, which by default is the node's. */
+    public Node setTemporaryFolder(Path folder) {
         temporaryFolder = folder;
         return this;
     }
 
-    /** The service makes an AOT cache in that place instead of using one. */
+    /** The service creates this AOT cache instead of using one. */
     Node writesAotCache(Path file) {
         trainedCache = Optional.of(file);
         return this;
@@ -159,53 +159,53 @@ public final class Node implements AutoCloseable {
         await().until(() -> started.stream().noneMatch(Process::isAlive));
     }
 
-    /** The program as it runs. */
+    /** The running program. */
     public record Service(Process process, Path out, Path log) {
 
-        /** The port that it listens on; 0 as long as it does not. */
+        /** Returns the port of the API; 0 before the program listens. */
         public int port() throws IOException {
             var match = LISTENING.matcher(Files.readString(out));
             return match.find() ? Integer.parseInt(match.group(1)) : 0;
         }
 
-        /** The port of health and metrics, which is that of the API where the service has no other one. */
-        int managementPort() throws IOException {
+        /** Returns the port of health and metrics, or the port of the API if there is no other one. */
+        public int managementPort() throws IOException {
             var match = MANAGEMENT.matcher(Files.readString(out));
             return match.find() ? Integer.parseInt(match.group(1)) : port();
         }
 
-        /** The port at which this path is. */
-        int portOf(String path) throws IOException {
+        /** Returns the port that serves this path. */
+        public int portOf(String path) throws IOException {
             return path.startsWith("/q/health") || path.startsWith("/q/metrics") ? managementPort() : port();
         }
 
-        /** All lines of its log and of its standard output. */
+        /** Returns all lines of the standard output and the log. */
         public List<String> outputLines() throws IOException {
             var lines = new ArrayList<>(Files.readAllLines(out));
             lines.addAll(Files.readAllLines(log));
             return lines;
         }
 
-        /** Ends it on the spot, as the machine's own killer would: nothing of it runs any more when this comes back. */
-        void kill() {
+        /** Kills the program with SIGKILL, as the kernel's OOM killer does, and waits for its exit. */
+        public void kill() {
             process.destroyForcibly();
             await().until(() -> !process.isAlive());
         }
 
-        /** Ends it as a container engine would, but without a limit: what waits for something that hangs never ends. */
+        /** Stops the program with SIGTERM, as a container engine does, and waits for its exit without a time limit. */
         public void stop() {
             process.destroy();
             await().until(() -> !process.isAlive());
         }
 
-        /** The most memory that was ever resident of it, in MiB. */
+        /** Returns the peak resident memory in MiB. */
         public long peakMemory() throws IOException {
             var status = Files.readString(Path.of("/proc", Long.toString(process.pid()), "status"));
             return number(PEAK, status) / 1024;
         }
     }
 
-    /** The memory that the chart allows the service, in MiB. */
+    /** Returns the memory limit of the chart in MiB. */
     public static long memoryLimit() throws IOException {
         return number(LIMIT, Files.readString(Path.of("helm/genv-enforcer/values.yaml")));
     }

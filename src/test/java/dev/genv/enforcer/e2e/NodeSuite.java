@@ -1,15 +1,17 @@
 package dev.genv.enforcer.e2e;
 
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every test has a node of its own, and nothing of it is left when the test ends. */
+/** Every test has its own node, which is removed at the end of the test. */
 public abstract class NodeSuite {
     @TempDir
-    Path directory;
+    public Path directory;
 
     public Node node;
 
@@ -22,5 +24,24 @@ public abstract class NodeSuite {
     @AfterEach
     void closeNode() {
         node.close();
+    }
+
+    /** Writes the state with environment a, which has device 0 and no capacity; devices 1 and 2 are free. */
+    public void writeEnvironment(Child shell) throws IOException {
+        writeEnvironment(shell, Optional.empty());
+    }
+
+    /** The same with a memory capacity. */
+    public void writeEnvironment(Child shell, String capacity) throws IOException {
+        writeEnvironment(shell, Optional.of(capacity));
+    }
+
+    private void writeEnvironment(Child shell, Optional<String> capacity) throws IOException {
+        node.state
+                .ownEnv("a", capacity.orElse(null), shell.pid())
+                .device(0, "a")
+                .device(1)
+                .device(2)
+                .write();
     }
 }

@@ -18,7 +18,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 
-/** What a running service shows over HTTP. */
+/** A client of the HTTP API of a running service. */
 public final class ServiceClient {
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -34,7 +34,7 @@ public final class ServiceClient {
         }
     }
 
-    /** A host as one look saw it. */
+    /** One observation of a host. */
     public record Observation(String time, String status, Set<String> problems) {
         public boolean isHealthy() {
             return status.equals("ok") && problems.isEmpty();
@@ -53,7 +53,7 @@ public final class ServiceClient {
         return observe(json("/hosts").path(0));
     }
 
-    /** The host of that name; all is empty if there is none. */
+    /** Returns the last observation of a host; it is empty if there is none. */
     public Observation observe(String name) throws IOException {
         for (var host : json("/hosts")) {
             if (host.path("host").asText().equals(name)) {
@@ -68,11 +68,11 @@ public final class ServiceClient {
                 host.path("last_observed").asText(),
                 host.path("status").asText(),
                 host.path("problems").findValuesAsText("code").stream()
-                        .filter(code -> !code.equals("missing_privilege")) // an ordinary user lacks some all the time
+                        .filter(code -> !code.equals("missing_privilege")) // a user other than root always lacks some
                         .collect(Collectors.toCollection(TreeSet::new)));
     }
 
-    /** Waits for the look that comes after that one. */
+    /** Waits for the next observation after this one. */
     public Observation awaitNext(Observation observation) {
         return awaitNext(observation, this::observe);
     }
@@ -91,7 +91,7 @@ public final class ServiceClient {
         return next.get();
     }
 
-    /** Waits for a look that saw everything and had nothing to complain of. */
+    /** Waits for a complete observation without problems. */
     public void awaitHealthy() {
         awaitHealthy(HANG, this::observe);
     }

@@ -1,17 +1,17 @@
 package dev.genv.enforcer.e2e;
 
-import dev.genv.enforcer.testsupport.RealHosts;
-import dev.genv.enforcer.testsupport.RealSshd;
+import dev.genv.enforcer.testsupport.ssh.RealHosts;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
-/** The packaged program, told to enforce fake machines over SSH: it logs in as their administrator. */
+/** The packaged program that enforces on fake machines over SSH: it logs in as their administrator. */
 public final class SshFleet implements AutoCloseable {
-    /** All that the administrator needs to be allowed. */
-    public static final String SUDOERS = RealSshd.ADMIN + " ALL=(root) NOPASSWD: /bin/sh";
+    /** The rule of sudo that the administrator needs. */
+    public static final String SUDOERS = RealSshd.ADMIN + " ALL=(root) NOPASSWD: /usr/bin/python3";
 
     public final RealHosts hosts;
     /** The program. */
@@ -19,7 +19,7 @@ public final class SshFleet implements AutoCloseable {
 
     public SshFleet(Path directory) throws IOException {
         hosts = new RealHosts(directory.resolve("hosts"));
-        // What stands there is on the machines, but not where the program runs.
+        // These paths exist on the machines and not on the node of the program.
         node = new Node(Files.createDirectory(directory.resolve("program")))
                 .unset("STATE_DIR")
                 .unset("NVIDIA_SMI")
@@ -29,7 +29,7 @@ public final class SshFleet implements AutoCloseable {
                 .set("REMOTE_KNOWN_HOSTS", hosts.knownHosts());
     }
 
-    /** One more machine, with three GPUs, that runs. */
+    /** Starts another machine with three GPUs. */
     public RealSshd startMachine(String name) throws IOException {
         var host = hosts.start(name);
         host.sudoers(SUDOERS);
@@ -37,13 +37,13 @@ public final class SshFleet implements AutoCloseable {
         return host;
     }
 
-    /** These are the ones that the program is told of. */
+    /** Sets the machines of the program. */
     public SshFleet setHosts(RealSshd... listed) {
         node.set("REMOTE_HOSTS", Arrays.stream(listed).map(RealSshd::target).collect(Collectors.joining(",")));
         return this;
     }
 
-    /** An OpenSSH client's configuration, by which hosts have the names of their machines. */
+    /** Writes an OpenSSH client configuration with a host for each machine. */
     public Path writeSshConfig(RealSshd... listed) throws IOException {
         var lines = new StringBuilder();
         for (var host : listed) {

@@ -2,8 +2,8 @@ package dev.genv.enforcer.e2e;
 
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.RealSshd;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -13,7 +13,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every test has machines of its own, of which two run, and nothing of them is left when the test ends. */
+/** Every test has its own machines, of which two run, and which are removed at the end of the test. */
 public abstract class SshFleetSuite {
 
     @TempDir
@@ -49,7 +49,7 @@ public abstract class SshFleetSuite {
         return child;
     }
 
-    /** A process outside of all environments on the first GPU of that machine. */
+    /** Starts a process outside of all environments on the first GPU of a machine. */
     public Child startStray(RealSshd host) throws IOException {
         var stray = startChild(Map.of());
         host.gpus().process(0, stray.pid(), "10");

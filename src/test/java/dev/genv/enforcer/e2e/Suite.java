@@ -1,6 +1,6 @@
 package dev.genv.enforcer.e2e;
 
-/** How much the suites do: little in every build, much with {@code -Plong}. */
+/** The size of the suites: small in every build, large with {@code -Plong}. */
 public final class Suite {
     public static final boolean IS_LONG = Boolean.getBoolean("suite.long");
 

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 
-/** A table of what a suite has measured. It is written under {@code target}, and its page must hold the same. */
+/** A table of a suite's results. It is written under {@code target}, and a page of the documents must contain it. */
 public final class Table {
     private static final Path PAGES = Path.of("src/site/markdown");
 

@@ -1,18 +1,18 @@
 package dev.genv.enforcer.enforcement;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.model.Attachment;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -74,7 +74,7 @@ class ActionLogTest {
     }
 
     private static ActionRecord actionRecord(Action action, Result result) {
-        var cause = new Violation(RuleName.ENV_DEVICES, "gpu-1", "…", "…", null, null, List.of(), List.of());
+        var cause = new Violation(KnownRules.ENV_DEVICES, "gpu-1", "…", "…", null, null, List.of(), List.of());
         return new ActionRecord(new PlannedAction(action, List.of(cause), true), result, Instant.EPOCH);
     }
 }

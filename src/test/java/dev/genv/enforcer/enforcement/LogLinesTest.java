@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
@@ -12,18 +12,19 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
+import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.LogRecords;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.EnumSet;
@@ -139,10 +140,9 @@ class LogLinesTest {
                         .with(process(7).inEnvironment(id).uses(0, 1))
                         .snapshot()),
                 true);
-        var plan = new Policy(
-                        EnumSet.allOf(RuleName.class).stream()
-                                .collect(Collectors.toMap(rule -> rule, _ -> RuleMode.ENFORCE)),
-                        new DeviceLimits(0, Map.of()))
+        var plan = KnownRules.policy(
+                        Rules.definitions().stream().collect(Collectors.toMap(rule -> rule, _ -> RuleMode.ENFORCE)),
+                        new Limits(0, Map.of()))
                 .check(fleet, Set.of());
         var entries = plan.violations().stream()
                 .map(violation -> entry(violation.message()))
@@ -171,21 +171,12 @@ class LogLinesTest {
     }
 
     private static JournalEntry entry(String message) {
-        return new JournalEntry(
-                "id",
-                violation(message),
-                RuleMode.AUDIT,
-                true,
-                Instant.EPOCH,
-                Instant.EPOCH,
-                1,
-                List.of(),
-                null,
-                new JournalEntry.Recency(1, Instant.EPOCH));
+        return JournalEntry.begin(
+                violation(message), RuleMode.AUDIT, Instant.EPOCH, new JournalEntry.Recency(1, Instant.EPOCH));
     }
 
     private static Violation violation(String message) {
-        return new Violation(RuleName.ENV_DEVICES, "gpu-1", message, message, null, null, List.of(), List.of());
+        return new Violation(KnownRules.ENV_DEVICES, "gpu-1", message, message, null, null, List.of(), List.of());
     }
 
     private static ActionRecord signalled(int pid, String eid) {
@@ -199,23 +190,9 @@ class LogLinesTest {
         return HostReport.unreachable(Snapshot.unseen("gpu-1", new Problem(code, why)), null, Duration.ZERO);
     }
 
-    private static HostReport report(String host, Problem... problems) {
+    private static HostReport report(String name, Problem... problems) {
         var snapshot = new Snapshot(
-                host, List.of(), List.of(), List.of(), Set.of(), EnumSet.noneOf(SnapshotPart.class), List.of(problems));
-        return new HostReport(
-                snapshot,
-                true,
-                Instant.EPOCH,
-                Duration.ZERO,
-                null,
-                null,
-                List.of(problems),
-                0,
-                Set.of(),
-                List.of(),
-                null,
-                null,
-                null,
-                null);
+                name, List.of(), List.of(), List.of(), Set.of(), EnumSet.noneOf(SnapshotPart.class), List.of(problems));
+        return new FakeHost(host(name)).observeWith(() -> snapshot).report();
     }
 }

@@ -3,7 +3,7 @@ package dev.genv.enforcer.files;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -59,7 +59,7 @@ class RegularFileTest {
         }
     }
 
-    /** It may have taken the place of a file that was examined a moment ago. */
+    /** Such a file can replace a regular file after its type was checked. */
     @Test
     @Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     void openingAPipeDoesNotWaitForAWriter() throws Exception {

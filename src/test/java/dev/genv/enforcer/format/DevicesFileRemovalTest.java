@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Optional;
@@ -17,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Taking one attachment out of {@code devices.json}. */
+/** The removal of one attachment from {@code devices.json}. */
 class DevicesFileRemovalTest {
     private static final Attachment MINE = new Attachment("mine", "4g", "20/11/2026 10:00:00");
     private static final Attachment LATER = new Attachment("mine", "4g", "20/11/2026 10:00:01");
@@ -60,7 +62,7 @@ class DevicesFileRemovalTest {
         assertThat(without(before, device, new Attachment(eid, "4g", time))).isEmpty();
     }
 
-    /** A time that is there but is no text is not the time of an attachment without one. */
+    /** An attachment with an invalid time differs from one without a time. */
     @Test
     void preservesUnknownContent() throws UnreadableException {
         var text = """

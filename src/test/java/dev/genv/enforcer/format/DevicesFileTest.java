@@ -4,12 +4,14 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.model.Device;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.JsonTree;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -93,7 +95,7 @@ class DevicesFileTest {
                 .satisfies(problem -> assertThat(problem.detail()).startsWith("an attachment of device 3 "));
     }
 
-    /** Otherwise the processes of its environment would be strangers on their own device, and ended for it. */
+    /** Otherwise the processes of the environment would use a non-attached device, and be terminated. */
     @ParameterizedTest
     @ValueSource(strings = {"gpu_memory", "time"})
     void attachmentIsKeptWhenAnotherFieldIsInvalid(String name) throws UnreadableException {
@@ -115,7 +117,7 @@ class DevicesFileTest {
                         new Problem(ProblemCode.ENTRY_UNREADABLE, "device 1 has a total_memory that is not text"));
     }
 
-    /** So nobody can blind a device, or take it from those who hold it, by writing it down once more. */
+    /** So a user who adds a second entry of a device neither hides the device nor removes its attachments. */
     @Test
     void duplicateDevicesAreMergedWithAllAttachments() throws UnreadableException {
         var file = read("""

@@ -4,17 +4,16 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.JsonTree;
-import dev.genv.enforcer.testsupport.StateFiles;
-import java.nio.charset.StandardCharsets;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -104,7 +103,7 @@ class EnvsFileTest {
         assertThat(file.problems()).containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, problem));
     }
 
-    /** Otherwise spoiling a field would be a shield, for one's own environment or against another's. */
+    /** Otherwise a user could protect an environment, or deprive another user of one, with an invalid field. */
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -170,65 +169,6 @@ class EnvsFileTest {
                         "environment b has a username longer than 4096 characters");
     }
 
-    @Test
-    void duplicateEntriesAreMergedInFavourOfTheEnvironment() throws UnreadableException {
-        var file = read("""
-                {"envs": [{"eid": "a", "uid": 1, "username": "ann", "pids": [4, 5], "config": {"gpu_memory": "900m"}},
-                          {"eid": "b", "uid": 1, "pids": []},
-                          {"eid": "a", "uid": 1, "username": "ann", "pids": [5, 6], "config": {"gpu_memory": "1g"},
-                           "kernel_ids": ["k"]}]}""");
-        assertThat(file.byId()).containsOnlyKeys("a", "b");
-        assertThat(file.byId().get("a"))
-                .isEqualTo(new Environment(
-                        "a", 1L, "ann", "", new Environment.Config(null, "1g", null), List.of(4, 5, 6), List.of("k")));
-        assertThat(file.problems())
-                .containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, "environment a is there more than once"));
-    }
-
-    /** A capacity that somebody adds, or makes unreadable, must not make his neighbour's environment too large. */
-    @ParameterizedTest
-    @ValueSource(strings = {"{}", "null", "[]", "{\"gpu_memory\": null}", "{\"gpu_memory\": \"much\"}"})
-    void capacityAppliesOnlyWhenAllEntriesHaveOne(String config) throws UnreadableException {
-        var file = read("""
-                {"envs": [{"eid": "a", "uid": 1, "pids": [], "config": {"gpu_memory": "1m"}},
-                          {"eid": "a", "uid": 1, "pids": [], "config": %s},
-                          {"eid": "a", "uid": 1, "pids": [], "config": {"gpu_memory": "2m"}}]}""".formatted(config));
-        assertThat(file.environments())
-                .singleElement()
-                .satisfies(merged -> assertThat(merged.capacity()).isEmpty());
-    }
-
-    @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "\"uid\": 2, \"username\": \"ann\"",
-                "\"uid\": 1, \"username\": \"bob\"",
-                "\"uid\": 1, \"username\": null",
-                "\"uid\": \"x\", \"username\": \"ann\"",
-            })
-    void entriesWithDifferentOwnersAreDisputed(String owner) throws UnreadableException {
-        var file = read("""
-                {"envs": [{"eid": "a", "uid": 1, "username": "ann", "pids": []}, {"eid": "a", "pids": [], %s},
-                          {"eid": "a", "uid": 1, "username": "ann", "pids": []}]}""".formatted(owner));
-        assertThat(file.environments()).singleElement().satisfies(merged -> {
-            assertThat(merged.ownership().isDisputed()).isTrue();
-            assertThat(merged.uid()).isNull();
-            assertThat(merged.username()).isNull();
-        });
-    }
-
-    /** Users choose how often an id is there: what it costs must not grow faster than that. */
-    @Test
-    void manyEntriesOfOneIdAreMerged() throws UnreadableException {
-        var entries = IntStream.range(0, 20_000)
-                .mapToObj(i -> "{\"eid\": \"a\", \"uid\": 1, \"pids\": [%d, %d]}".formatted(i, i + 20_000))
-                .collect(Collectors.joining(","));
-        var file = read("{\"envs\": [" + entries + "]}");
-        assertThat(file.environments())
-                .singleElement()
-                .satisfies(merged -> assertThat(merged.pids()).hasSize(40_000));
-    }
-
     @ParameterizedTest
     @ValueSource(strings = {"{}", "[]", "null", "7", "{\"envs\": null}", "{\"envs\": 1}", "{\"devices\": []}"})
     void refusesUnknownFormats(String text) {
@@ -237,20 +177,19 @@ class EnvsFileTest {
                 .hasMessage("has no \"envs\"");
     }
 
-    private static EnvsFile read(String text) throws UnreadableException {
+    @Test
+    void problemsAreBounded() throws Exception {
+        var many = "{\"envs\": [" + "7,".repeat(5000) + "7]}";
+        var problems = read(many).problems();
+        assertThat(problems).hasSize(101);
+        assertThat(problems.getLast().detail()).isEqualTo("and more entries like these");
+    }
+
+    static EnvsFile read(String text) throws UnreadableException {
         return EnvsFile.of(GenvJson.read(text.getBytes(UTF_8)));
     }
 
     private static String written(List<Environment> environments) {
         return new String(GenvJson.write(JsonTree.of(out -> EnvsFile.write(environments, out))), UTF_8);
-    }
-
-    @Test
-    void problemsAreBounded() throws Exception {
-        var many = "{\"envs\": [" + "7,".repeat(5000) + "7]}";
-        var problems = EnvsFile.of(GenvJson.read(many.getBytes(StandardCharsets.UTF_8)))
-                .problems();
-        assertThat(problems).hasSize(101);
-        assertThat(problems.getLast().detail()).isEqualTo("and more entries like these");
     }
 }

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.model;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Membership.InEnvironment;

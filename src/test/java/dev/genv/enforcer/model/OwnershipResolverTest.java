@@ -1,9 +1,10 @@
 package dev.genv.enforcer.model;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.testsupport.EnvBuilder;
+import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -64,7 +65,7 @@ class OwnershipResolverTest {
                 .contains("uid 1002 is user attacker or attacker2, not x7");
     }
 
-    /** Users of a directory service: nobody here knows their names, but two cannot have the same one. */
+    /** Users of a directory service are not in passwd, but two users cannot have the same name. */
     @Test
     void unknownNameWithTwoUidsDisputesBoth() {
         accounts = Accounts.NONE;
@@ -87,7 +88,7 @@ class OwnershipResolverTest {
         assertThat(checked).extracting(each -> each.ownership().isDisputed()).containsExactly(false, true);
     }
 
-    /** A nameless environment is counted by its uid, and somebody may call himself that. */
+    /** An environment without a name counts by its uid, and another user can have that number as a name. */
     @Test
     void nameThatLooksLikeAUidDisputesBoth() {
         accounts = Accounts.NONE;

@@ -1,40 +1,40 @@
 package dev.genv.enforcer.node;
 
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.DevicesFile;
-import dev.genv.enforcer.format.Environ;
 import dev.genv.enforcer.format.EnvsFile;
-import dev.genv.enforcer.format.GenvJson;
-import dev.genv.enforcer.format.UnreadableException;
-import dev.genv.enforcer.model.DeviceUsage;
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.node.FuzzNode.Evidence;
+import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.proc.ProcLivenessSource;
-import dev.genv.enforcer.node.protection.ImmunityCheck;
-import dev.genv.enforcer.observation.LiveState;
-import dev.genv.enforcer.observation.State;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.observation.Findings;
+import dev.genv.enforcer.observation.state.FactsLiveness;
+import dev.genv.enforcer.observation.state.LiveState;
+import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.NodeBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -68,10 +68,9 @@ class NodeObservationFuzzTest {
     /** To set one up costs more than to look at it. */
     private static final int RUNS_PER_NODE = 25;
 
-    private static final Policy ALL = new Policy(
-            EnumSet.allOf(RuleName.class).stream()
-                    .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
-            new DeviceLimits(FuzzNode.MAX_DEVICES, Map.of()));
+    private static final Policy ALL = KnownRules.policy(
+            Rules.definitions().stream().collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
+            new Limits(FuzzNode.MAX_DEVICES, Map.of()));
 
     @TempDir
     Path folder;
@@ -108,16 +107,8 @@ class NodeObservationFuzzTest {
             Files.writeString(folder.resolve("gpus"), now.gpus());
             Files.writeString(folder.resolve("processes"), now.processes());
             world.write(now.environs());
-            var host = new NodeHost(
-                    "gpu-1",
-                    new NodeHost.NodePaths(
-                            world.proc.root(),
-                            state,
-                            Duration.ofSeconds(5),
-                            smi.path().toString(),
-                            HANG,
-                            false),
-                    new NodeHost.NodeSafety(List.of(), List.of(), false, false));
+            var host =
+                    new NodeBuilder(state, smi.path()).proc(world.proc.root()).host();
             try {
                 check(seed, world, now, host.observe(Set.of()).snapshot());
             } finally {
@@ -195,10 +186,8 @@ class NodeObservationFuzzTest {
 
     /** As the node looks at it, but without children and without files. */
     private static Snapshot observe(FuzzNode world, Evidence now) {
-        var problems = new ArrayList<Problem>();
-        var missing = EnumSet.noneOf(SnapshotPart.class);
+        var findings = new Findings();
         var proc = new ProcFs(world.proc.root());
-        var immunityCheck = new ImmunityCheck(proc, world.accounts(), Set.of(), List.of());
         var processes = world.people.stream()
                 .flatMap(person -> person.envs().stream()
                         .flatMap(env -> env.jobs().entrySet().stream()
@@ -212,22 +201,21 @@ class NodeObservationFuzzTest {
         var state = new State(
                 file(Evidence.bytes(now.envs()), bytes -> EnvsFile.of(GenvJson.read(bytes))),
                 file(Evidence.bytes(now.devices()), bytes -> DevicesFile.of(GenvJson.read(bytes))));
-        var live = new LiveState(
-                state,
-                new ProcLivenessSource(proc),
-                immunityCheck.accounts(),
-                immunityCheck.exempt(),
-                problems,
-                missing);
+        var envs = Evidence.bytes(now.envs());
+        var liveness = new LivenessReader(proc)
+                .read(envs == null ? new StateFile.Absent() : new StateFile.Present(Bytes.of(envs)));
+        var live = findings.add(LiveState.of(state, new FactsLiveness(liveness), world.accounts(), Set.of()));
         var listed = IntStream.range(0, FuzzNode.DEVICES).boxed().collect(Collectors.toSet());
         return new Snapshot(
                 "gpu-1",
-                processes.stream().map(live::resolveMembership).toList(),
+                processes.stream()
+                        .map(process -> findings.add(live.resolveMembership(process)))
+                        .toList(),
                 live.environments(),
-                live.devices(listed),
+                findings.add(live.devices(listed, findings.missing())),
                 listed,
-                missing,
-                problems);
+                findings.missing(),
+                findings.problems());
     }
 
     private interface Parser<T> {

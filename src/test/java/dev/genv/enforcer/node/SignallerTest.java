@@ -4,20 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.format.ProcStat;
-import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.enforcement.machine.Order;
+import dev.genv.enforcer.enforcement.machine.SignalCheck;
+import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.proc.ProcessProbe;
-import dev.genv.enforcer.node.protection.ImmunityCheck;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.FakeProc;
-import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.node.proc.ProcessReader;
+import dev.genv.enforcer.observation.IdentityFlapping;
+import dev.genv.enforcer.observation.ImmunityRules;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,7 +35,8 @@ import org.junit.jupiter.api.io.TempDir;
 class SignallerTest {
     private static final int SIGTERM = 15;
     private static final Membership MINE = new Membership.InEnvironment("15971");
-    private final Signaller signaller = new Signaller(new ProcessProbe(new ProcFs(Path.of("/proc"))));
+    private final IdentityFlapping identityFlapping = new IdentityFlapping();
+    private final Signaller signaller = new Signaller(new ProcessReader(new ProcFs(Path.of("/proc"))));
 
     @Test
     void sendsSigtermToAProcess() throws IOException {
@@ -141,9 +143,7 @@ class SignallerTest {
     @Test
     void processThatBecameExemptIsNotSignalled() throws IOException {
         try (var child = Child.inEnvironment("15971")) {
-            var exempt = new ImmunityCheck(
-                    new ProcFs(Path.of("/proc")), Accounts.NONE, Set.of(Libc.effectiveUid()), List.of());
-            var result = signaller.terminate(new Action.Terminate("gpu-1", process(child, MINE)), exempt);
+            var result = terminate(signaller, process(child, MINE), Set.of(Libc.effectiveUid()));
             assertThat(result.outcome()).isEqualTo(Outcome.SKIPPED_EXEMPT);
             assertThat(result.detail()).contains("uid " + Libc.effectiveUid());
             assertThat(child.isAlive()).isTrue();
@@ -169,7 +169,7 @@ class SignallerTest {
             var proc = new FakeProc(folder);
             proc.process(child.pid()).kernelThread().uid(0);
             var process = process(new ProcessId(child.pid(), 1000), 0L, new Membership.Unknown("any"));
-            assertThat(terminate(new Signaller(new ProcessProbe(new ProcFs(folder))), process, folder)
+            assertThat(terminate(new Signaller(new ProcessReader(new ProcFs(folder))), process)
                             .outcome())
                     .isEqualTo(Outcome.SKIPPED_PROTECTED);
             assertThat(child.isAlive()).isTrue();
@@ -180,7 +180,7 @@ class SignallerTest {
     void failsWhenStatIsUnreadable(@TempDir Path folder) throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             Files.writeString(new FakeProc(folder).process(child.pid()).file("stat"), "nonsense");
-            var result = terminate(new Signaller(new ProcessProbe(new ProcFs(folder))), process(child, MINE), folder);
+            var result = terminate(new Signaller(new ProcessReader(new ProcFs(folder))), process(child, MINE));
             assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(child.isAlive()).isTrue();
         }
@@ -193,7 +193,7 @@ class SignallerTest {
             fake.uid(Libc.effectiveUid());
             Files.delete(fake.file("environ"));
             Fifo.at(fake.file("environ"));
-            var result = terminate(new Signaller(new ProcessProbe(new ProcFs(folder))), process(child, MINE), folder);
+            var result = terminate(new Signaller(new ProcessReader(new ProcFs(folder))), process(child, MINE));
             assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(child.isAlive()).isTrue();
         }
@@ -219,13 +219,18 @@ class SignallerTest {
         assertThat(child.isAlive()).isTrue();
     }
 
-    private static Result terminate(Signaller signaller, GpuProcess process) {
-        return terminate(signaller, process, Path.of("/proc"));
+    private Result terminate(Signaller sender, GpuProcess process) {
+        return terminate(sender, process, Set.of());
     }
 
-    private static Result terminate(Signaller signaller, GpuProcess process, Path proc) {
-        var nobodySpared = new ImmunityCheck(new ProcFs(proc), Accounts.NONE, Set.of(), List.of());
-        return signaller.terminate(new Action.Terminate("gpu-1", process), nobodySpared);
+    private Result terminate(Signaller sender, GpuProcess process, Set<Long> exempt) {
+        var rules = new ImmunityRules((int) ProcessHandle.current().pid(), exempt, List.of());
+        var order = new Order.Terminate(
+                process.id(),
+                false,
+                new Order.Expected(process.uid(), exempt, Set.of(), null),
+                new SignalCheck(process, _ -> rules, rules, identityFlapping));
+        return sender.terminate(order, List.of());
     }
 
     private static GpuProcess process(Child child, Membership membership) throws IOException {

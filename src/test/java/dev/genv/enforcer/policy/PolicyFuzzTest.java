@@ -1,21 +1,22 @@
 package dev.genv.enforcer.policy;
 
 import static dev.genv.enforcer.policy.RandomCase.target;
-import static dev.genv.enforcer.policy.plan.RuleName.ENV_DEVICES;
-import static dev.genv.enforcer.policy.plan.RuleName.ENV_MEMORY;
-import static dev.genv.enforcer.policy.plan.RuleName.INACTIVE_ENV_PROCESSES;
-import static dev.genv.enforcer.policy.plan.RuleName.MAX_DEVICES_PER_USER;
-import static dev.genv.enforcer.policy.plan.RuleName.NON_ENV_PROCESSES;
+import static dev.genv.enforcer.testsupport.KnownRules.ENV_DEVICES;
+import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
+import static dev.genv.enforcer.testsupport.KnownRules.INACTIVE_ENV_PROCESSES;
+import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
+import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
-import java.util.EnumMap;
-import java.util.EnumSet;
+import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.testsupport.KnownRules;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -39,7 +40,7 @@ class PolicyFuzzTest {
     @Test
     void everyTerminationForMemoryIsNecessary() {
         RandomCase.forEach(given -> {
-            var wanting = EnumSet.of(ENV_MEMORY);
+            var wanting = new HashSet<>(Set.of(ENV_MEMORY));
             wanting.addAll(given.enforced());
             var gone = given.terminatedForOrPending(wanting);
             for (var planned : given.terminations()) {
@@ -60,14 +61,14 @@ class PolicyFuzzTest {
     @Test
     void detachesExactlyTheSurplusInDetachOrder() {
         RandomCase.forEach(given -> {
-            var opinion = given.oracle();
+            var quotas = given.oracle().quotas();
             var expected = new HashSet<Action.Detach>();
             var gone = terminatedBeforeDeviceQuota(given);
             if (given.modes().get(MAX_DEVICES_PER_USER) != RuleMode.OFF) {
-                for (var user : opinion.users()) {
-                    opinion.detachOrder(user, gone).stream()
-                            .limit(Math.max(0, opinion.surplus(user)))
-                            .forEach(slot -> expected.addAll(opinion.attachments(user, slot)));
+                for (var user : quotas.users()) {
+                    quotas.detachOrder(user, gone).stream()
+                            .limit(Math.max(0, quotas.surplus(user)))
+                            .forEach(slot -> expected.addAll(quotas.attachments(user, slot)));
                 }
             }
             assertThat(detached(given, false)).containsExactlyInAnyOrderElementsOf(expected);
@@ -95,7 +96,7 @@ class PolicyFuzzTest {
     @Test
     void violatingProcessesMatchTheOracle() {
         RandomCase.forEach(given -> {
-            for (var rule : EnumSet.of(NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_DEVICES)) {
+            for (var rule : List.of(NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_DEVICES)) {
                 var found = given.plan().violations().stream()
                         .filter(violation -> violation.rule() == rule)
                         .flatMap(violation -> violation.processes().stream()
@@ -113,7 +114,7 @@ class PolicyFuzzTest {
     void planDoesNotDependOnInputOrder() {
         RandomCase.forEach(given -> {
             var shuffled = given.random().shuffled(given.fleet());
-            assertThat(new Policy(given.modes(), given.limits()).check(shuffled, given.pending()))
+            assertThat(KnownRules.policy(given.modes(), given.limits()).check(shuffled, given.pending()))
                     .isEqualTo(given.plan());
         });
     }
@@ -135,7 +136,7 @@ class PolicyFuzzTest {
 
     @Test
     void randomFleetsBreakEveryRuleOften() {
-        var broken = new EnumMap<RuleName, Integer>(RuleName.class);
+        var broken = new HashMap<RuleDefinition, Integer>();
         var together = 0L;
         for (var seed = 0; seed < 1_000; seed++) {
             var given = RandomCase.of(seed);
@@ -148,7 +149,7 @@ class PolicyFuzzTest {
                     .count();
         }
         assertThat(broken)
-                .containsOnlyKeys(RuleName.values())
+                .containsOnlyKeys(KnownRules.all())
                 .allSatisfy((_, times) -> assertThat(times).isGreaterThan(200));
         assertThat(together).as("ended for several rules").isGreaterThan(500);
     }
@@ -162,12 +163,13 @@ class PolicyFuzzTest {
 
     private static Set<HostProcess> terminatedBeforeDeviceQuota(RandomCase given) {
         return given.terminatedForOrPending(given.enforced().stream()
-                .filter(rule -> rule.compareTo(MAX_DEVICES_PER_USER) < 0)
+                .filter(rule ->
+                        Rules.definitions().indexOf(rule) < Rules.definitions().indexOf(MAX_DEVICES_PER_USER))
                 .collect(Collectors.toSet()));
     }
 
     /** Whether the rule may want this. The quota ends whoever names an environment where it is detached. */
-    private static boolean canCause(RandomCase given, RuleName rule, Action action) {
+    private static boolean canCause(RandomCase given, RuleDefinition rule, Action action) {
         if (given.modes().get(rule) == RuleMode.OFF) {
             return false;
         }

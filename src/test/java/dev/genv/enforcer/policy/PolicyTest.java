@@ -1,44 +1,45 @@
 package dev.genv.enforcer.policy;
 
-import static dev.genv.enforcer.policy.plan.RuleName.ENV_DEVICES;
-import static dev.genv.enforcer.policy.plan.RuleName.ENV_MEMORY;
-import static dev.genv.enforcer.policy.plan.RuleName.MAX_DEVICES_PER_USER;
-import static dev.genv.enforcer.policy.plan.RuleName.NON_ENV_PROCESSES;
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.id;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.HostBuilder.remote;
-import static dev.genv.enforcer.testsupport.Plans.enforce;
-import static dev.genv.enforcer.testsupport.Plans.enforcingPolicy;
-import static dev.genv.enforcer.testsupport.Plans.lines;
-import static dev.genv.enforcer.testsupport.Plans.terminatedPids;
+import static dev.genv.enforcer.testsupport.KnownRules.ENV_DEVICES;
+import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
+import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
+import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.builder.Plans.enforce;
+import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
+import static dev.genv.enforcer.testsupport.builder.Plans.lines;
+import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.tuple;
 
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
-import dev.genv.enforcer.testsupport.HostBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class PolicyTest {
-    private static final DeviceLimits NO_DEVICES = new DeviceLimits(0, Map.of());
+    private static final Limits NO_DEVICES = new Limits(0, Map.of());
 
     @Test
     void appliesRulesInOrder() {
-        var plan = enforcingPolicy(NO_DEVICES, RuleName.values()).check(fleetThatBreaksEveryRule(), Set.of());
+        var plan = enforcingPolicy(NO_DEVICES, KnownRules.all()).check(fleetThatBreaksEveryRule(), Set.of());
         assertThat(lines(plan))
                 .containsExactly(
                         "[gpu-1] Process 1 is not running in a GPU environment",
@@ -56,21 +57,8 @@ class PolicyTest {
     }
 
     @Test
-    void rulesHaveTheirDocumentedLabels() {
-        assertThat(RuleName.values())
-                .extracting(RuleName::label)
-                .containsExactly(
-                        "non-env-processes",
-                        "inactive-env-processes",
-                        "env-devices",
-                        "max-devices-per-user",
-                        "env-memory",
-                        "env-owner");
-    }
-
-    @Test
     void ruleWithoutModeIsOff() {
-        var policy = new Policy(Map.of(ENV_DEVICES, RuleMode.ENFORCE, ENV_MEMORY, RuleMode.OFF), NO_DEVICES);
+        var policy = KnownRules.policy(Map.of(ENV_DEVICES, RuleMode.ENFORCE, ENV_MEMORY, RuleMode.OFF), NO_DEVICES);
         var plan = policy.check(fleetThatBreaksEveryRule(), Set.of());
         assertThat(plan.violations()).extracting(Violation::rule).containsExactly(ENV_DEVICES);
         assertThat(policy.modeOf(NON_ENV_PROCESSES)).isEqualTo(RuleMode.OFF);
@@ -80,7 +68,7 @@ class PolicyTest {
     @Test
     void auditedRulesReportWithoutEnforcing() {
         var audit = Map.of(NON_ENV_PROCESSES, RuleMode.AUDIT, MAX_DEVICES_PER_USER, RuleMode.AUDIT);
-        var plan = new Policy(audit, NO_DEVICES).check(fleetThatBreaksEveryRule(), Set.of());
+        var plan = KnownRules.policy(audit, NO_DEVICES).check(fleetThatBreaksEveryRule(), Set.of());
         assertThat(plan.violations()).hasSize(3);
         assertThat(plan.actions()).hasSize(4).noneMatch(PlannedAction::enforced);
     }
@@ -89,7 +77,7 @@ class PolicyTest {
     void processSelectedByAuditedRuleFreesNoMemory() {
         var fleet = hostWithUnattachedUseOverCapacity().fleet();
         var audited = Map.of(ENV_DEVICES, RuleMode.AUDIT, ENV_MEMORY, RuleMode.ENFORCE);
-        var plan = new Policy(audited, DeviceLimits.NONE).check(fleet, Set.of());
+        var plan = KnownRules.policy(audited, Limits.NONE).check(fleet, Set.of());
         assertThat(plan.actions())
                 .extracting(PlannedAction::rules, PlannedAction::enforced)
                 .containsExactly(tuple(List.of(ENV_MEMORY), true), tuple(List.of(ENV_DEVICES), false));
@@ -103,7 +91,7 @@ class PolicyTest {
                 .with(process(1).inEnvironment("a").uses(0, "1100mi").uses(1))
                 .fleet();
         var modes = Map.of(ENV_DEVICES, RuleMode.AUDIT, ENV_MEMORY, RuleMode.ENFORCE);
-        var plan = new Policy(modes, DeviceLimits.NONE).check(fleet, Set.of());
+        var plan = KnownRules.policy(modes, Limits.NONE).check(fleet, Set.of());
         assertThat(plan.actions()).singleElement().satisfies(action -> {
             assertThat(action.rules()).containsExactly(ENV_DEVICES, ENV_MEMORY);
             assertThat(action.enforced()).isTrue();
@@ -120,7 +108,7 @@ class PolicyTest {
                         .uses(1, "1200mi")
                         .uses(2))
                 .fleet();
-        var plan = enforcingPolicy(NO_DEVICES, RuleName.values()).check(fleet, Set.of());
+        var plan = enforcingPolicy(NO_DEVICES, KnownRules.all()).check(fleet, Set.of());
         assertThat(plan.violations()).hasSize(4);
         assertThat(terminatedPids(plan)).containsExactly(1);
         assertThat(plan.actions().getFirst().causes()).isEqualTo(plan.violations());
@@ -139,7 +127,7 @@ class PolicyTest {
     @Test
     void pendingProcessFreesMemoryAndStillBreaksOtherRules() {
         var fleet = hostWithUnattachedUseOverCapacity().fleet();
-        var plan = enforcingPolicy(DeviceLimits.NONE, ENV_DEVICES, ENV_MEMORY).check(fleet, Set.of(id("here", 2)));
+        var plan = enforcingPolicy(Limits.NONE, ENV_DEVICES, ENV_MEMORY).check(fleet, Set.of(id("here", 2)));
         assertThat(plan.violations()).extracting(Violation::rule).containsExactly(ENV_DEVICES, ENV_MEMORY);
         assertThat(terminatedPids(plan)).containsExactly(2);
     }
@@ -150,7 +138,7 @@ class PolicyTest {
                 .with(env("a").withoutUsername().uid(0).capacity("1g").attached(0))
                 .with(process(1).inEnvironment("a").usesUnknown(0))
                 .fleet();
-        assertThat(enforcingPolicy(NO_DEVICES, RuleName.values())
+        assertThat(enforcingPolicy(NO_DEVICES, KnownRules.all())
                         .check(fleet, Set.of())
                         .problems())
                 .extracting(problem -> problem.problem().code())
@@ -161,19 +149,19 @@ class PolicyTest {
     void unobservedHostBreaksNoRuleAndDoesNotAffectOthers() {
         var seen = hostWithUnattachedUseOverCapacity().snapshot();
         var unseen = Snapshot.unseen("gpu-9", new Problem(ProblemCode.UNREACHABLE, "no answer"));
-        var plan = enforce(new Fleet(List.of(unseen, seen), false), RuleName.values());
-        assertThat(plan).isEqualTo(enforce(new Fleet(List.of(seen), false), RuleName.values()));
+        var plan = enforce(new Fleet(List.of(unseen, seen), false), KnownRules.all());
+        assertThat(plan).isEqualTo(enforce(new Fleet(List.of(seen), false), KnownRules.all()));
     }
 
     @Test
     void refusesNegativeLimits() {
-        assertThatIllegalArgumentException().isThrownBy(() -> new DeviceLimits(-1, Map.of()));
-        assertThatIllegalArgumentException().isThrownBy(() -> new DeviceLimits(null, Map.of("john", -1)));
+        assertThatIllegalArgumentException().isThrownBy(() -> new Limits(-1, Map.of()));
+        assertThatIllegalArgumentException().isThrownBy(() -> new Limits(null, Map.of("john", -1)));
     }
 
     @Test
     void emptyFleetYieldsEmptyPlan() {
-        assertThat(enforcingPolicy(NO_DEVICES, RuleName.values()).check(remote(), Set.of()))
+        assertThat(enforcingPolicy(NO_DEVICES, KnownRules.all()).check(remote(), Set.of()))
                 .isEqualTo(Plan.EMPTY);
     }
 

@@ -2,13 +2,14 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.testsupport.RandomFleets;
-import java.util.EnumMap;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.RandomFleets;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -22,8 +23,8 @@ record RandomCase(
         RandomFleets random,
         Fleet fleet,
         Set<HostProcess> pending,
-        Map<RuleName, RuleMode> modes,
-        DeviceLimits limits,
+        Map<RuleDefinition, RuleMode> modes,
+        Limits limits,
         Plan plan) {
     private static final long SEED = Long.getLong("fuzz.seed", 20_261_120);
     private static final int RUNS = Integer.getInteger("fuzz.runs", 3_000);
@@ -44,14 +45,20 @@ record RandomCase(
         var pending = random.pending(fleet);
         var modes = modes(random);
         var limits = limits(random);
-        return new RandomCase(random, fleet, pending, modes, limits, new Policy(modes, limits).check(fleet, pending));
+        return new RandomCase(
+                random,
+                fleet,
+                pending,
+                modes,
+                limits,
+                KnownRules.policy(modes, limits).check(fleet, pending));
     }
 
     PolicyOracle oracle() {
         return new PolicyOracle(fleet, limits);
     }
 
-    boolean enforces(RuleName rule) {
+    boolean enforces(RuleDefinition rule) {
         return modes.get(rule) == RuleMode.ENFORCE;
     }
 
@@ -68,7 +75,7 @@ record RandomCase(
     }
 
     /** Those that will be gone: what is ended for one of these rules, and what was asked to end before. */
-    Set<HostProcess> terminatedForOrPending(Set<RuleName> rules) {
+    Set<HostProcess> terminatedForOrPending(Set<RuleDefinition> rules) {
         var gone = new HashSet<>(pending);
         for (var planned : terminations()) {
             if (planned.rules().stream().anyMatch(rules::contains)) {
@@ -78,7 +85,7 @@ record RandomCase(
         return gone;
     }
 
-    Set<RuleName> enforced() {
+    Set<RuleDefinition> enforced() {
         return modes.keySet().stream().filter(this::enforces).collect(Collectors.toSet());
     }
 
@@ -86,21 +93,21 @@ record RandomCase(
         return ((Action.Terminate) planned.action()).target();
     }
 
-    private static Map<RuleName, RuleMode> modes(RandomFleets random) {
-        var modes = new EnumMap<RuleName, RuleMode>(RuleName.class);
-        for (var rule : RuleName.values()) {
+    private static Map<RuleDefinition, RuleMode> modes(RandomFleets random) {
+        var modes = new HashMap<RuleDefinition, RuleMode>();
+        for (var rule : KnownRules.all()) {
             modes.put(rule, random.oneIn(2) ? RuleMode.ENFORCE : random.pick(List.of(RuleMode.values())));
         }
         return modes;
     }
 
-    private static DeviceLimits limits(RandomFleets random) {
+    private static Limits limits(RandomFleets random) {
         var perUser = new HashMap<String, Integer>();
         for (var user : List.of("raz", "bob", "1003", "nobody")) {
             if (random.oneIn(3)) {
                 perUser.put(user, random.random().nextInt(4));
             }
         }
-        return new DeviceLimits(random.oneIn(4) ? null : random.random().nextInt(6), perUser);
+        return new Limits(random.oneIn(4) ? null : random.random().nextInt(6), perUser);
     }
 }

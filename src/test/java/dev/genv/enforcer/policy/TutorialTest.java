@@ -1,16 +1,17 @@
 package dev.genv.enforcer.policy;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.Plans.enforce;
-import static dev.genv.enforcer.testsupport.Plans.enforcingPolicy;
-import static dev.genv.enforcer.testsupport.Plans.lines;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.Plans.enforce;
+import static dev.genv.enforcer.testsupport.builder.Plans.enforcingPolicy;
+import static dev.genv.enforcer.testsupport.builder.Plans.lines;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.testsupport.KnownRules;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -21,7 +22,7 @@ class TutorialTest {
     @Test
     void processOutsideAllEnvironmentsIsTerminated() {
         var fleet = host().devices(1).with(process(63600).uses(0, "7295mi")).fleet();
-        assertThat(lines(enforce(fleet, RuleName.NON_ENV_PROCESSES)))
+        assertThat(lines(enforce(fleet, KnownRules.NON_ENV_PROCESSES)))
                 .containsExactly(
                         "Process 63600 is not running in a GPU environment",
                         "Terminating process 63600 from environment N/A that is running on GPU(s) 0");
@@ -29,8 +30,8 @@ class TutorialTest {
 
     @Test
     void processInEnvironmentWithAttachedDeviceIsNotTerminated() {
-        assertThat(enforce(activated(), RuleName.NON_ENV_PROCESSES)).isEqualTo(Plan.EMPTY);
-        assertThat(enforce(activated(), RuleName.values())).isEqualTo(Plan.EMPTY);
+        assertThat(enforce(activated(), KnownRules.NON_ENV_PROCESSES)).isEqualTo(Plan.EMPTY);
+        assertThat(enforce(activated(), KnownRules.all())).isEqualTo(Plan.EMPTY);
     }
 
     @Test
@@ -61,7 +62,7 @@ class TutorialTest {
     }
 
     private static Plan devicesPerUser(int limit, Fleet fleet) {
-        return enforcingPolicy(new DeviceLimits(limit, Map.of()), RuleName.MAX_DEVICES_PER_USER)
+        return enforcingPolicy(new Limits(limit, Map.of()), KnownRules.MAX_DEVICES_PER_USER)
                 .check(fleet, Set.of());
     }
 }

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.telemetry;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
@@ -11,20 +11,20 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.Immunity;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.testsupport.FakeHost;
-import dev.genv.enforcer.testsupport.FakeTime;
-import dev.genv.enforcer.testsupport.HostBuilder;
-import dev.genv.enforcer.testsupport.SetupBuilder;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What the counters and gauges of violations and of what is done about them say after whole cycles. */
+/** The counters and gauges of violations and actions after complete cycles. */
 class ActionMetricsTest {
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
     private final FakeTime time = new FakeTime();
@@ -34,11 +34,11 @@ class ActionMetricsTest {
             SetupBuilder.setup(node)
                     .rules(
                             Map.of(
-                                    RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE,
-                                    RuleName.ENV_DEVICES, RuleMode.AUDIT,
-                                    RuleName.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
-                            new DeviceLimits(1, Map.of()))
-                    .restraint(new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0))
+                                    KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                    KnownRules.ENV_DEVICES, RuleMode.AUDIT,
+                                    KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                            new Limits(1, Map.of()))
+                    .safetyLimits(new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0))
                     .build(),
             journal,
             time.ticker(),

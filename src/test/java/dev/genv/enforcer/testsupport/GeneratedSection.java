@@ -12,7 +12,7 @@ public final class GeneratedSection {
 
     private GeneratedSection() {}
 
-    /** The whole file is the text. */
+    /** Returns the whole file as a section. */
     public static void assertFile(Path file, String text) throws IOException {
         if (Boolean.getBoolean(REWRITE)) {
             Files.writeString(file, text);
@@ -20,7 +20,7 @@ public final class GeneratedSection {
         assertThat(Files.readString(file)).as(stale(file)).isEqualTo(text);
     }
 
-    /** The part of the file between two markers is the text. */
+    /** Returns the part of a file between two markers. */
     public static void assertSection(Path file, String name, String text) throws IOException {
         var begin = "<!-- %s -->\n".formatted(name);
         var end = "<!-- /%s -->".formatted(name);

@@ -7,13 +7,13 @@ import com.fasterxml.jackson.databind.util.TokenBuffer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 
-/** What the service writes piece by piece, as a tree. */
+/** The JSON of a streaming writer as a tree. */
 public final class JsonTree {
     private static final ObjectMapper MAPPER = new ObjectMapper();
 
     private JsonTree() {}
 
-    /** Something that writes one value. */
+    /** Writes one value. */
     public interface Writer {
         void write(JsonGenerator out) throws IOException;
     }

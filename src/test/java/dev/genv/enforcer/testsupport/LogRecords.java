@@ -7,7 +7,7 @@ import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** What a class writes into the log while this is open; nobody else reads it meanwhile. */
+/** Captures the log of a class until it is closed; other handlers do not get it. */
 public final class LogRecords extends Handler implements AutoCloseable {
     private final Logger logger;
     private final List<String> lines = Collections.synchronizedList(new ArrayList<>());
@@ -24,7 +24,7 @@ public final class LogRecords extends Handler implements AutoCloseable {
         return records;
     }
 
-    /** The messages so far. */
+    /** Returns the messages until now. */
     public List<String> lines() {
         return List.copyOf(lines);
     }
@@ -37,7 +37,7 @@ public final class LogRecords extends Handler implements AutoCloseable {
 
     @Override
     public void flush() {
-        // Everything is there at once.
+        // Records are not buffered.
     }
 
     @Override

@@ -11,7 +11,7 @@ import java.util.Arrays;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
-/** An HTTP client that sends whatever it is given, also what no other client would. */
+/** An HTTP client that sends any text, also invalid requests. */
 public final class RawHttp {
     private static final Duration TIMEOUT = TestTimeouts.HANG;
     private static final Pattern STATUS = Pattern.compile("HTTP/1\\.[01] ([0-9]{3}).*", Pattern.DOTALL);
@@ -24,16 +24,16 @@ public final class RawHttp {
         this.port = port;
     }
 
-    /** What came back, as it is. */
+    /** The text of an answer. */
     public record Answer(String text) {
 
-        /** The status; 0 where there was no answer. */
+        /** Returns the status; 0 without an answer. */
         public int status() {
             var match = STATUS.matcher(text);
             return match.matches() ? Integer.parseInt(match.group(1)) : 0;
         }
 
-        /** Whether all of the body is there that was announced. */
+        /** Whether the body has its announced length. */
         boolean isComplete() {
             var length = LENGTH.matcher(head());
             return text.contains("\r\n\r\n")
@@ -41,29 +41,29 @@ public final class RawHttp {
                     && text.length() >= head().length() + 4 + Integer.parseInt(length.group(1));
         }
 
-        /** Everything before the body. */
+        /** Returns everything before the body. */
         public String head() {
             var end = text.indexOf("\r\n\r\n");
             return end < 0 ? text : text.substring(0, end);
         }
     }
 
-    /** Asks for this target, and for the connection to be closed after it. */
+    /** Sends a GET request that closes the connection. */
     public Answer get(String target, String... headers) throws IOException {
         var more = String.join(
                 "", Arrays.stream(headers).map(header -> header + "\r\n").toList());
         return send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + more + "\r\n");
     }
 
-    /** Sends these characters, a byte each, and takes the answer. */
+    /** Sends these characters, one byte each, and reads the answer. */
     public Answer send(String request) throws IOException {
         return exchange(request, "", 0, Answer::isComplete);
     }
 
     /**
-     * The same, with a piece that follows again and again, and waits until the other side ends the connection.
+     * The same with text that follows repeatedly, until the server closes the connection.
      *
-     * @throws SocketTimeoutException where it does not
+     * @throws SocketTimeoutException if it does not
      */
     public Answer flood(String request, String piece, int times) throws IOException {
         return exchange(request, piece, times, _ -> false);
@@ -85,7 +85,7 @@ public final class RawHttp {
             } catch (SocketTimeoutException e) {
                 throw e;
             } catch (IOException e) {
-                // Who is not listened to is cut off; what was said before that counts.
+                // The server closed the connection; its answer before that counts.
             }
             writer.interrupt();
             return answer;
@@ -102,7 +102,7 @@ public final class RawHttp {
             }
             out.flush();
         } catch (IOException e) {
-            // Nobody listens any more.
+            // The server closed the connection.
         }
     }
 }

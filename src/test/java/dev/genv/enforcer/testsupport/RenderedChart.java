@@ -14,12 +14,12 @@ import java.util.TreeMap;
 import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
-/** What the chart makes of some values, as {@code helm template} prints it; there is no cluster. */
+/** The output of {@code helm template} for some values, without a cluster. */
 public final class RenderedChart {
     public static final Path CHART = Path.of("helm/genv-enforcer");
     public static final String NAME = "genv-enforcer";
     public static final String NAMESPACE = "gpu";
-    /** One that has everything that the chart asks for. */
+    /** A Kubernetes version with everything that the chart needs. */
     private static final String KUBERNETES = "1.33.0";
 
     private static final ObjectMapper YAML = new ObjectMapper(new YAMLFactory());
@@ -32,31 +32,31 @@ public final class RenderedChart {
     }
 
     /**
-     * With these values over those of the chart.
+     * Renders the chart with these values over its own.
      *
      * @param values YAML, perhaps empty
-     * @throws IllegalStateException where the chart refuses them, with Helm's whole message
+     * @throws IllegalStateException if the chart refuses them, with Helm's whole message
      */
     public static RenderedChart of(String values) {
         return render(CHART, NAME, KUBERNETES, values);
     }
 
-    /** The same of a release that is called otherwise. */
+    /** The same with another name of the release. */
     public static RenderedChart ofRelease(String name, String values) {
         return render(CHART, name, KUBERNETES, values);
     }
 
-    /** The same for a cluster of some version, such as {@code 1.29.0}. */
+    /** The same for a Kubernetes version, such as {@code 1.29.0}. */
     public static RenderedChart forKubernetes(String kubernetes, String values) {
         return render(CHART, NAME, kubernetes, values);
     }
 
-    /** With the values of one of the chart's own examples, {@code ci/NAME-values.yaml}. */
+    /** Renders one of the chart's own examples, {@code ci/NAME-values.yaml}. */
     public static RenderedChart ofExample(String name) {
         return of(example(name));
     }
 
-    /** The values of one of the chart's own examples. */
+    /** Returns the values of one of the chart's own examples. */
     public static String example(String name) {
         try {
             return Files.readString(CHART.resolve("ci").resolve(name + "-values.yaml"));
@@ -65,12 +65,12 @@ public final class RenderedChart {
         }
     }
 
-    /** With a copy of the chart; for what Helm does not print, such as its hooks. */
+    /** Renders a copy of the chart, for objects that Helm does not print, such as hooks. */
     public static RenderedChart ofCopy(Path chart, String values) {
         return render(chart, NAME, KUBERNETES, values);
     }
 
-    /** What Helm says of values that the chart refuses. */
+    /** Returns Helm's message for values that the chart refuses. */
     public static String errorOf(String values) {
         try {
             of(values);
@@ -100,7 +100,7 @@ public final class RenderedChart {
         }
     }
 
-    /** Exactly what Helm prints. */
+    /** Returns the exact output of Helm. */
     public String text() {
         return text;
     }
@@ -112,14 +112,14 @@ public final class RenderedChart {
         return documents;
     }
 
-    /** Those of a kind, such as {@code DaemonSet}. */
+    /** Returns the objects of a kind, such as {@code DaemonSet}. */
     public List<JsonNode> all(String kind) {
         return documents().stream()
                 .filter(each -> each.path("kind").asText().equals(kind))
                 .toList();
     }
 
-    /** The only one of a kind. */
+    /** Returns the only object of a kind. */
     public JsonNode only(String kind) {
         var all = all(kind);
         if (all.size() != 1) {
@@ -143,7 +143,7 @@ public final class RenderedChart {
         return pod().at("/containers/0");
     }
 
-    /** The variables of the container that have a value, and not only a place from which one comes. */
+    /** Returns the variables of the container that have a value instead of a reference. */
     public Map<String, String> environment() {
         var environment = new TreeMap<String, String>();
         for (var each : container().path("env")) {
@@ -154,7 +154,7 @@ public final class RenderedChart {
         return environment;
     }
 
-    /** Reads a single YAML document; of an empty one comes an empty object. */
+    /** Parses a single YAML document; an empty one gives an empty object. */
     public static JsonNode parse(String yaml) {
         try {
             var tree = YAML.readTree(yaml);

@@ -2,13 +2,13 @@ package dev.genv.enforcer.testsupport;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * What a test needs of the machine. A test whose requirement is missing is skipped with the words "needs THIS: HOW TO HAVE IT",
- * which {@link SkippedTests} counts.
+ * Requirements of tests on the machine. A test with a missing requirement is skipped with the text "needs THIS: HOW TO HAVE IT", which {@link SkippedTests} counts.
  */
 public final class Requirements {
     private Requirements() {}
@@ -17,7 +17,7 @@ public final class Requirements {
         require(CurrentProcess.isRoot(), "root", "run the build as root");
     }
 
-    /** Root who may read and signal the processes of others. */
+    /** Requires root with the capabilities to read and signal the processes of other users. */
     public static void rootWithCapabilities() throws IOException {
         root();
         require(
@@ -26,17 +26,17 @@ public final class Requirements {
                 "add DAC_READ_SEARCH, KILL and SYS_PTRACE");
     }
 
-    /** A user to whom the kernel refuses something. */
+    /** Requires a user other than root. */
     public static void ordinaryUser() throws IOException {
         require(!CurrentProcess.isRoot(), "an ordinary user", "run the build as one");
     }
 
-    /** A program at that place, of that Debian package. */
+    /** Requires a program at this path, of this Debian package. */
     public static void program(String path, String debianPackage) {
         require(Files.isExecutable(Path.of(path)), path, "apt install " + debianPackage);
     }
 
-    /** The result of a mount(8). */
+    /** Requires that a mount(8) succeeds. */
     public static void mounts(boolean done) {
         require(done, "mounts", "add the capability SYS_ADMIN");
     }

@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.w3c.dom.Element;
 
-/** Says in one line which tests a build has skipped and how to have them; the build runs it at its end. */
+/** Prints in one line which tests a build has skipped and how to enable them; the build runs it at its end. */
 public final class SkippedTests {
     private static final Pattern REQUIREMENT = Pattern.compile("needs ([^:]+): (.+)");
 
@@ -53,7 +53,7 @@ public final class SkippedTests {
                                 .collect(Collectors.joining(", "));
     }
 
-    /** Surefire has the words of a test that is disabled in an attribute, those of one that was aborted in a stack trace. */
+    /** Surefire writes the reason of a disabled test into an attribute, and that of an aborted test into a stack trace. */
     private static String reason(Element skipped) {
         var words = (skipped.getAttribute("message") + skipped.getTextContent()).strip();
         var firstLine = words.lines().findFirst().orElse("no reason");
@@ -63,7 +63,7 @@ public final class SkippedTests {
                 : "(%s)".formatted(firstLine);
     }
 
-    /** Reports of an earlier build may lie beside those of this one. */
+    /** The folders can contain reports of an earlier build. */
     private static List<Path> reportsSince(FileTime begin, Path folder) throws IOException {
         if (!Files.isDirectory(folder)) {
             return List.of();

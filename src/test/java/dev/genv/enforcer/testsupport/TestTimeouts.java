@@ -6,11 +6,10 @@ import org.junit.platform.launcher.LauncherSession;
 import org.junit.platform.launcher.LauncherSessionListener;
 
 /**
- * How long a test waits for what has to happen. A wait ends as soon as it has happened, so a long limit costs nothing; a short
- * one fails on a busy machine. JUnit makes it the default of Awaitility by way of META-INF/services.
+ * The time limits of waits in tests. A wait ends with its condition, so a long limit costs nothing, and a short one fails on a busy machine. JUnit sets the default of Awaitility through META-INF/services.
  */
 public final class TestTimeouts implements LauncherSessionListener {
-    /** Long enough for a busy machine; a test that waits for it fails. */
+    /** Long enough for a busy machine; a test fails after it. */
     public static final Duration HANG = Duration.ofMinutes(3);
 
     @Override

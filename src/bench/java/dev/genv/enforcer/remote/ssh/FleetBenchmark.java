@@ -1,12 +1,11 @@
 package dev.genv.enforcer.remote.ssh;
 
-import dev.genv.enforcer.remote.Agent;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.MinaFleet;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.ssh.MinaFleet;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -20,7 +19,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiFunction;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -28,7 +26,7 @@ import java.util.stream.Stream;
 /**
  * Cycles over 1, 10, 100 and 1,000 machines that answer over SSH with a recorded observation of a node with 8 devices and 4
  * processes. The baseline is two runs of {@code ssh} for each host, as genv makes them in every cycle. The servers run in this JVM
- * and the client in another one, so that their time and memory are measured separately. Then a fleet in which a fifth hangs.
+ * and the client in another one, so that their time and memory are measured separately. The last table is of a fleet in which a fifth of the machines hangs.
  */
 public final class FleetBenchmark {
     private static final int[] SIZES = Stream.of(
@@ -38,7 +36,6 @@ public final class FleetBenchmark {
     private static final int OF_THE_HANGING_FLEET = 50;
     private static final int DEVICES = 8;
     private static final int PROCESSES = 4;
-    private static final Pattern NONCE = Pattern.compile("NONCE='?([0-9a-f]{32})");
     private static final String MACHINE = "0123456789abcdef0123456789abcdef";
 
     private FleetBenchmark() {}
@@ -127,7 +124,7 @@ public final class FleetBenchmark {
         return result;
     }
 
-    /** Returns the real script's answer on a real node; every machine gets its own identity. */
+    /** Returns the real agent's answer on a real node; every machine gets its own identity. */
     private static BiFunction<Integer, String, String> recordedLook(Path folder) throws Exception {
         var children = new ArrayList<Child>();
         try {
@@ -144,47 +141,36 @@ public final class FleetBenchmark {
                 state.device(device);
             }
             state.write();
-            var agent = FleetClient.agent(
-                    folder.resolve("genv").toString(), gpus.path().toString());
-            var first = recorded(agent);
-            var later = recorded(agent);
-            return (host, input) -> {
-                if (!input.contains("NONCE=")) {
+            var recorded = new AtomicReference<RecordedAnswer>();
+            var host = FleetClient.host(
+                    folder.resolve("genv").toString(), gpus.path().toString(), request -> record(request, recorded));
+            host.observe(Set.of());
+            var first = recorded.get();
+            host.observe(Set.of());
+            var later = recorded.get();
+            return (number, input) -> {
+                var request = RecordedAnswer.request(input);
+                if (request.isEmpty()) {
                     return "ok\n";
                 }
                 // The accounts are sent once.
-                var answer = input.contains("\nPASSWD=''\n") ? first : later;
-                return answer.of("%032x".formatted(host + 1), nonce(input));
+                var answer = request.contains("\"passwd\":\"\"") ? first : later;
+                return answer.of("%032x".formatted(number + 1), request);
             };
         } finally {
             children.forEach(Child::close);
         }
     }
 
-    private static RecordedAnswer recorded(Agent agent) throws Exception {
-        var machine = Files.readString(Path.of("/etc/machine-id")).strip();
-        var recorded = new AtomicReference<RecordedAnswer>();
-        agent.observe(
-                request -> {
-                    try {
-                        var answer = local(request);
-                        recorded.set(
-                                new RecordedAnswer(answer.replace(machine, MACHINE), nonce(request.input()), MACHINE));
-                        return new CommandResult(answer, "", 0, null);
-                    } catch (IOException e) {
-                        throw new UncheckedIOException(e);
-                    }
-                },
-                Set.of());
-        return recorded.get();
-    }
-
-    private static String nonce(String input) {
-        var match = NONCE.matcher(input);
-        if (!match.find()) {
-            throw new IllegalStateException("a request without a nonce");
+    private static CommandResult record(CommandRequest request, AtomicReference<RecordedAnswer> recorded) {
+        try {
+            var machine = Files.readString(Path.of("/etc/machine-id")).strip();
+            var output = local(request);
+            recorded.set(new RecordedAnswer(output.replace(machine, MACHINE), MACHINE));
+            return new CommandResult(output, "", 0, null);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
-        return match.group(1);
     }
 
     private static String local(CommandRequest request) throws IOException {

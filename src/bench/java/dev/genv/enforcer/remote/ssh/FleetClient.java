@@ -7,23 +7,25 @@ import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.remote.Agent;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.observation.Advice;
+import dev.genv.enforcer.observation.ObserverSettings;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.remote.shell.ShellAgent;
+import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
-import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
-import dev.genv.enforcer.testsupport.SetupBuilder;
+import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import java.io.ByteArrayOutputStream;
-import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -32,26 +34,21 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** The client of the {@link FleetBenchmark}, in its own JVM. */
 public final class FleetClient {
-    /** In bytes, of the whole client. */
+    /** The heap of the whole client, in bytes. */
     static final String HEAP = "heap";
 
-    private static final int LOOKS_TO_WARM_UP = 20_000;
-    private static final int LOOKS_TO_MEASURE = 5000;
-    private static final Duration LONGEST_WARM_UP = Duration.ofSeconds(40);
-    private static final int CONNECTIONS_TO_MEASURE = 1000;
-    private static final int RUNS_OF_SSH_TO_MEASURE = 200;
-    private static final int AT_ONCE = 20;
+    private static final int OBSERVATIONS_TO_WARM_UP = 20_000;
+    private static final int OBSERVATIONS_TO_MEASURE = 5000;
+    private static final Duration MAX_WARM_UP = Duration.ofSeconds(40);
     private static final int PARTS = 4;
     private static final int CYCLES_OF_A_PART = 50;
 
@@ -66,7 +63,7 @@ public final class FleetClient {
     }
 
     public static void main(String... arguments) throws Exception {
-        LOG.setLevel(Level.WARNING); // as in the service; no settings were read here
+        LOG.setLevel(Level.WARNING); // as in the service, which reads it from its settings
         var client = new FleetClient(Path.of(arguments[0]));
         if (arguments[1].equals("cycles")) {
             client.cycles();
@@ -82,12 +79,21 @@ public final class FleetClient {
         return bytes.toString(StandardCharsets.US_ASCII);
     }
 
-    static Agent agent(String stateDirectory, String nvidiaSmi) {
-        return ShellAgent.ofOneService(terms(stateDirectory, nvidiaSmi, Duration.ofSeconds(60)))
-                .apply("recorded");
+    static Host host(String stateDirectory, String nvidiaSmi, CommandRunner connection) {
+        return hosts(stateDirectory, nvidiaSmi, Duration.ofSeconds(60)).apply("recorded", connection);
     }
 
-    private static AgentConfig terms(String stateDirectory, String nvidiaSmi, Duration timeout) {
+    private static BiFunction<String, CommandRunner, Host> hosts(
+            String stateDirectory, String nvidiaSmi, Duration timeout) {
+        var machines = AgentMachine.ofOneService(config(stateDirectory, nvidiaSmi, timeout));
+        return (name, connection) -> new ObservedHost(observer(name, stateDirectory), machines.apply(name, connection));
+    }
+
+    private static ObserverSettings observer(String name, String stateDirectory) {
+        return new ObserverSettings(name, stateDirectory, List.of(), List.of(), false, false, true, Advice.LOGIN);
+    }
+
+    private static AgentConfig config(String stateDirectory, String nvidiaSmi, Duration timeout) {
         return new AgentConfig(
                 stateDirectory,
                 Duration.ofSeconds(5),
@@ -95,11 +101,10 @@ public final class FleetClient {
                 Duration.ofSeconds(20),
                 timeout,
                 false,
+                observer("", stateDirectory).programs().stream()
+                        .map(program -> program.path().toString())
+                        .toList(),
                 false,
-                List.of(),
-                List.of(),
-                false,
-                true,
                 Duration.ZERO);
     }
 
@@ -108,17 +113,16 @@ public final class FleetClient {
     }
 
     private Enforcer enforcer(RemoteFleet fleet, Duration timeout) {
-        var modes =
-                Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.AUDIT));
-        var setup = SetupBuilder.setup(fleet)
+        var modes = Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.AUDIT));
+        var config = SetupBuilder.setup(fleet)
                 .remote(true)
-                .rules(modes, new DeviceLimits(1_000_000, Map.of()))
+                .rules(modes, new Limits(1_000_000, Map.of()))
                 .mode(ServiceMode.AUDIT)
                 .observationTimeout(timeout.multipliedBy(2))
                 .actionTimeout(timeout)
                 .quiet(true)
                 .build();
-        return new Enforcer(setup, new Journal(1000), Ticker.ofSystem(), List.of());
+        return new Enforcer(config, new Journal(1000), Ticker.ofSystem(), List.of());
     }
 
     private RemoteFleet fleet(Duration timeout) {
@@ -126,8 +130,7 @@ public final class FleetClient {
     }
 
     private RemoteFleet fleet(Duration timeout, SshAccess access) {
-        return new RemoteFleet(
-                hosts, null, access::connection, ShellAgent.ofOneService(terms("/var/empty", "nvidia-smi", timeout)));
+        return new RemoteFleet(hosts, null, access::connection, hosts("/var/empty", "nvidia-smi", timeout));
     }
 
     private void cycles() throws Exception {
@@ -136,30 +139,31 @@ public final class FleetClient {
             var enforcer = enforcer(fleet, timeout);
             var begun = System.nanoTime();
             for (var observations = 0;
-                    observations < LOOKS_TO_WARM_UP && System.nanoTime() - begun < LONGEST_WARM_UP.toNanos();
+                    observations < OBSERVATIONS_TO_WARM_UP && System.nanoTime() - begun < MAX_WARM_UP.toNanos();
                     observations += hosts.size()) {
                 cycle(enforcer);
             }
             var walls = new ArrayList<Long>();
             var cpu = ClientCpu.nanos();
             for (var observations = 0;
-                    observations < Math.min(LOOKS_TO_MEASURE, 1000 * hosts.size());
+                    observations < Math.min(OBSERVATIONS_TO_MEASURE, 1000 * hosts.size());
                     observations += hosts.size()) {
                 var start = System.nanoTime();
                 cycle(enforcer);
                 walls.add(System.nanoTime() - start);
             }
-            var perLook = (double) (ClientCpu.nanos() - cpu) / walls.size() / hosts.size();
+            var perObservation = (double) (ClientCpu.nanos() - cpu) / walls.size() / hosts.size();
             var threads = ManagementFactory.getThreadMXBean().getThreadCount();
             var heap = heap();
-            var connections = twoConnections(timeout);
-            var runs = twoRunsOfSsh();
+            var cost = new ConnectionCost(hosts, ssh(timeout));
+            var connections = cost.twoConnections();
+            var runs = cost.twoRunsOfSsh();
             walls.sort(null);
             result("hosts", "%,d".formatted(hosts.size()));
             result("wall", "%.1f ms".formatted(walls.get(walls.size() / 2) / 1e6));
-            result("cpu", "%.2f ms".formatted(perLook / 1e6));
-            result("ssh", "1/%.0f".formatted(runs / perLook));
-            result("connections", "1/%.0f".formatted(connections / perLook));
+            result("cpu", "%.2f ms".formatted(perObservation / 1e6));
+            result("ssh", "1/%.0f".formatted(runs / perObservation));
+            result("connections", "1/%.0f".formatted(connections / perObservation));
             result(HEAP, Long.toString(heap));
             result("threads", String.valueOf(threads));
         }
@@ -180,87 +184,7 @@ public final class FleetClient {
         }
     }
 
-    /** Returns the CPU time, in nanoseconds, of two new connections of the service to a host with one command on each. */
-    private double twoConnections(Duration timeout) throws Exception {
-        var access = new SshAccess(ssh(timeout));
-        connect(access, timeout, CONNECTIONS_TO_MEASURE / 2);
-        var cpu = ClientCpu.nanos();
-        connect(access, timeout, CONNECTIONS_TO_MEASURE);
-        return 2.0 * (ClientCpu.nanos() - cpu) / CONNECTIONS_TO_MEASURE;
-    }
-
-    private void connect(SshAccess access, Duration timeout, int times) throws Exception {
-        together(times, host -> {
-            try (var connection = access.connection(host)) {
-                connection.run(new CommandRequest("true", "", timeout, 1 << 20));
-            }
-        });
-    }
-
-    /**
-     * Returns the CPU time, in nanoseconds, of two runs of OpenSSH's client, as genv makes them for a host in a cycle
-     * (genv/utils/runners/ssh.py).
-     */
-    private double twoRunsOfSsh() throws Exception {
-        var cpu = ClientCpu.nanosOfChildren();
-        together(RUNS_OF_SSH_TO_MEASURE, this::runSsh);
-        return 2.0 * (ClientCpu.nanosOfChildren() - cpu) / RUNS_OF_SSH_TO_MEASURE;
-    }
-
-    private void runSsh(HostAddress host) throws IOException, InterruptedException {
-        var ssh = new ProcessBuilder(
-                        "ssh",
-                        "-F",
-                        "none",
-                        "-o",
-                        "BatchMode=yes",
-                        "-o",
-                        "UserKnownHostsFile=" + folder.resolve("known_hosts"),
-                        "-i",
-                        folder.resolve("id").toString(),
-                        "-p",
-                        String.valueOf(host.port()),
-                        "root@" + host.host(),
-                        "true")
-                .redirectInput(Path.of("/dev/null").toFile())
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
-        if (ssh.waitFor() != 0) {
-            throw new IOException("ssh failed with exit code " + ssh.exitValue());
-        }
-    }
-
-    /** The work for one host. */
-    private interface Work {
-        void on(HostAddress host) throws Exception;
-    }
-
-    private void together(int times, Work work) throws Exception {
-        for (var done = 0; done < times; done += AT_ONCE) {
-            var failure = new AtomicReference<@Nullable Exception>();
-            var latch = new CountDownLatch(AT_ONCE);
-            for (var i = 0; i < AT_ONCE; i++) {
-                var host = hosts.get((done + i) % hosts.size());
-                Thread.ofVirtual().start(() -> {
-                    try {
-                        work.on(host);
-                    } catch (Exception e) {
-                        failure.set(e);
-                    } finally {
-                        latch.countDown();
-                    }
-                });
-            }
-            latch.await();
-            if (failure.get() != null) {
-                throw failure.get();
-            }
-        }
-    }
-
-    /** Runs two hundred cycles that do not wait for hosts that hang. The back-off is so short that every host is tried in every
-     * cycle. */
+    /** Runs 200 cycles that do not wait for hosts that hang. The back-off is so short that every cycle tries every host. */
     private void hanging() {
         var timeout = Duration.ofSeconds(2);
         var access = new SshAccess(

@@ -1,68 +1,55 @@
 package dev.genv.enforcer.remote.ssh;
 
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Base64;
-import java.util.List;
-import java.util.function.BiFunction;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
+import java.util.zip.CRC32;
 
 /** A recorded answer of a machine, for other machines and other nonces. It is fast, because it is not measured. */
 final class RecordedAnswer {
-    private static final Pattern WORD = Pattern.compile("[^ \n]+|[ \n]+");
+    private static final Pattern REQUEST = Pattern.compile("main\\(\\w+, '([^']+)'\\)\n\\z");
+    private static final Pattern NONCE = Pattern.compile("\"nonce\":\"([0-9a-f]+)\"");
+    private static final Pattern ANSWER = Pattern.compile("(?m)^@[0-9a-f]+ (.*) [0-9a-f]{8}$");
 
-    private final List<BiFunction<String, String, String>> parts = new ArrayList<>();
+    private final String json;
+    private final String machine;
+    private final Map<String, String> lines = new ConcurrentHashMap<>();
 
     /**
-     * Parses the answer.
+     * Parses the output of an agent.
      *
-     * @param nonce the nonce of the answer, which its Base64 parts contain too
-     * @param machine the machine id of the answer
+     * @param machine the machine id in the answer
      */
-    RecordedAnswer(String answer, String nonce, String machine) {
-        var plain = new StringBuilder();
-        var words = WORD.matcher(answer);
-        while (words.find()) {
-            var word = words.group();
-            var inside = decoded(word);
-            if (inside.contains(nonce)) {
-                add(plain.toString(), nonce, machine);
-                plain.setLength(0);
-                parts.add((_, now) -> encoded(inside.replace(nonce, now)));
-            } else {
-                plain.append(word);
-            }
+    RecordedAnswer(String output, String machine) {
+        var answer = ANSWER.matcher(output);
+        if (!answer.find()) {
+            throw new IllegalStateException("an output without an answer");
         }
-        add(plain.toString(), nonce, machine);
+        json = answer.group(1);
+        this.machine = machine;
     }
 
-    /** Returns the answer of a machine. */
-    String of(String machine, String nonce) {
-        var answer = new StringBuilder();
-        parts.forEach(part -> answer.append(part.apply(machine, nonce)));
-        return answer.toString();
+    /** Returns the request in the input of a command as JSON; empty if there is none. */
+    static String request(String input) {
+        var request = REQUEST.matcher(input);
+        return request.find() ? new String(Base64.getDecoder().decode(request.group(1)), StandardCharsets.UTF_8) : "";
     }
 
-    private void add(String text, String nonce, String machine) {
-        var pieces = text.split(nonce, -1);
-        for (var i = 0; i < pieces.length; i++) {
-            var piece = pieces[i];
-            if (i > 0) {
-                parts.add((_, now) -> now);
-            }
-            parts.add(piece.contains(machine) ? (here, _) -> piece.replace(machine, here) : (_, _) -> piece);
+    /** Returns the answer of a machine to a request. */
+    String of(String other, String request) {
+        var nonce = NONCE.matcher(request);
+        if (!nonce.find()) {
+            throw new IllegalStateException("a request without a nonce");
         }
+        return "\n@" + nonce.group(1) + lines.computeIfAbsent(other, this::line);
     }
 
-    private static String decoded(String word) {
-        try {
-            return new String(Base64.getDecoder().decode(word), StandardCharsets.ISO_8859_1);
-        } catch (IllegalArgumentException e) {
-            return "";
-        }
-    }
-
-    private static String encoded(String text) {
-        return Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.ISO_8859_1));
+    private String line(String other) {
+        var content = json.replace(machine, other);
+        var checksum = new CRC32();
+        checksum.update(content.getBytes(StandardCharsets.ISO_8859_1));
+        return " %s %08x\n".formatted(content, checksum.getValue());
     }
 }

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.api.error;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import dev.genv.enforcer.format.GenvJson;
+import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.model.SafeText;
 import io.netty.handler.codec.http.HttpResponseStatus;
 

@@ -5,7 +5,7 @@ import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.view.PlanView;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.format.BoundedOutput;
+import dev.genv.enforcer.format.json.BoundedOutput;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.plan.Plan;

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.api.security;
 
-import dev.genv.enforcer.files.RegularFile;
+import dev.genv.enforcer.files.FileTooLargeException;
+import dev.genv.enforcer.files.WatchedFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
@@ -8,21 +9,22 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /** The file with the bearer token. Its content may change, for example when Kubernetes renews a secret. */
 public final class TokenFile {
     private static final int LONGEST = 4096;
+    private static final String NO_TOKEN =
+            "expected a file with one token of at most %d ASCII characters without blanks".formatted(LONGEST);
     private static final int WRITABLE_BY_OTHERS = 022;
     private static final int STICKY = 01000;
     private static final Pattern TOKEN = Pattern.compile("[!-~]+");
 
     private final Path path;
-    private RegularFile.@Nullable Status lastStatus;
-    private @Nullable String token;
+    private final WatchedFile<String> file;
 
     public TokenFile(Path path) {
         this.path = path;
+        this.file = new WatchedFile<>(path, LONGEST, TokenFile::parse);
     }
 
     /**
@@ -30,16 +32,11 @@ public final class TokenFile {
      *
      * @throws IOException if it cannot be read or is no token; the message has the expected form and never the content
      */
-    public synchronized String read() throws IOException {
-        try (var file = RegularFile.open(path)) {
-            var known = token;
-            if (known == null || !file.status().equals(lastStatus)) {
-                token = null;
-                known = parse(file);
-                token = known;
-                lastStatus = file.status();
-            }
-            return known;
+    public String read() throws IOException {
+        try {
+            return file.current();
+        } catch (FileTooLargeException e) {
+            throw new IOException(NO_TOKEN, e);
         } catch (FileSystemException e) {
             throw new IOException(
                     "expected a file with a token, and it cannot be read (%s)"
@@ -48,15 +45,12 @@ public final class TokenFile {
         }
     }
 
-    private static String parse(RegularFile file) throws IOException {
-        if (file.status().size() <= LONGEST) {
-            var text = new String(file.read(LONGEST), StandardCharsets.ISO_8859_1).strip();
-            if (TOKEN.matcher(text).matches()) {
-                return text;
-            }
+    private static String parse(byte[] bytes) throws IOException {
+        var text = new String(bytes, StandardCharsets.ISO_8859_1).strip();
+        if (TOKEN.matcher(text).matches()) {
+            return text;
         }
-        throw new IOException(
-                "expected a file with one token of at most %d ASCII characters without blanks".formatted(LONGEST));
+        throw new IOException(NO_TOKEN);
     }
 
     /**
@@ -64,7 +58,7 @@ public final class TokenFile {
      *
      * @throws IOException if the file or its directory cannot be examined
      */
-    synchronized Optional<String> weakness() throws IOException {
+    Optional<String> weakness() throws IOException {
         var real = path.toRealPath();
         var directory = real.getParent();
         if (isOpenToOthers(real, 0)) {

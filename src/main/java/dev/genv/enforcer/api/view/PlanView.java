@@ -1,10 +1,10 @@
 package dev.genv.enforcer.api.view;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +27,7 @@ public record PlanView(List<Found> violations, List<Planned> actions) {
             List<ProcessView> processes) {
         static Found of(Violation violation) {
             return new Found(
-                    violation.rule().label(),
+                    violation.rule().name(),
                     violation.host(),
                     violation.message(),
                     violation.user(),
@@ -48,7 +48,7 @@ public record PlanView(List<Found> violations, List<Planned> actions) {
             @Nullable Integer device,
             List<String> rules) {
         static Planned of(PlannedAction planned) {
-            var rules = planned.rules().stream().map(RuleName::label).toList();
+            var rules = planned.rules().stream().map(RuleDefinition::name).toList();
             return switch (planned.action()) {
                 case Action.Terminate(var host, var process, var _) ->
                     new Planned("terminate", host, process.pid(), process.devices(), null, null, rules);

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.api.view;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.genv.enforcer.enforcement.history.StateChange;
+import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import java.time.Instant;
 import java.util.List;
@@ -71,7 +71,7 @@ public record ViolationView(
         var violation = entry.violation();
         return new ViolationView(
                 entry.id(),
-                violation.rule().label(),
+                violation.rule().name(),
                 violation.host(),
                 entry.active() ? ACTIVE : RESOLVED,
                 entry.mode().name().toLowerCase(Locale.ROOT),

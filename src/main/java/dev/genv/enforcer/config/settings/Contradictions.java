@@ -1,6 +1,8 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.config.settings.reading.SettingErrors;
+import dev.genv.enforcer.config.settings.reading.Variables;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import java.util.Collection;
 import java.util.List;
@@ -64,19 +66,21 @@ final class Contradictions {
             if (variables.isSet(name)) {
                 errors.add(
                         name,
-                        "genv's own protocol does not report users and programs, so the service cannot apply this: set GENV_ENFORCER_REMOTE_AGENT=shell, or unset it");
+                        "genv's own protocol does not report users and programs, so the service cannot apply this: set GENV_ENFORCER_REMOTE_AGENT=python, or unset it");
             }
         }
-        if (settings.rules().envOwner() == RuleMode.ENFORCE) {
-            errors.add(
-                    "GENV_ENFORCER_ENV_OWNER",
-                    "genv's own protocol does not report users: expected off or audit, or GENV_ENFORCER_REMOTE_AGENT=shell");
-        }
+        settings.rules().forEach((rule, config) -> {
+            if (rule.isEnforcedByUids() && config.mode() == RuleMode.ENFORCE) {
+                errors.add(
+                        RuleSettings.variableOf(rule.modeSetting()),
+                        "genv's own protocol does not report users: expected off or audit, or GENV_ENFORCER_REMOTE_AGENT=python");
+            }
+        });
         if (variables.isSet("GENV_ENFORCER_KILL_AFTER")
                 && settings.safety().killAfter().isPresent()) {
             errors.add(
                     "GENV_ENFORCER_KILL_AFTER",
-                    "genv's own protocol has no SIGKILL: set GENV_ENFORCER_REMOTE_AGENT=shell, or expected never");
+                    "genv's own protocol has no SIGKILL: set GENV_ENFORCER_REMOTE_AGENT=python, or expected never");
         }
     }
 

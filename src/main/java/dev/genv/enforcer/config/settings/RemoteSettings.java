@@ -71,10 +71,11 @@ public interface RemoteSettings {
     boolean sudo();
 
     /**
-     * Program that runs on the machines. {@code shell} is the service's own script. {@code genv} is genv's own protocol: it reports
-     * bare pids only, has no SIGKILL, and does not exclude a second enforcer. Use it only where the script cannot run.
+     * Program that runs on the machines. {@code python} is the service's own program; {@code shell} means the same. {@code genv} is
+     * genv's own protocol: it reports bare pids only, has no SIGKILL, and does not exclude a second enforcer. Use it only where the
+     * program cannot run.
      */
-    @WithDefault("shell")
+    @WithDefault("python")
     @WithConverter(AgentConverter.class)
     Agent agent();
 
@@ -100,8 +101,8 @@ public interface RemoteSettings {
 
     /** The program that observes a machine and acts on it. */
     enum Agent {
-        /** The service's own script. */
-        SHELL,
+        /** The service's own program. */
+        PYTHON,
         /** genv's own protocol. */
         GENV
     }
@@ -111,6 +112,7 @@ public interface RemoteSettings {
     final class AgentConverter extends ChoiceConverter<Agent> {
         public AgentConverter() {
             super(List.of(Agent.values()));
+            addAlias("shell", Agent.PYTHON);
         }
 
         @Override

@@ -2,80 +2,90 @@ package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.config.settings.converters.Choices;
 import dev.genv.enforcer.config.settings.converters.Numbers;
+import dev.genv.enforcer.config.settings.converters.SettingConverter;
 import dev.genv.enforcer.config.settings.converters.Users;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import io.smallrye.config.ConfigMapping;
-import io.smallrye.config.WithConverter;
-import io.smallrye.config.WithDefault;
+import dev.genv.enforcer.config.settings.reading.SettingErrors;
+import dev.genv.enforcer.config.settings.reading.Variables;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleSetting;
+import dev.genv.enforcer.policy.rule.Rules;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What each rule does. */
-@ConfigMapping(prefix = RuleSettings.PREFIX)
-public interface RuleSettings {
-    /** The prefix of the names of its properties. */
-    String PREFIX = "genv.enforcer";
+/** The settings that the rules declare. A mapping of SmallRye Config is static, so they are read by their names. */
+public final class RuleSettings {
+    private static final String PREFIX = "genv.enforcer.";
+    private static final SettingConverter<RuleMode> MODE = new Choices.ModeOfRule();
+    private static final SettingConverter<Integer> LIMIT = new Numbers.Limit();
+    private static final SettingConverter<Map<String, Integer>> LIMITS_OF_USERS = new Users.Limits();
 
-    /**
-     * Processes that use a GPU and name no environment. {@code off} ignores them, {@code audit} reports them, {@code enforce}
-     * also terminates them. {@code false} and {@code true} mean {@code off} and {@code enforce}, here and for the other rules.
-     * Use {@code audit} first: a program that overwrites its environment variables seems to name none.
-     */
-    @WithDefault("off")
-    @WithConverter(Choices.ModeOfRule.class)
-    RuleMode nonEnvProcesses();
+    private final Variables variables;
+    private final SettingErrors errors;
 
-    /**
-     * Processes that use a GPU and name an environment that is not active. {@code enforce} terminates them. Use {@code audit}
-     * first: a {@code nohup} job whose shell has exited is such a process.
-     */
-    @WithDefault("off")
-    @WithConverter(Choices.ModeOfRule.class)
-    RuleMode inactiveEnvProcesses();
+    private RuleSettings(Variables variables, SettingErrors errors) {
+        this.variables = variables;
+        this.errors = errors;
+    }
 
-    /**
-     * Processes that use a GPU that is not attached to their environment. {@code enforce} terminates them. Use {@code audit}
-     * while users get used to it.
-     */
-    @WithDefault("enforce")
-    @WithConverter(Choices.ModeOfRule.class)
-    RuleMode envDevices();
+    /** Reads the configuration of each rule, in the order of the checks. An invalid value becomes an error, and the default takes its place. */
+    public static Map<RuleDefinition, RuleConfig> read(Variables variables, SettingErrors errors) {
+        var reader = new RuleSettings(variables, errors);
+        var configs = new LinkedHashMap<RuleDefinition, RuleConfig>();
+        Rules.definitions().forEach(rule -> configs.put(rule, reader.read(rule)));
+        return configs;
+    }
 
-    /**
-     * Environments that use more memory on an attached GPU than their capacity. {@code enforce} terminates processes of the
-     * environment on that GPU until the rest fits. Use {@code audit} while users get used to it.
-     */
-    @WithDefault("enforce")
-    @WithConverter(Choices.ModeOfRule.class)
-    RuleMode envMemory();
+    /** Returns the variables of all rules, in the order of the documentation. */
+    public static List<String> variables() {
+        return Rules.definitions().stream()
+                .flatMap(rule -> rule.settings().stream())
+                .map(RuleSettings::variableOf)
+                .toList();
+    }
 
-    /**
-     * Number of GPUs that all environments of one user may have attached, on all machines together. Unset means no limit.
-     */
-    Optional<@WithConverter(Numbers.Limit.class) Integer> maxDevicesPerUser();
+    public static String variableOf(RuleSetting setting) {
+        return Variables.nameOf(PREFIX + setting.name());
+    }
 
-    /**
-     * Limits of single users, instead of the general one. They also apply without a general limit. Separate them by commas
-     * or blanks.
-     */
-    @WithDefault("")
-    @WithConverter(Users.Limits.class)
-    Map<String, Integer> maxDevicesForUser();
+    /** Returns which values are valid. */
+    static String accepted(RuleSetting.Kind kind) {
+        return switch (kind) {
+            case MODE -> MODE.accepted();
+            case LIMIT -> LIMIT.accepted();
+            case LIMITS_OF_USERS -> LIMITS_OF_USERS.accepted();
+        };
+    }
 
-    /**
-     * Users whose environments have more GPUs attached than allowed. {@code enforce} detaches the surplus and terminates the
-     * processes of those environments on it. Without a limit this has no effect.
-     */
-    @WithDefault("enforce")
-    @WithConverter(Choices.ModeOfRule.class)
-    RuleMode maxDevicesPerUserMode();
+    private RuleConfig read(RuleDefinition rule) {
+        var mode = rule.defaultMode();
+        Optional<Integer> limit = Optional.empty();
+        Map<String, Integer> limitsOfUsers = Map.of();
+        for (var setting : rule.settings()) {
+            switch (setting.kind()) {
+                case MODE -> mode = read(setting, MODE).orElse(mode);
+                case LIMIT -> limit = read(setting, LIMIT);
+                case LIMITS_OF_USERS ->
+                    limitsOfUsers = read(setting, LIMITS_OF_USERS).orElse(limitsOfUsers);
+            }
+        }
+        return new RuleConfig(mode, new Limits(limit.orElse(null), limitsOfUsers));
+    }
 
-    /**
-     * Processes that run under another uid than the environment that they name, and environments whose recorded owners
-     * disagree. {@code enforce} terminates a process only if the kernel proves that it belongs to another user. Use {@code audit}
-     * first: a container that runs under another uid than its environment is such a process.
-     */
-    @WithDefault("audit")
-    @WithConverter(Choices.ModeOfRule.class)
-    RuleMode envOwner();
+    private <T> Optional<T> read(RuleSetting setting, SettingConverter<T> converter) {
+        var variable = variableOf(setting);
+        if (!variables.isSet(variable)) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(converter.convert(variables.value(variable).strip()));
+        } catch (IllegalArgumentException e) {
+            errors.add(variable, String.valueOf(e.getMessage()));
+            return Optional.empty();
+        }
+    }
 }

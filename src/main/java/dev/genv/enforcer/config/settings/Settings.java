@@ -1,19 +1,21 @@
 package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.RuleConfig;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.EnumMap;
 import java.util.Map;
 
-/** All settings, and the values that the service derives from them. */
+/**
+ * All settings, and the values that the service derives from them.
+ *
+ * @param rules the configuration of each rule
+ */
 public record Settings(
         GeneralSettings general,
-        RuleSettings rules,
+        Map<RuleDefinition, RuleConfig> rules,
         SafetySettings safety,
         GpuSettings gpu,
         StateSettings state,
@@ -33,29 +35,6 @@ public record Settings(
     /** Whether genv's own protocol is used, which knows neither users nor SIGKILL. */
     public boolean isRemoteByGenv() {
         return isRemote() && remote.agent() == RemoteSettings.Agent.GENV;
-    }
-
-    /** The mode of each rule. */
-    public Map<RuleName, RuleMode> ruleModes() {
-        var modes = new EnumMap<RuleName, RuleMode>(RuleName.class);
-        for (var rule : RuleName.values()) {
-            modes.put(
-                    rule,
-                    switch (rule) {
-                        case NON_ENV_PROCESSES -> rules.nonEnvProcesses();
-                        case INACTIVE_ENV_PROCESSES -> rules.inactiveEnvProcesses();
-                        case ENV_DEVICES -> rules.envDevices();
-                        case ENV_MEMORY -> rules.envMemory();
-                        case MAX_DEVICES_PER_USER -> rules.maxDevicesPerUserMode();
-                        case ENV_OWNER -> rules.envOwner();
-                    });
-        }
-        return modes;
-    }
-
-    /** How many devices a user may hold. */
-    public DeviceLimits deviceLimits() {
-        return new DeviceLimits(rules.maxDevicesPerUser().orElse(null), rules.maxDevicesForUser());
     }
 
     /** The grace periods and limits of actions. A single cycle has no delays, because no later cycle could act. */

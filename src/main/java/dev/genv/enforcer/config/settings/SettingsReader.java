@@ -1,5 +1,12 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.config.settings.reading.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.reading.InvalidValue;
+import dev.genv.enforcer.config.settings.reading.SettingErrors;
+import dev.genv.enforcer.config.settings.reading.UnknownVariables;
+import dev.genv.enforcer.config.settings.reading.Variables;
+import dev.genv.enforcer.policy.definition.RuleConfig;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import io.smallrye.config.ConfigMappings.ConfigClass;
 import io.smallrye.config.ConfigValidationException;
 import io.smallrye.config.PropertiesConfigSource;
@@ -8,17 +15,18 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * Reads the settings with SmallRye Config from environment variables only. Quarkus's own configuration would also read files of
  * the working directory, and would accept empty and unknown variables.
  */
 public final class SettingsReader {
-    /** In the order of the documentation. */
-    static final List<ConfigClass> GROUPS = List.of(
+    /** In the order of the documentation; the settings of the rules come after the first group. */
+    public static final List<ConfigClass> GROUPS = List.of(
             ConfigClass.configClass(GeneralSettings.class, GeneralSettings.PREFIX),
-            ConfigClass.configClass(RuleSettings.class, RuleSettings.PREFIX),
             ConfigClass.configClass(SafetySettings.class, SafetySettings.PREFIX),
             ConfigClass.configClass(GpuSettings.class, GpuSettings.PREFIX),
             ConfigClass.configClass(StateSettings.class, StateSettings.PREFIX),
@@ -29,12 +37,14 @@ public final class SettingsReader {
 
     private final Variables variables;
     private final SettingErrors errors;
+    private final Map<RuleDefinition, RuleConfig> rules;
     private final SortedMap<String, String> propertyOfVariable = new TreeMap<>();
     private final Map<String, String> values = new HashMap<>();
 
     private SettingsReader(Variables variables) {
         this.variables = variables;
         this.errors = new SettingErrors(variables);
+        this.rules = RuleSettings.read(variables, errors);
         for (var group : GROUPS) {
             for (var property : group.getProperties().keySet()) {
                 propertyOfVariable.put(Variables.nameOf(property), property);
@@ -61,10 +71,19 @@ public final class SettingsReader {
         return new SettingsReader(variables).read();
     }
 
+    /** Returns the names of all variables that the service reads. */
+    public static SortedSet<String> variables() {
+        var all = new TreeSet<>(RuleSettings.variables());
+        GROUPS.forEach(group ->
+                group.getProperties().keySet().stream().map(Variables::nameOf).forEach(all::add));
+        return all;
+    }
+
     private Settings read() throws InvalidSettingsException {
         var settings = readValid();
-        new Contradictions(variables, errors).check(settings, propertyOfVariable.keySet());
-        new UnknownVariables(propertyOfVariable.keySet()).check(variables, errors);
+        var known = variables();
+        new Contradictions(variables, errors).check(settings, known);
+        new UnknownVariables(known).check(variables, errors);
         errors.throwIfAny();
         return settings;
     }
@@ -105,7 +124,7 @@ public final class SettingsReader {
         var config = builder.build();
         return new Settings(
                 config.getConfigMapping(GeneralSettings.class, GeneralSettings.PREFIX),
-                config.getConfigMapping(RuleSettings.class, RuleSettings.PREFIX),
+                rules,
                 config.getConfigMapping(SafetySettings.class, SafetySettings.PREFIX),
                 config.getConfigMapping(GpuSettings.class, GpuSettings.PREFIX),
                 config.getConfigMapping(StateSettings.class, StateSettings.PREFIX),

@@ -1,4 +1,4 @@
-/** The settings: one mapping for each group, which SmallRye Config reads from environment variables only. */
+/** The settings: one mapping for each group, with types, defaults and bounds. */
 @NullMarked
 package dev.genv.enforcer.config.settings;
 

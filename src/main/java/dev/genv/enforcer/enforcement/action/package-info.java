@@ -1,4 +1,4 @@
-/** Selects and executes planned actions, and tracks signalled processes until they exit. */
+/** What the service may do, and what it has done. */
 @NullMarked
 package dev.genv.enforcer.enforcement.action;
 

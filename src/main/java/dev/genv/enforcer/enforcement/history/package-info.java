@@ -1,4 +1,4 @@
-/** The earlier states of each host, and the state changes on which violations rest. */
+/** What is remembered from one cycle to the next about violations, and the evidence that a cycle has for its actions. */
 @NullMarked
 package dev.genv.enforcer.enforcement.history;
 

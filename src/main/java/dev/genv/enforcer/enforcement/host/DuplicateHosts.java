@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 
 /** A host gave no answer. */
 public final class HostException extends Exception {

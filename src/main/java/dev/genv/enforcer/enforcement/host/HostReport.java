@@ -1,11 +1,13 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.observation.Observation;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -13,94 +15,99 @@ import org.jspecify.annotations.Nullable;
 /**
  * The observation of one host in a cycle.
  *
+ * @param snapshot what the rules check
+ * @param answer what the host answered; empty if it gave no answer
  * @param lastObserved when it last answered; null if it never did
  * @param duration how long this observation took
- * @param gpuSource the source of the GPU data; null if the host did not answer
  * @param problems the problems of the observation and of the rules
- * @param ticks when the state was read, in clock ticks since boot; 0 if it was not read
- * @param ended the verified processes that have exited
  * @param missingPrivileges the privileges that the service lacks on it, such as {@code SYS_PTRACE}; each is also a problem
- * @param readOnlyReason why no action may be executed on it; null if actions may be executed
- * @param machine an id of the machine that does not depend on its name; null if unknown
- * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
- * @param stateChangedAt when the state was last changed, in clock ticks since boot; null if unknown
  */
 public record HostReport(
         Snapshot snapshot,
-        boolean reached,
+        Optional<Observation> answer,
         @Nullable Instant lastObserved,
         Duration duration,
-        @Nullable String gpuSource,
-        @Nullable String driver,
         List<Problem> problems,
-        long ticks,
-        Set<ProcessId> ended,
-        List<String> missingPrivileges,
-        @Nullable String readOnlyReason,
-        @Nullable String machine,
-        @Nullable Duration lockWait,
-        @Nullable Long stateChangedAt) {
+        List<String> missingPrivileges) {
+    /** Creates the report of a host that answered. */
+    public static HostReport observed(Observation answer, Instant at, Duration duration) {
+        var snapshot = answer.snapshot();
+        return new HostReport(
+                snapshot, Optional.of(answer), at, duration, snapshot.problems(), answer.missingPrivileges());
+    }
 
     /** Creates the report of a host that gave no answer. */
     public static HostReport unreachable(Snapshot unseen, @Nullable Instant lastObserved, Duration duration) {
-        return new HostReport(
-                unseen,
-                false,
-                lastObserved,
-                duration,
-                null,
-                null,
-                unseen.problems(),
-                0,
-                Set.of(),
-                List.of(),
-                null,
-                null,
-                null,
-                null);
+        return new HostReport(unseen, Optional.empty(), lastObserved, duration, unseen.problems(), List.of());
     }
 
     public String host() {
         return snapshot.host();
     }
 
+    /** Whether the host answered. */
+    public boolean reached() {
+        return answer.isPresent();
+    }
+
     public boolean isComplete() {
-        return reached && snapshot.isComplete();
+        return reached() && snapshot.isComplete();
+    }
+
+    /** The source of the GPU data; null if the host did not answer. */
+    public @Nullable String gpuSource() {
+        return answer.map(Observation::gpuSource).orElse(null);
+    }
+
+    /** The version of the GPU driver; null if unknown. */
+    public @Nullable String driver() {
+        return answer.map(Observation::driver).orElse(null);
+    }
+
+    /** When the state was read, in clock ticks since boot; 0 if it was not read. */
+    public long ticks() {
+        return answer.map(Observation::ticks).orElse(0L);
+    }
+
+    /** The verified processes that have exited. */
+    public Set<ProcessId> ended() {
+        return answer.map(Observation::ended).orElse(Set.of());
+    }
+
+    /** Why no action may be executed on it; null if actions may be executed. */
+    public @Nullable String readOnlyReason() {
+        return answer.map(Observation::readOnlyReason).orElse(null);
+    }
+
+    /** An id of the machine that does not depend on its name; null if unknown. */
+    public @Nullable String machine() {
+        return answer.map(Observation::machine).orElse(null);
+    }
+
+    /** How long the observation waited for genv's lock; null if it did not, or if that is unknown. */
+    public @Nullable Duration lockWait() {
+        return answer.map(Observation::lockWait).orElse(null);
+    }
+
+    /** When the state was last changed, in clock ticks since boot; null if unknown. */
+    public @Nullable Long stateChangedAt() {
+        return answer.map(Observation::stateChangedAt).orElse(null);
     }
 
     public HostReport withProblems(List<Problem> all) {
-        return with(snapshot, all, missingPrivileges);
+        return new HostReport(snapshot, answer, lastObserved, duration, all, missingPrivileges);
     }
 
     /** Returns the report with more missing privileges. Their problems come first, because the number of reported problems is limited. */
     public HostReport withMissingPrivileges(List<String> privileges, List<Problem> why) {
         var all = Stream.concat(why.stream(), problems.stream()).toList();
-        return with(
-                snapshot,
-                all,
-                Stream.concat(missingPrivileges.stream(), privileges.stream()).toList());
+        var missing =
+                Stream.concat(missingPrivileges.stream(), privileges.stream()).toList();
+        return new HostReport(snapshot, answer, lastObserved, duration, all, missing);
     }
 
     /** Returns the same report with another snapshot. */
     HostReport with(Snapshot other) {
-        return with(other, other.problems(), missingPrivileges);
-    }
-
-    private HostReport with(Snapshot other, List<Problem> all, List<String> lacking) {
-        return new HostReport(
-                other,
-                reached,
-                lastObserved,
-                duration,
-                gpuSource,
-                driver,
-                all,
-                ticks,
-                ended,
-                lacking,
-                readOnlyReason,
-                machine,
-                lockWait,
-                stateChangedAt);
+        return new HostReport(other, answer, lastObserved, duration, other.problems(), missingPrivileges);
     }
 }

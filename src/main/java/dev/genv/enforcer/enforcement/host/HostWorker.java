@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement.host;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;

@@ -5,7 +5,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.plan.RuleName;
+import dev.genv.enforcer.policy.definition.RuleScope;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * choose their number. So their processes are verified, and their memory is bounded in bytes.
  */
 final class AbsentViolations {
-    /** The approximate number of processes of a host that are verified in one cycle, because the remote shell reads files of each one. */
+    /** The approximate number of processes of a host that are verified in one cycle, because the agent of a machine reads files of each one. */
     static final int MAX_VERIFIED = 1_000;
 
     private final long maxBytes;
@@ -103,8 +103,8 @@ final class AbsentViolations {
 
     /** Whether one of its processes still runs and its membership is unknown in this cycle. */
     private static boolean isUncertain(Violation violation, Snapshot snapshot) {
-        if (violation.rule() == RuleName.MAX_DEVICES_PER_USER) {
-            return false; // attachments alone decide this rule
+        if (violation.rule().scope() == RuleScope.FLEET) {
+            return false; // attachments alone decide
         }
         var processes = violation.processes().stream().map(GpuProcess::id).collect(Collectors.toUnmodifiableSet());
         return snapshot.processes().stream()

@@ -1,16 +1,16 @@
 package dev.genv.enforcer.enforcement.journal;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
-import dev.genv.enforcer.enforcement.history.StateChange;
+import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleScope;
 import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -19,10 +19,8 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -68,7 +66,7 @@ public final class Journal {
      * @param fleet the observed hosts: a violation is resolved only if it would have been found in them
      */
     public synchronized Update update(
-            Plan plan, CycleOutcome cycleOutcome, Function<RuleName, RuleMode> modes, Fleet fleet) {
+            Plan plan, CycleOutcome cycleOutcome, Function<RuleDefinition, RuleMode> modes, Fleet fleet) {
         var now = cycleOutcome.at();
         latest = now.isAfter(latest) ? now : latest;
         var appeared = new ArrayList<JournalEntry>();
@@ -77,7 +75,9 @@ public final class Journal {
             var mode = modes.apply(found.rule());
             var known = active.get(found.key());
             var violation = known == null ? found : found.alsoOn(unseenHosts(known.violation(), fleet));
-            var entry = known == null ? begin(violation, mode, now) : known.seenAgain(violation, mode, now, latest);
+            var entry = known == null
+                    ? JournalEntry.begin(violation, mode, now, new JournalEntry.Recency(++appearances, latest))
+                    : known.seenAgain(violation, mode, now, latest);
             entry = entry.withStateChange(cycleOutcome.changes().get(violation.key()));
             if (known == null) {
                 appeared.add(entry);
@@ -133,7 +133,7 @@ public final class Journal {
 
     /** The hosts that were part of the violation and could not be observed. */
     private static Set<String> unseenHosts(Violation before, Fleet fleet) {
-        return before.rule() != RuleName.MAX_DEVICES_PER_USER
+        return before.rule().scope() != RuleScope.FLEET
                 ? Set.of()
                 : fleet.snapshots().stream()
                         .filter(snapshot -> before.hosts().contains(snapshot.host()))
@@ -142,36 +142,22 @@ public final class Journal {
                         .collect(Collectors.toUnmodifiableSet());
     }
 
-    private JournalEntry begin(Violation violation, RuleMode mode, Instant now) {
-        return new JournalEntry(
-                UUID.randomUUID().toString(),
-                violation,
-                mode,
-                true,
-                now,
-                now,
-                1,
-                List.of(),
-                null,
-                new JournalEntry.Recency(++appearances, latest));
-    }
-
     /** Records the actions with the violations that caused them; repetitions are left out. */
-    private List<ActionRecord> recordActions(List<ActionRecord> records, Function<RuleName, RuleMode> modes) {
-        var cycleOutcome = new ArrayList<ActionRecord>();
+    private List<ActionRecord> recordActions(List<ActionRecord> records, Function<RuleDefinition, RuleMode> modes) {
+        var reported = new ArrayList<ActionRecord>();
         for (var each : records) {
             var isNew = false;
             for (var cause : each.planned().causes()) {
-                isNew |= recordActions(each, cause, modes.apply(cause.rule()));
+                isNew |= recordAction(each, cause, modes.apply(cause.rule()));
             }
             if (isNew) {
-                cycleOutcome.add(each);
+                reported.add(each);
             }
         }
-        return cycleOutcome;
+        return reported;
     }
 
-    private boolean recordActions(ActionRecord each, Violation cause, RuleMode mode) {
+    private boolean recordAction(ActionRecord each, Violation cause, RuleMode mode) {
         var entry = active.get(cause.key());
         if (entry == null) {
             return each.result().outcome() == Outcome.EXITED && recordLateExit(each, cause);
@@ -179,9 +165,9 @@ public final class Journal {
         var done = mode == RuleMode.ENFORCE || each.result().outcome().isSkipped()
                 ? each.result()
                 : new Result(Outcome.SKIPPED_AUDIT, "executed for another rule; this one only audits");
-        var note = recordActions(each.planned().action(), done, each.at());
+        var note = JournalEntry.ActionNote.of(each.planned().action(), done, each.at());
         var last = entry.actions().reversed().stream()
-                .filter(earlier -> sameTarget(earlier, note))
+                .filter(earlier -> earlier.target().equals(note.target()))
                 .findFirst();
         if (!note.outcome().hasEffect() && last.isPresent() && last.get().repeats(note)) {
             return false;
@@ -193,8 +179,8 @@ public final class Journal {
     /** A process may release its device before it exits, so its exit may come after the violation was resolved. */
     private boolean recordLateExit(ActionRecord each, Violation cause) {
         var entry = resolved.remove(cause.key());
-        entry.ifPresent(over ->
-                resolved.add(over.with(added(over, recordActions(each.planned().action(), each.result(), each.at())))));
+        var note = JournalEntry.ActionNote.of(each.planned().action(), each.result(), each.at());
+        entry.ifPresent(over -> resolved.add(over.with(added(over, note))));
         return entry.isPresent();
     }
 
@@ -202,30 +188,5 @@ public final class Journal {
         var actions = new ArrayList<>(entry.actions());
         actions.add(note);
         return actions.subList(Math.max(0, actions.size() - MAX_ACTIONS), actions.size());
-    }
-
-    private static boolean sameTarget(JournalEntry.ActionNote one, JournalEntry.ActionNote other) {
-        return one.type().equals(other.type())
-                && Objects.equals(one.pid(), other.pid())
-                && Objects.equals(one.environment(), other.environment())
-                && Objects.equals(one.device(), other.device());
-    }
-
-    private static JournalEntry.ActionNote recordActions(Action action, Result result, Instant at) {
-        return switch (action) {
-            case Action.Terminate(var host, var process, var signal) ->
-                new JournalEntry.ActionNote(
-                        "terminate",
-                        process.pid(),
-                        result.outcome().isSkipped() ? null : signal.name(),
-                        null,
-                        null,
-                        at,
-                        result.outcome(),
-                        result.detail());
-            case Action.Detach(var host, var environment, var device, var attachment) ->
-                new JournalEntry.ActionNote(
-                        "detach", null, null, environment.eid(), device, at, result.outcome(), result.detail());
-        };
     }
 }

@@ -1,11 +1,16 @@
 package dev.genv.enforcer.enforcement.journal;
 
-import dev.genv.enforcer.enforcement.history.StateChange;
+import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.policy.plan.RuleMode;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,30 +48,81 @@ public record JournalEntry(
     /**
      * An action on a violation.
      *
-     * @param type {@code terminate} or {@code detach}
-     * @param pid the process that was signalled; null for a detachment
-     * @param signal the name of the signal; null if none was sent
-     * @param environment the environment that was detached; null for a termination
-     * @param device the device that it was detached from; null for a termination
+     * @param sent the signal that was sent; empty if none was
+     * @param detail the reason for the outcome; null if it needs none
      */
     public record ActionNote(
-            String type,
-            @Nullable Integer pid,
-            @Nullable String signal,
-            @Nullable String environment,
-            @Nullable Integer device,
+            Target target,
+            Optional<Signal> sent,
             Instant at,
             Outcome outcome,
             @Nullable String detail) {
+        /** What the action concerns. */
+        public sealed interface Target {}
+
+        /** A process that is to be terminated. */
+        public record TargetProcess(int pid) implements Target {}
+
+        /** An attachment that is to be removed. */
+        public record TargetAttachment(String environment, int device) implements Target {}
+
+        static ActionNote of(Action action, Result result, Instant at) {
+            return switch (action) {
+                case Action.Terminate(var _, var process, var signal) ->
+                    new ActionNote(
+                            new TargetProcess(process.pid()),
+                            result.outcome().isSkipped() ? Optional.empty() : Optional.of(signal),
+                            at,
+                            result.outcome(),
+                            result.detail());
+                case Action.Detach(var _, var environment, var device, var _) ->
+                    new ActionNote(
+                            new TargetAttachment(environment.eid(), device),
+                            Optional.empty(),
+                            at,
+                            result.outcome(),
+                            result.detail());
+            };
+        }
+
+        /** The kind of action: {@code terminate} or {@code detach}. */
+        public String type() {
+            return switch (target) {
+                case TargetProcess _ -> "terminate";
+                case TargetAttachment _ -> "detach";
+            };
+        }
+
+        /** The process that was signalled; null for a detachment. */
+        public @Nullable Integer pid() {
+            return target instanceof TargetProcess(var pid) ? pid : null;
+        }
+
+        /** The name of the signal; null if none was sent. */
+        public @Nullable String signal() {
+            return sent.map(Signal::name).orElse(null);
+        }
+
+        /** The environment that was detached; null for a termination. */
+        public @Nullable String environment() {
+            return target instanceof TargetAttachment(var environment, var _) ? environment : null;
+        }
+
+        /** The device that it was detached from; null for a termination. */
+        public @Nullable Integer device() {
+            return target instanceof TargetAttachment(var _, var device) ? device : null;
+        }
 
         /** Whether another action is the same except for its time. */
         boolean repeats(ActionNote other) {
-            return withTime(other.at).equals(other);
+            return equals(new ActionNote(other.target, other.sent, at, other.outcome, other.detail));
         }
+    }
 
-        private ActionNote withTime(Instant time) {
-            return new ActionNote(type, pid, signal, environment, device, time, outcome, detail);
-        }
+    /** Creates the entry of a violation that a cycle found for the first time. */
+    public static JournalEntry begin(Violation violation, RuleMode mode, Instant at, Recency recency) {
+        return new JournalEntry(
+                UUID.randomUUID().toString(), violation, mode, true, at, at, 1, List.of(), null, recency);
     }
 
     /**

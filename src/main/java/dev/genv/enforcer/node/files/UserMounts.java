@@ -1,7 +1,6 @@
 package dev.genv.enforcer.node.files;
 
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.observation.UserMount;
+import dev.genv.enforcer.facts.StateFacts.Directory;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -12,22 +11,19 @@ public final class UserMounts {
     private UserMounts() {}
 
     /**
-     * Returns a problem if there is such a mount.
+     * Returns such a mount.
      *
      * @param mountinfo the lines of {@code /proc/PID/mountinfo}
      * @param trusted the uid that is trusted besides root's
      */
-    public static Optional<Problem> at(Path directory, List<String> mountinfo, long trusted) {
+    public static Optional<Directory.UserMount> at(Path directory, List<String> mountinfo, long trusted) {
         var within =
                 Mount.parse(mountinfo).stream().filter(mount -> mount.point().startsWith(directory));
         return Stream.concat(Mount.of(mountinfo, directory).stream(), within)
                 .filter(mount -> mount.user().isPresent())
                 .filter(mount -> mount.user().getAsLong() != 0 && mount.user().getAsLong() != trusted)
                 .findFirst()
-                .map(mount -> UserMount.problem(
-                        directory.toString(),
-                        mount.user().orElseThrow(),
-                        mount.type(),
-                        mount.point().toString()));
+                .map(mount -> new Directory.UserMount(
+                        mount.user().orElseThrow(), mount.type(), mount.point().toString()));
     }
 }

@@ -1,28 +1,33 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.observation.DeviceOrder;
-import dev.genv.enforcer.observation.GpuDevices;
-import dev.genv.enforcer.observation.GpuLine;
-import dev.genv.enforcer.observation.GpuListing;
-import dev.genv.enforcer.observation.GpuQuery;
-import dev.genv.enforcer.observation.ToolException;
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.format.gpu.GpuDevices;
+import dev.genv.enforcer.format.gpu.GpuLine;
+import dev.genv.enforcer.format.gpu.GpuQuery;
+import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.model.Found;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Lists the GPUs and their processes with nvidia-smi. */
+/** Runs nvidia-smi. Its list of devices is cached, because each query needs a child process. */
 public final class NvidiaSmi {
     /** The largest age of the device list: indices change when a GPU disappears or returns. */
     private static final Duration KEEP_DEVICES = Duration.ofSeconds(60);
 
     private final String program;
     private final Duration timeout;
+    private final Set<String> everListed = new HashSet<>();
     private @Nullable ChildProcess tool;
-    private final DeviceOrder order = new DeviceOrder();
     private @Nullable CachedDevices devices;
 
     public NvidiaSmi(String program, Duration timeout) {
@@ -31,11 +36,11 @@ public final class NvidiaSmi {
     }
 
     /**
-     * The cached devices, because each query needs a child process.
+     * The cached answer to the query for the devices.
      *
      * @param lines the processes at the last use of the cache
      */
-    private record CachedDevices(GpuDevices devices, long readAt, List<GpuLine> lines) {
+    private record CachedDevices(Reading<ToolOutput> output, GpuDevices devices, long readAt, List<GpuLine> lines) {
         boolean isFresh() {
             return System.nanoTime() - readAt <= KEEP_DEVICES.toNanos();
         }
@@ -52,42 +57,71 @@ public final class NvidiaSmi {
         }
     }
 
-    /**
-     * Lists the devices and processes.
-     *
-     * @throws ToolException if nvidia-smi is missing or not trusted, gives invalid output, or exceeds the time limit
-     */
-    GpuListing list() throws ToolException, InterruptedException {
+    /** Queries the processes and, unless that fails, the devices. */
+    public GpuFacts query() throws InterruptedException {
+        var known = devices;
+        devices = null; // a failure may change the indices
+        var processes = run(GpuQuery.PROCESSES);
+        var lines = lines(processes);
+        if (lines.isEmpty()) {
+            return new GpuFacts(processes, Reading.failed(Failure.SKIPPED, ""));
+        }
+        var listed = GpuLine.parse(lines.get());
+        // Without a line, either nothing runs or there are no devices, which may have been different before.
+        if (known != null && known.isFresh() && known.matches(listed.value()) && !foundNoDevices(processes)) {
+            keep(known.output, known.devices, known.readAt, listed);
+            return new GpuFacts(processes, known.output);
+        }
+        var output = run(GpuQuery.DEVICES);
+        lines(output).map(GpuDevices::parse).ifPresent(now -> keep(output, now, System.nanoTime(), listed));
+        return new GpuFacts(processes, output);
+    }
+
+    /** After a problem the devices are queried again, to detect the end of the problem. */
+    private void keep(Reading<ToolOutput> output, GpuDevices now, long readAt, Found<List<GpuLine>> listed) {
+        everListed.addAll(now.byUuid().keySet());
+        if (listed.problems().isEmpty()
+                && now.problems().isEmpty()
+                && now.hasAll(listed.value())
+                && now.byUuid().keySet().containsAll(everListed)) {
+            devices = new CachedDevices(output, now, readAt, listed.value());
+        }
+    }
+
+    private static boolean foundNoDevices(Reading<ToolOutput> reading) {
+        return reading instanceof Reading.Value<ToolOutput>(var output)
+                && GpuQuery.foundNoDevices(output.exitCode(), output.stdout().text());
+    }
+
+    /** Returns the lines of an answer; empty if it is none. */
+    private static Optional<List<String>> lines(Reading<ToolOutput> reading) {
         try {
-            var problems = new ArrayList<Problem>();
-            var answer = run(GpuQuery.PROCESSES);
-            var lines = GpuLine.parse(lines(answer), problems);
-            var found = !GpuQuery.foundNoDevices(answer.exitCode(), answer.stdout());
-            var known = devices;
-            if (known == null || !found || !known.isFresh() || !known.matches(lines)) {
-                known = new CachedDevices(GpuDevices.parse(lines(run(GpuQuery.DEVICES))), System.nanoTime(), lines);
-                known.devices.requireSame(found);
-            }
-            var listing = GpuListing.of(lines, known.devices, problems, order);
-            // After a problem the devices are queried again, to detect the end of the problem.
-            devices = listing.problems().isEmpty() ? new CachedDevices(known.devices, known.readAt, lines) : null;
-            return listing;
+            return reading instanceof Reading.Value<ToolOutput>(var output)
+                    ? Optional.of(GpuQuery.lines(
+                            output.exitCode(),
+                            output.stdout().text(),
+                            output.stderr().text()))
+                    : Optional.empty();
         } catch (ToolException e) {
-            devices = null; // the failure may have changed the indices
-            throw e;
+            return Optional.empty();
         }
     }
 
-    private ChildProcess.Output run(String query) throws ToolException, InterruptedException {
-        var found = tool;
-        if (found == null) {
-            found = new ChildProcess(TrustedProgram.find(program), timeout);
-            tool = found;
+    private Reading<ToolOutput> run(String query) throws InterruptedException {
+        try {
+            var found = tool;
+            if (found == null) {
+                found = new ChildProcess(TrustedProgram.find(program), timeout);
+                tool = found;
+            }
+            var output = found.run(query, GpuQuery.FORMAT);
+            return Reading.of(new ToolOutput(output.exitCode(), bytes(output.stdout()), bytes(output.stderr())));
+        } catch (ToolException e) {
+            return Reading.failed(Failure.OTHER, String.valueOf(e.getMessage()));
         }
-        return found.run(query, GpuQuery.FORMAT);
     }
 
-    private static List<String> lines(ChildProcess.Output output) throws ToolException {
-        return GpuQuery.lines(output.exitCode(), output.stdout(), output.stderr());
+    private static Bytes bytes(String text) {
+        return Bytes.of(text.getBytes(StandardCharsets.UTF_8));
     }
 }

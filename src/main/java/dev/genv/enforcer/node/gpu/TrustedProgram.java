@@ -1,11 +1,11 @@
 package dev.genv.enforcer.node.gpu;
 
 import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.node.files.FileTree;
 import dev.genv.enforcer.node.files.TrustedOwners;
 import dev.genv.enforcer.node.files.UntrustedException;
 import dev.genv.enforcer.node.linux.Libc;
-import dev.genv.enforcer.observation.ToolException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

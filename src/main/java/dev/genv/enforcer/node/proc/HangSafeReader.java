@@ -108,7 +108,9 @@ final class HangSafeReader {
             return query.get((reduced ? timeouts.reduced : timeouts.process).toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
             timedOutNanos.addAndGet(System.nanoTime() - start);
-            throw reduced ? new IOException("no time was left to wait for its answer") : new ReadTimeoutException();
+            throw reduced
+                    ? new NotReadException("no time was left to wait for its answer")
+                    : new ReadTimeoutException();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("abandoned: it took too long");
@@ -126,7 +128,7 @@ final class HangSafeReader {
     }
 
     private static IOException skipped() {
-        return new IOException(
+        return new NotReadException(
                 "not read: %d other processes of this user already do not answer; terminate them".formatted(MAX_STUCK));
     }
 }

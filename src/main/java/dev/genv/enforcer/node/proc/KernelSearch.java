@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node.proc;
 
+import dev.genv.enforcer.facts.LivenessFacts.Kernels;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -11,6 +12,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -57,28 +59,19 @@ final class KernelSearch {
         static final Budget USUAL = new Budget(64 << 10, 256 << 20, Duration.ofSeconds(5));
     }
 
-    /**
-     * The result of a search.
-     *
-     * @param files the wanted file names that a process contains
-     * @param unsearched the processes that were not searched and why, as a sentence; null if all were searched. Each of
-     *     them may be any kernel
-     */
-    record Result(Set<String> files, @Nullable String unsearched) {}
-
     private record Candidate(ProcessId id, long uid) {}
 
     /** A process, and the number of older processes of the same user. */
     private record Turn(int number, boolean first, Candidate candidate) {}
 
     /**
-     * Searches for files.
+     * Searches for files. A process that was not searched may be any kernel.
      *
      * @param wanted the file names, such as {@code kernel-0b5eb0d4.json}
      * @param owners the uids whose processes are searched first
      * @throws IOException if the list of processes cannot be read, or the thread is interrupted
      */
-    Result search(Set<String> wanted, Set<Long> owners) throws IOException {
+    Kernels search(Set<String> wanted, Set<Long> owners) throws IOException {
         var start = nanos.getAsLong();
         var bytes = 0L;
         for (var candidate : orderRoundRobin(candidates(start), owners)) {
@@ -91,7 +84,7 @@ final class KernelSearch {
             }
             bytes += search(candidate, wanted);
         }
-        return new Result(Set.copyOf(found), unsearched());
+        return new Kernels(Set.copyOf(found), unsearched());
     }
 
     private List<Candidate> candidates(long start) throws IOException {
@@ -173,7 +166,9 @@ final class KernelSearch {
         }
     }
 
-    private @Nullable String unsearched() {
-        return unsearched > 1 ? "%s (and %d more)".formatted(example, unsearched - 1) : example;
+    private String unsearched() {
+        return unsearched > 1
+                ? "%s (and %d more)".formatted(example, unsearched - 1)
+                : Objects.requireNonNullElse(example, "");
     }
 }

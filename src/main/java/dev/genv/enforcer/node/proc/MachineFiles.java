@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node.proc;
 
+import dev.genv.enforcer.facts.MachineFacts;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
@@ -18,18 +19,14 @@ import org.jspecify.annotations.Nullable;
  * @param root the path of {@code /proc}
  */
 public record MachineFiles(Path root) {
-    /** PROC_PID_INIT_INO of linux/proc_ns.h: the inode of the first PID namespace, fixed in the kernel. */
-    private static final String FIRST_PID_NAMESPACE = "pid:[4026531836]";
-
     /** The size limit of files that users can extend, for example with locks. */
     private static final int LARGEST_LIST = 16 << 20;
 
-    private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s");
     private static final Pattern CAPABILITIES = Pattern.compile("^CapEff:\\s+([0-9a-f]{1,16})$", Pattern.MULTILINE);
     private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
 
     /** Returns the effective capabilities of the service; none if unknown. */
-    long effectiveCapabilities() {
+    public long effectiveCapabilities() {
         try {
             var match = CAPABILITIES.matcher(ProcFs.text(root.resolve("self/status")));
             return match.find() ? Long.parseUnsignedLong(match.group(1), 16) : 0;
@@ -39,7 +36,7 @@ public record MachineFiles(Path root) {
     }
 
     /** Returns the label that a security module such as AppArmor gave the service; empty if there is none. */
-    String securityLabel() {
+    public String securityLabel() {
         for (var name : List.of("self/attr/apparmor/current", "self/attr/current")) {
             try {
                 return ProcFs.text(root.resolve(name)).strip();
@@ -96,25 +93,39 @@ public record MachineFiles(Path root) {
                 .toList();
     }
 
-    /** Returns the version of the NVIDIA driver; null if its kernel module is not loaded. */
-    @Nullable
-    public String driverVersion() {
+    /** Returns the machine's id, boot and driver, each empty if it cannot be read. */
+    public MachineFacts facts(long beforeListing, long beforeState) {
+        return new MachineFacts(
+                machineId(),
+                text("sys/kernel/random/boot_id"),
+                text("driver/nvidia/version").lines().findFirst().orElse(""),
+                beforeListing,
+                beforeState);
+    }
+
+    private String machineId() {
         try {
-            var match = DRIVER.matcher(ProcFs.text(root.resolve("driver/nvidia/version")));
-            return match.find() ? match.group(1) : null;
+            return ProcFs.text(hostFiles().follow(Path.of("/etc/machine-id"), FileTree.Inspection.NONE))
+                    .strip();
         } catch (IOException e) {
-            return null;
+            return "";
         }
     }
 
-    /** Whether the service is in the first PID namespace, whose pids the drivers use. */
-    boolean isFirstPidNamespace() {
+    private String text(String file) {
         try {
-            return Files.readSymbolicLink(root.resolve("self/ns/pid"))
-                    .toString()
-                    .equals(FIRST_PID_NAMESPACE);
+            return ProcFs.text(root.resolve(file)).strip();
         } catch (IOException e) {
-            return false;
+            return "";
+        }
+    }
+
+    /** Returns the target of the link to the service's PID namespace; empty if unknown. */
+    public String pidNamespace() {
+        try {
+            return Files.readSymbolicLink(root.resolve("self/ns/pid")).toString();
+        } catch (IOException e) {
+            return "";
         }
     }
 }

@@ -1,6 +1,11 @@
 package dev.genv.enforcer.node.proc;
 
-import dev.genv.enforcer.format.ProcStat;
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -56,6 +61,15 @@ public final class ProcFs {
         }
     }
 
+    /** Returns the content of the stat of a process. */
+    public Reading<Bytes> statBytes(int pid) {
+        try {
+            return Reading.of(Bytes.of(read(file(pid, "stat"), LARGEST_OTHER)));
+        } catch (IOException e) {
+            return Reading.failed(isGone(pid, e) ? Failure.ABSENT : Failure.OTHER, String.valueOf(e.getMessage()));
+        }
+    }
+
     /** Returns the real uid; null if there is no such process, or if {@code status} does not contain it. */
     @Nullable
     public Long realUid(int pid) throws IOException {
@@ -94,6 +108,11 @@ public final class ProcFs {
         }
     }
 
+    /** Returns the status of the file of a program. The kernel answers from its cache, without the file system. */
+    FileStatus statusOfProgram(Program program) throws IOException {
+        return FileCalls.status(program.link());
+    }
+
     private static Program program(Path link) throws IOException {
         try {
             return new Program(link, Files.readSymbolicLink(link));
@@ -121,9 +140,11 @@ public final class ProcFs {
         for (var thread : numbers(tasks)) {
             var folder = tasks.resolve(thread.toString());
             try {
-                var stat = ProcStat.parse(text(folder.resolve("stat")));
-                if (!stat.hasEnded() && stat.environmentEnd() != 0) {
-                    return environ(process, uid, folder.resolve("environ"));
+                if (hasMemory(folder)) {
+                    var environ = environ(process, uid, folder.resolve("environ"));
+                    if (environ.length > 0 || hasMemory(folder)) {
+                        return environ;
+                    }
                 }
             } catch (ReadTimeoutException e) {
                 throw e; // all threads share the same memory
@@ -132,6 +153,12 @@ public final class ProcFs {
             }
         }
         throw last;
+    }
+
+    /** Whether a thread still has an environment: a thread that exits has none, and shows an empty one. */
+    private static boolean hasMemory(Path thread) throws IOException {
+        var stat = ProcStat.parse(text(thread.resolve("stat")));
+        return !stat.hasEnded() && stat.environmentEnd() != 0;
     }
 
     private byte[] environ(ProcessId process, long uid, Path file) throws IOException {

@@ -1,53 +1,67 @@
 package dev.genv.enforcer.node.protection;
 
-import dev.genv.enforcer.format.PasswdFile;
-import dev.genv.enforcer.format.SubuidFile;
-import dev.genv.enforcer.model.Accounts;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.facts.AccountFacts;
+import dev.genv.enforcer.facts.AccountFacts.TextFile;
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.files.WatchedFile;
+import dev.genv.enforcer.model.Sha256;
+import dev.genv.enforcer.node.files.FileTree;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.List;
 
-/** Reads the accounts of the machine, passwd(5), and their subordinate uids, subuid(5). */
-final class AccountFiles {
-    private static final Path PASSWD = Path.of("/etc/passwd");
-    private static final Path SUBUID = Path.of("/etc/subuid");
+/** Reads the files of the accounts in the host's {@code /etc}, or in the service's own if the host's cannot be read. */
+public final class AccountFiles {
+    private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
 
-    private final EtcFile<Accounts> accounts;
-    private final EtcFile<SubuidFile> subordinates;
+    private final ProcFs proc;
+    private final EtcFile passwd = new EtcFile(Path.of("/etc/passwd"));
+    private final EtcFile subuid = new EtcFile(Path.of("/etc/subuid"));
 
-    AccountFiles(ProcFs proc) {
-        accounts = new EtcFile<>(proc, PASSWD, PasswdFile::parse, Accounts.NONE);
-        subordinates = new EtcFile<>(proc, SUBUID, SubuidFile::parse, SubuidFile.EMPTY);
+    public AccountFiles(ProcFs proc) {
+        this.proc = proc;
     }
 
-    /** Returns the present accounts; if they cannot be read, the last known ones and a problem. */
-    Accounts read(List<Problem> problems) {
-        try {
-            return accounts.read();
-        } catch (IOException e) {
-            problems.add(new Problem(
-                    ProblemCode.PASSWD_UNREADABLE,
-                    "the accounts of this host cannot be read from %s: %s".formatted(PASSWD, e)));
-            return accounts.latest();
+    /** Returns passwd(5) and subuid(5). */
+    public AccountFacts read() {
+        return new AccountFacts(passwd.read(), subuid.read());
+    }
+
+    /** A file on the host and, for its failure, of the service itself. */
+    private final class EtcFile {
+        private static final int LARGEST = 4 << 20;
+
+        private final WatchedFile<TextFile> onHost;
+        private final WatchedFile<TextFile> own;
+
+        EtcFile(Path path) {
+            onHost = watch(() -> proc.machine().hostFiles().follow(path, FileTree.Inspection.NONE));
+            own = watch(() -> OWN_FILES.follow(path, FileTree.Inspection.NONE));
         }
-    }
 
-    /** Returns the subordinate uids of these accounts in the same way. A machine without the file has none. */
-    SubordinateUids subordinates(Accounts of, List<Problem> problems) {
-        try {
-            return subordinates.read().of(of);
-        } catch (NoSuchFileException e) {
-            return SubordinateUids.NONE;
-        } catch (IOException e) {
-            problems.add(new Problem(
-                    ProblemCode.PASSWD_UNREADABLE,
-                    "the subordinate uids of the users cannot be read from %s: %s".formatted(SUBUID, e)));
-            return subordinates.latest().of(of);
+        private static WatchedFile<TextFile> watch(WatchedFile.Locator locator) {
+            return new WatchedFile<>(locator, LARGEST, bytes -> new TextFile(Sha256.hex(bytes), Bytes.of(bytes)));
+        }
+
+        Reading<TextFile> read() {
+            try {
+                return Reading.of(onHost.current());
+            } catch (IOException unreadable) {
+                return readOwn();
+            }
+        }
+
+        private Reading<TextFile> readOwn() {
+            try {
+                return Reading.of(own.current());
+            } catch (NoSuchFileException e) {
+                return Reading.failed(Failure.ABSENT, e.toString());
+            } catch (IOException e) {
+                return Reading.failed(Failure.OTHER, e.toString());
+            }
         }
     }
 }

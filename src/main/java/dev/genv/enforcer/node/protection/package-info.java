@@ -1,4 +1,4 @@
-/** Which processes are immune: by their user, their program, or their kind. */
+/** The files that tell which processes are immune: accounts and protected programs. */
 @NullMarked
 package dev.genv.enforcer.node.protection;
 

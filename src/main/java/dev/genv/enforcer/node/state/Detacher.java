@@ -4,10 +4,13 @@ import static java.util.Objects.requireNonNull;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.format.DevicesFile;
-import dev.genv.enforcer.format.GenvJson;
-import dev.genv.enforcer.format.UnreadableException;
-import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.format.DevicesFile.AttachmentId;
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -26,7 +29,7 @@ final class Detacher {
 
     private static final String REPEATED_CHANGES =
             "%s or %s is changed repeatedly while genv's lock is held: find out who writes there without it"
-                    .formatted(RawState.DEVICES, GenvLock.NAME);
+                    .formatted(StatePair.DEVICES, GenvLock.NAME);
 
     private final Path path;
     private final Duration lockTimeout;
@@ -64,75 +67,75 @@ final class Detacher {
                 return TempFiles.remove(directory);
             }
         } catch (LockException e) {
-            throw new IOException(holders.explain(e), e);
+            throw new IOException(e.getMessage(), e);
         }
     }
 
-    /** Detaches all of them in one write, so that the lock is taken once. */
-    List<Result> detach(List<Action.Detach> detachments) throws InterruptedException {
+    /** Detaches all of them in one write, so that the lock is taken once. Returns a reply for each. */
+    List<Reply> detach(List<AttachmentId> attachments) throws InterruptedException {
+        var start = System.nanoTime();
         try (var directory = StateDirectory.open(path)) {
-            if (directory == null || !directory.has(RawState.DEVICES)) {
-                return sameResult(detachments, Result.of(Outcome.ALREADY_DETACHED));
+            if (directory == null || !directory.has(StatePair.DEVICES)) {
+                return sameReply(attachments, Result.of(Outcome.ALREADY_DETACHED));
             }
             for (var attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
                 try (var lock = requireNonNull(directory.lock(lockTimeout, true))) {
                     TempFiles.remove(directory);
-                    var results = detach(directory, lock, detachments);
-                    if (results.isPresent()) {
-                        return results.get();
+                    var replies = detach(directory, lock, attachments);
+                    if (replies.isPresent()) {
+                        return replies.get();
                     }
                 }
             }
-            return sameResult(detachments, Result.failed(REPEATED_CHANGES));
+            return sameReply(attachments, Result.failed(REPEATED_CHANGES));
         } catch (LockException e) {
-            return sameResult(detachments, Result.failed(holders.explain(e)));
+            var waited = Duration.ofNanos(System.nanoTime() - start);
+            return Collections.nCopies(attachments.size(), new Reply.Locked(holders.facts(e, lockTimeout, waited)));
         } catch (IOException e) {
-            return sameResult(detachments, Result.failed(String.valueOf(e.getMessage())));
+            return sameReply(attachments, Result.failed(String.valueOf(e.getMessage())));
         } catch (UnreadableException e) {
-            return sameResult(detachments, Result.failed(RawState.DEVICES + " " + e.getMessage()));
+            return sameReply(attachments, Result.failed(StatePair.DEVICES + " " + e.getMessage()));
         }
     }
 
     /** Returns empty if another program has written in between: its changes must not be lost. */
-    private Optional<List<Result>> detach(StateDirectory directory, GenvLock lock, List<Action.Detach> detachments)
+    private Optional<List<Reply>> detach(StateDirectory directory, GenvLock lock, List<AttachmentId> attachments)
             throws IOException, UnreadableException {
-        var before = directory.status(RawState.DEVICES);
-        var bytes = read(directory);
-        if (bytes == null) {
-            return Optional.of(sameResult(detachments, Result.of(Outcome.ALREADY_DETACHED)));
-        }
-        var file = GenvJson.read(bytes);
-        var places = detachments.stream().map(Detacher::attachmentId).toList();
-        var removed = new HashSet<>(DevicesFile.remove(file, Set.copyOf(places)));
-        var after = GenvJson.write(file, StateDirectory.LARGEST_FILE);
-        meanwhile.happens();
-        if (!removed.isEmpty()
-                && !directory.replace(
-                        RawState.DEVICES,
-                        after,
-                        () -> !Thread.currentThread().isInterrupted() // the caller no longer waits
-                                && lock.isInPlace()
-                                && Objects.equals(before, directory.status(RawState.DEVICES)))) {
-            return Optional.empty();
-        }
-        return Optional.of(places.stream()
-                .map(place -> Result.of(removed.remove(place) ? Outcome.DETACHED : Outcome.ALREADY_DETACHED))
-                .toList());
+        var before = directory.status(StatePair.DEVICES);
+        return switch (directory.read(StatePair.DEVICES)) {
+            case StateFile.Absent _ -> Optional.of(sameReply(attachments, Result.of(Outcome.ALREADY_DETACHED)));
+            case StateFile.Unreadable unreadable ->
+                Optional.of(Collections.nCopies(attachments.size(), new Reply.Unreadable(unreadable)));
+            case StateFile.Present(var content) -> {
+                var file = GenvJson.read(content.array());
+                var removed = new HashSet<>(DevicesFile.remove(file, Set.copyOf(attachments)));
+                var after = GenvJson.write(file, StateDirectory.LARGEST_FILE);
+                meanwhile.happens();
+                yield removed.isEmpty() || replace(directory, lock, before, after)
+                        ? Optional.of(attachments.stream()
+                                .map(attachment -> reply(Result.of(
+                                        removed.remove(attachment) ? Outcome.DETACHED : Outcome.ALREADY_DETACHED)))
+                                .toList())
+                        : Optional.empty();
+            }
+        };
     }
 
-    private static DevicesFile.AttachmentId attachmentId(Action.Detach detach) {
-        return new DevicesFile.AttachmentId(detach.device(), detach.attachment());
+    private static boolean replace(StateDirectory directory, GenvLock lock, @Nullable FileStatus before, byte[] content)
+            throws IOException {
+        return directory.replace(
+                StatePair.DEVICES,
+                content,
+                () -> !Thread.currentThread().isInterrupted() // the caller no longer waits
+                        && lock.isInPlace()
+                        && Objects.equals(before, directory.status(StatePair.DEVICES)));
     }
 
-    private static byte @Nullable [] read(StateDirectory directory) throws IOException {
-        try {
-            return directory.read(RawState.DEVICES);
-        } catch (IOException e) {
-            throw new IOException(RawState.DEVICES + ": " + e.getMessage(), e);
-        }
+    private static Reply reply(Result result) {
+        return new Reply.Finished(result);
     }
 
-    private static List<Result> sameResult(List<Action.Detach> detachments, Result result) {
-        return Collections.nCopies(detachments.size(), result);
+    private static List<Reply> sameReply(List<AttachmentId> attachments, Result result) {
+        return Collections.nCopies(attachments.size(), reply(result));
     }
 }

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.node.state;
 
+import dev.genv.enforcer.facts.EnforcerFacts;
+import dev.genv.enforcer.facts.EnforcerFacts.Other;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.node.linux.Descriptor;
 import dev.genv.enforcer.node.linux.Libc;
 import java.io.IOException;
@@ -43,19 +43,8 @@ public final class EnforcerLock implements AutoCloseable {
         this.holders = holders;
     }
 
-    /**
-     * The result of taking the lock.
-     *
-     * @param other the enforcer that acts instead of this one, as a sentence; null if this one acts
-     * @param problem the problem to report
-     */
-    public record LockStatus(
-            @Nullable String other, @Nullable Problem problem) {
-        static final LockStatus ACTING = new LockStatus(null, null);
-    }
-
     /** Takes the lock, or checks that it is still held. Without a directory there is nothing to lock. */
-    public LockStatus take() {
+    public EnforcerFacts take() {
         if (!inUse.tryLock()) {
             return unusable("is still being taken by an earlier cycle");
         }
@@ -66,15 +55,15 @@ public final class EnforcerLock implements AutoCloseable {
         }
     }
 
-    private LockStatus takeNow() {
+    private EnforcerFacts takeNow() {
         try (var directory = StateDirectory.open(path)) {
             if (directory == null) {
                 release();
-                return LockStatus.ACTING;
+                return EnforcerFacts.NONE;
             }
             return take(directory);
         } catch (IOException noDirectory) {
-            return LockStatus.ACTING; // the reader of the state files reports why
+            return EnforcerFacts.NONE; // the reader of the state files reports why
         }
     }
 
@@ -90,9 +79,9 @@ public final class EnforcerLock implements AutoCloseable {
         }
     }
 
-    private LockStatus take(StateDirectory directory) {
+    private EnforcerFacts take(StateDirectory directory) {
         try {
-            return held != null && isCurrent(directory, held) ? LockStatus.ACTING : retake(directory);
+            return held != null && isCurrent(directory, held) ? EnforcerFacts.NONE : retake(directory);
         } catch (IOException e) {
             return unusable("cannot be used: " + e.getMessage());
         }
@@ -105,7 +94,7 @@ public final class EnforcerLock implements AutoCloseable {
         }
     }
 
-    private LockStatus retake(StateDirectory directory) throws IOException {
+    private EnforcerFacts retake(StateDirectory directory) throws IOException {
         release();
         // The content names its directory, so that a lock file that a user moved from another directory does not count.
         var content =
@@ -128,7 +117,7 @@ public final class EnforcerLock implements AutoCloseable {
                 }
             }
             if (held != null) {
-                return LockStatus.ACTING;
+                return EnforcerFacts.NONE;
             }
         }
         return unusable("is replaced repeatedly");
@@ -168,18 +157,11 @@ public final class EnforcerLock implements AutoCloseable {
         return there != null && there.isSameFile(FileCalls.status(file.number()));
     }
 
-    private LockStatus heldByOther(FileStatus file) {
-        var other = "another enforcer%s acts on this state directory"
-                .formatted(holders.pid(file).map(" (process %d)"::formatted).orElse(""));
-        return new LockStatus(other, new Problem(ProblemCode.SECOND_ENFORCER, other + ": this one only observes"));
+    private EnforcerFacts heldByOther(FileStatus file) {
+        return new EnforcerFacts(new Other.OnMachine(holders.pid(file).orElse(0)), "");
     }
 
-    private static LockStatus unusable(String why) {
-        return new LockStatus(
-                null,
-                new Problem(
-                        ProblemCode.ENFORCER_LOCK_UNUSABLE,
-                        "%s %s. Remove the file: it is unknown whether another enforcer acts here too"
-                                .formatted(NAME, why)));
+    private static EnforcerFacts unusable(String why) {
+        return new EnforcerFacts(null, why);
     }
 }

@@ -1,8 +1,7 @@
 package dev.genv.enforcer.node.state;
 
+import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.node.files.Mount;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
@@ -30,10 +29,10 @@ final class HostPath {
         return onHost;
     }
 
-    /** Returns why this is not the host's directory; empty if it is, or if that is unknown. */
-    Optional<Problem> check(FileStatus directory) {
+    /** Returns a stale directory if this is not the host's; empty if it is, or if that is unknown. */
+    Optional<Directory.Stale> check(FileStatus directory) {
         if (directory.links() == 0) {
-            return problem("was removed, and only the mount still leads there");
+            return Optional.of(new Directory.Stale(""));
         }
         if (!proc.machine().isInContainer()) {
             return Optional.empty();
@@ -47,7 +46,7 @@ final class HostPath {
             var there = proc.machine().hostStatus(known);
             return there != null && there.isSameFile(directory)
                     ? Optional.empty()
-                    : problem("is a mount of a directory that the host no longer has at " + known);
+                    : Optional.of(new Directory.Stale(known.toString()));
         } catch (IOException notPermitted) {
             return Optional.empty();
         }
@@ -68,11 +67,6 @@ final class HostPath {
 
     private static boolean isSuffix(Path path, Path end) {
         return end.getNameCount() == 0 || path.endsWith(end.subpath(0, end.getNameCount()));
-    }
-
-    private Optional<Problem> problem(String what) {
-        return Optional.of(
-                new Problem(ProblemCode.STATE_DIRECTORY_MOVED, "%s %s: recreate the container".formatted(path, what)));
     }
 
     /** The host may mount the same file system several times; the mount that leads to this directory counts. */

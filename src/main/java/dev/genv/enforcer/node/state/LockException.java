@@ -1,7 +1,6 @@
 package dev.genv.enforcer.node.state;
 
 import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.model.ProblemCode;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -10,31 +9,29 @@ import org.jspecify.annotations.Nullable;
 final class LockException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    private final ProblemCode code;
+    private final String reason;
     private final transient @Nullable FileStatus file;
 
-    private LockException(ProblemCode code, @Nullable FileStatus file, String message, @Nullable Throwable cause) {
-        super(GenvLock.NAME + " " + message, cause);
-        this.code = code;
+    private LockException(@Nullable FileStatus file, String reason, @Nullable Throwable cause) {
+        super(GenvLock.NAME + " " + reason, cause);
+        this.reason = reason;
         this.file = file;
     }
 
     /** Another program held the lock for longer than the time limit. */
     static LockException timeout(Duration waited, FileStatus file) {
         return new LockException(
-                ProblemCode.LOCK_TIMEOUT,
-                file,
-                "is held by another program, for longer than %d ms".formatted(waited.toMillis()),
-                null);
+                file, "is held by another program, for longer than %d ms".formatted(waited.toMillis()), null);
     }
 
     /** The lock file cannot be locked. */
     static LockException unusable(String why, @Nullable Throwable cause) {
-        return new LockException(ProblemCode.LOCK_UNUSABLE, null, why, cause);
+        return new LockException(null, why, cause);
     }
 
-    ProblemCode code() {
-        return code;
+    /** Returns the reason as a clause without a subject. */
+    String reason() {
+        return reason;
     }
 
     /** The file that another program holds; null if none does. */

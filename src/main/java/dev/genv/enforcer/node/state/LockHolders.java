@@ -1,14 +1,22 @@
 package dev.genv.enforcer.node.state;
 
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.LockFacts.Holder;
+import dev.genv.enforcer.facts.LockFacts.Outcome;
+import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.SequencedSet;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** Finds the holder of a file's flock(2) lock in {@code /proc/locks}. */
 public final class LockHolders {
@@ -16,7 +24,7 @@ public final class LockHolders {
     private static final Pattern LINE =
             Pattern.compile("\\d+: FLOCK +\\w+ +\\w+ +(-?\\d{1,9}) +(\\p{XDigit}{1,6}):(\\p{XDigit}{1,6}):(\\d+) .*");
 
-    private static final int MAX_NAMED = 3;
+    private static final int MAX_EXAMINED = 3;
 
     private final ProcFs proc;
 
@@ -24,10 +32,17 @@ public final class LockHolders {
         this.proc = proc;
     }
 
-    /** Explains why genv's lock is not available, and which process holds it. */
-    String explain(LockException why) {
+    /** Returns the facts of a lock that was taken. */
+    static LockFacts held(Duration limit, Duration waited) {
+        return new LockFacts(Outcome.HELD, "", limit, waited, List.of());
+    }
+
+    /** Returns the facts of a lock that is not available, with its holders. */
+    LockFacts facts(LockException why, Duration limit, Duration waited) {
         var file = why.file();
-        return why.getMessage() + (file == null ? "" : ": " + describe(file));
+        return file == null
+                ? new LockFacts(Outcome.UNUSABLE, why.reason(), limit, waited, List.of())
+                : new LockFacts(Outcome.TIMEOUT, "", limit, waited, holders(file));
     }
 
     /** Returns the pid of the holder; empty if unknown. */
@@ -39,32 +54,24 @@ public final class LockHolders {
         }
     }
 
-    private String describe(FileStatus file) {
+    /** Returns the holders; null if they cannot be read. Only the first ones are examined, because users choose their number. */
+    private @Nullable List<Holder> holders(FileStatus file) {
         try {
-            var pids = pids(file);
-            if (pids.isEmpty()) {
-                return "/proc/locks does not show the holder";
+            var holders = new ArrayList<Holder>();
+            for (var pid : pids(file)) {
+                holders.add(pid > 0 && holders.size() < MAX_EXAMINED ? holder(pid) : new Holder(pid, null, null));
             }
-            var named = new ArrayList<String>();
-            for (var pid : pids.stream().limit(MAX_NAMED).toList()) {
-                named.add(name(pid));
-            }
-            var more = pids.size() - named.size();
-            return String.join(", ", named) + (more > 0 ? " and %d more".formatted(more) : "");
+            return holders;
         } catch (IOException e) {
-            return "the holder cannot be read: " + e.getMessage();
+            return null;
         }
     }
 
-    private String name(int pid) throws IOException {
-        if (pid <= 0) {
-            return "a process of another PID namespace";
-        }
-        var stat = proc.stat(pid);
-        var uid = stat.isEmpty() ? null : proc.realUid(pid);
-        return stat.isEmpty() || uid == null
-                ? "process %d, which has exited; a child of it may still hold the lock".formatted(pid)
-                : "process %d (%s) of uid %d".formatted(pid, stat.get().command(), uid);
+    private Holder holder(int pid) throws IOException {
+        var stat = proc.statBytes(pid);
+        return stat instanceof Reading.Value<Bytes>(var bytes)
+                ? new Holder(pid, bytes, proc.realUid(pid))
+                : new Holder(pid, null, null);
     }
 
     /** Some file systems, such as btrfs, show another device number there than in stat(2); then the inode alone decides. */

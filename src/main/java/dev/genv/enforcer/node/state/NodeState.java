@@ -1,15 +1,16 @@
 package dev.genv.enforcer.node.state;
 
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.node.proc.Privileges;
+import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.facts.EnforcerFacts;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.StateFacts;
+import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.MissingPrivilege;
-import dev.genv.enforcer.observation.State;
-import dev.genv.enforcer.policy.plan.Action;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collections;
@@ -25,16 +26,14 @@ public final class NodeState {
     private final Path path;
     private final Duration lockTimeout;
     private final StateAccess access;
-    private final Privileges privileges;
     private final LockHolders holders;
     private final StateReader reader;
     private final Detacher detacher;
     private @Nullable EnforcerLock acting;
 
-    public NodeState(Path path, Duration lockTimeout, ProcFs proc, Privileges privileges) {
+    public NodeState(Path path, Duration lockTimeout, ProcFs proc) {
         this.path = path;
         this.lockTimeout = lockTimeout;
-        this.privileges = privileges;
         access = new StateAccess(path, proc);
         holders = new LockHolders(proc);
         reader = new StateReader(path, lockTimeout, proc, access);
@@ -44,13 +43,13 @@ public final class NodeState {
     /**
      * The checks of the directory before it is read.
      *
-     * @param missingPrivileges the missing privileges
-     * @param problem why it cannot be read; null if it may be read
+     * @param isWritable whether the service may write in it; true if there is none, or if it was not examined
+     * @param unread why it cannot be read; null if it may be read
      */
     public record DirectoryCheck(
-            EnforcerLock.LockStatus lockStatus,
-            List<MissingPrivilege> missingPrivileges,
-            @Nullable Problem problem) {}
+            EnforcerFacts enforcers,
+            boolean isWritable,
+            @Nullable Directory unread) {}
 
     /** Takes the enforcer lock, and checks whether the directory is writable. */
     public DirectoryCheck checkDirectory() throws InterruptedException {
@@ -58,29 +57,36 @@ public final class NodeState {
         try {
             return access.call(
                     CALL_TIMEOUT,
-                    () -> new DirectoryCheck(
-                            lock == null ? EnforcerLock.LockStatus.ACTING : lock.take(), privileges.missing(), null));
+                    () -> new DirectoryCheck(lock == null ? EnforcerFacts.NONE : lock.take(), isWritable(), null));
         } catch (StateAccessException e) {
-            return unreadable(e.problem());
+            return unread(e.directory());
         } catch (IOException e) {
-            return unreadable(new Problem(ProblemCode.STATE_UNREADABLE, path + ": " + e.getMessage()));
+            return unread(new Directory.Unreadable(Failure.OTHER, String.valueOf(e.getMessage())));
         }
     }
 
-    private DirectoryCheck unreadable(Problem problem) {
-        return new DirectoryCheck(EnforcerLock.LockStatus.ACTING, privileges.missingElsewhere(), problem);
+    private boolean isWritable() {
+        return !Files.exists(path, LinkOption.NOFOLLOW_LINKS) || Files.isWritable(path);
+    }
+
+    private static DirectoryCheck unread(Directory directory) {
+        return new DirectoryCheck(EnforcerFacts.NONE, true, directory);
     }
 
     /** Reads the state, unless a check has already failed. */
-    public State read(DirectoryCheck place) throws InterruptedException {
-        return place.problem == null ? reader.read() : State.unreadable(place.problem);
+    public StateFacts read(DirectoryCheck check) throws InterruptedException {
+        return check.unread == null ? reader.read() : StateReader.unread(check.unread);
     }
 
-    public List<Result> detach(List<Action.Detach> detachments) throws InterruptedException {
+    /** Removes attachments, all in one change of the file. Returns a reply for each. */
+    public List<Reply> detach(List<AttachmentId> attachments) throws InterruptedException {
         try {
-            return access.call(lockTimeout.multipliedBy(2).plus(CALL_TIMEOUT), () -> detacher.detach(detachments));
-        } catch (IOException | StateAccessException e) {
-            return Collections.nCopies(detachments.size(), Result.lost(String.valueOf(e.getMessage())));
+            return access.call(lockTimeout.multipliedBy(2).plus(CALL_TIMEOUT), () -> detacher.detach(attachments));
+        } catch (StateAccessException e) {
+            return Collections.nCopies(attachments.size(), new Reply.Inaccessible(e.directory()));
+        } catch (IOException e) {
+            return Collections.nCopies(
+                    attachments.size(), new Reply.Finished(Result.lost(String.valueOf(e.getMessage()))));
         }
     }
 

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.node.files.Mount;
 import dev.genv.enforcer.node.files.UserMounts;
@@ -55,7 +55,7 @@ final class StateAccess {
     <T> T call(Duration most, Callable<T> work) throws StateAccessException, IOException, InterruptedException {
         requireNoUserMount(path);
         if (running.get() >= MAX_STUCK) {
-            throw new StateAccessException(unanswered("%d earlier calls have not returned".formatted(MAX_STUCK)));
+            throw unanswered("%d earlier calls have not returned".formatted(MAX_STUCK));
         }
         var task = new FutureTask<T>(() -> {
             requireNoUserMount(realPath());
@@ -66,7 +66,7 @@ final class StateAccess {
             return task.get(most.toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
             task.cancel(true);
-            throw new StateAccessException(unanswered("there was no answer within %d ms".formatted(most.toMillis())));
+            throw unanswered("there was no answer within %d ms".formatted(most.toMillis()));
         } catch (InterruptedException e) {
             task.cancel(true);
             throw e;
@@ -112,13 +112,18 @@ final class StateAccess {
     }
 
     private void requireNoUserMount(Path directory) throws StateAccessException {
-        var problem = userMount(directory);
-        if (problem.isPresent()) {
-            throw new StateAccessException(problem.get());
+        var mount = userMount(directory);
+        if (mount.isPresent()) {
+            throw new StateAccessException(
+                    mount.get(),
+                    "user %d has mounted a file system on %s"
+                            .formatted(
+                                    mount.get().uid(),
+                                    SafeText.escape(mount.get().point(), LONGEST)));
         }
     }
 
-    private Optional<Problem> userMount(Path directory) {
+    private Optional<Directory.UserMount> userMount(Path directory) {
         try {
             var self = Libc.effectiveUid();
             var here = UserMounts.at(
@@ -132,8 +137,10 @@ final class StateAccess {
         }
     }
 
-    private Problem unanswered(String why) {
-        return new Problem(ProblemCode.STATE_TIMEOUT, "%s does not answer: %s%s".formatted(path, why, mount()));
+    private StateAccessException unanswered(String why) {
+        var reason = why + mount();
+        return new StateAccessException(
+                new Directory.Unreadable(Failure.TIMEOUT, reason), "%s does not answer: %s".formatted(path, reason));
     }
 
     private String mount() {

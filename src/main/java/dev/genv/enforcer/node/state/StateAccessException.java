@@ -1,19 +1,20 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.facts.StateFacts.Directory;
 
 /** The state directory cannot be accessed. */
 final class StateAccessException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    private final transient Problem problem;
+    private final transient Directory directory;
 
-    StateAccessException(Problem problem) {
-        super(problem.detail());
-        this.problem = problem;
+    StateAccessException(Directory directory, String message) {
+        super(message);
+        this.directory = directory;
     }
 
-    Problem problem() {
-        return problem;
+    /** Returns why, as the fact of the directory. */
+    Directory directory() {
+        return directory;
     }
 }

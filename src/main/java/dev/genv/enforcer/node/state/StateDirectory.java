@@ -1,5 +1,8 @@
 package dev.genv.enforcer.node.state;
 
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.facts.StateFacts.StateFile.Cause;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
@@ -57,36 +60,42 @@ final class StateDirectory implements AutoCloseable {
         return status.uid() == 0 && (status.permissions() & SHARED_DIRECTORY) != SHARED_DIRECTORY;
     }
 
-    /**
-     * Reads a file.
-     *
-     * @return null if there is none
-     */
-    byte @Nullable [] read(String name) throws IOException {
+    /** Reads a file. */
+    StateFile read(String name) {
         try (var file = new Descriptor(FileCalls.openat(directory.number(), name, FileCalls.O_RDONLY, 0))) {
             var status = FileCalls.status(file.number());
             if (!status.isRegular()) {
-                throw new IOException("is not a regular file");
+                return unreadable(Cause.NOT_REGULAR, 0);
             }
             if (status.links() > 1 && (status.permissions() & READABLE_BY_ALL) == 0) {
                 // genv's files are open to all users. A closed file may be a secret, which no report may show.
-                throw new IOException("is closed to other users and has %d names (hard links): replace it by a copy"
-                        .formatted(status.links()));
+                return unreadable(Cause.CLOSED, status.links());
             }
             if (status.size() > LARGEST_FILE) {
-                throw new IOException("is larger than " + LARGEST_FILE + " bytes");
+                return unreadable(Cause.TOO_LARGE, LARGEST_FILE);
             }
             var bytes = FileCalls.read(file.number(), (int) status.size());
-            if (bytes.length != status.size() || FileCalls.read(file.number(), 1).length > 0) {
-                throw new IOException("changed while it was read");
-            }
-            return bytes;
+            return bytes.length != status.size() || FileCalls.read(file.number(), 1).length > 0
+                    ? unreadable(Cause.CHANGED_WHILE_READ, 0)
+                    : new StateFile.Present(Bytes.of(bytes));
         } catch (Errno e) {
-            if (e.is(Errno.ENOENT)) {
-                return null;
-            }
-            throw e;
+            return e.is(Errno.ENOENT) ? new StateFile.Absent() : unreadable(e);
+        } catch (IOException e) {
+            return new StateFile.Unreadable(Cause.OTHER, 0, String.valueOf(e.getMessage()));
         }
+    }
+
+    private static StateFile unreadable(Cause cause, long number) {
+        return new StateFile.Unreadable(cause, number, "");
+    }
+
+    private static StateFile unreadable(Errno e) {
+        if (e.is(Errno.ELOOP)) {
+            return unreadable(Cause.SYMBOLIC_LINK, 0);
+        }
+        return e.is(Errno.EACCES)
+                ? unreadable(Cause.DENIED, 0)
+                : new StateFile.Unreadable(Cause.OTHER, 0, String.valueOf(e.getMessage()));
     }
 
     /** A condition that is checked directly before a file is replaced. */
@@ -180,7 +189,7 @@ final class StateDirectory implements AutoCloseable {
     /** Returns when the kernel last recorded a change of the directory or of a state file in it, in nanoseconds since the epoch. */
     long lastChange() throws IOException {
         var last = status().changed();
-        for (var name : List.of(RawState.ENVS, RawState.DEVICES)) {
+        for (var name : List.of(StatePair.ENVS, StatePair.DEVICES)) {
             var file = status(name);
             last = file == null ? last : Math.max(last, file.changed());
         }

@@ -1,16 +1,16 @@
 package dev.genv.enforcer.node.state;
 
-import dev.genv.enforcer.files.FileStatus;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.StateFacts;
+import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.State;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /** Reads genv's state files under genv's lock or, if the lock is not available, without it and with additional checks. */
 final class StateReader {
@@ -21,7 +21,6 @@ final class StateReader {
     private final StateAccess access;
     private final Duration lockTimeout;
     private final LockHolders holders;
-    private final SameDirectoryCheck same;
 
     StateReader(Path path, Duration lockTimeout, ProcFs proc) {
         this(path, lockTimeout, proc, new StateAccess(path, proc));
@@ -32,81 +31,71 @@ final class StateReader {
         this.access = access;
         this.lockTimeout = lockTimeout;
         holders = new LockHolders(proc);
-        same = new SameDirectoryCheck(path);
     }
 
-    /**
-     * The result of reading.
-     *
-     * @param directory the directory; null if there is none
-     * @param state parses the state; this may take a while for large files, and needs no file system
-     */
-    private record Reading(@Nullable FileStatus directory, Supplier<State> state) {}
-
-    /** Reads both files as they were at one moment. A file that cannot be read is a problem in the result. */
-    State read() throws InterruptedException {
+    /** Reads both files as they were at one moment. */
+    StateFacts read() throws InterruptedException {
         try {
-            var reading = access.call(lockTimeout.plus(READ_TIMEOUT), this::reading);
-            var state = reading.state.get();
-            var replaced = same.check(reading.directory);
-            if (reading.directory == null && replaced.isPresent()) {
-                // It was removed at an unknown time before this reading, perhaps after a process started.
-                state = state.changed(KernelClock.ticks());
-            }
-            return replaced.map(state::with).orElse(state);
+            return access.call(lockTimeout.plus(READ_TIMEOUT), this::readNow);
         } catch (StateAccessException e) {
-            return State.unreadable(e.problem());
+            return unread(e.directory());
         } catch (IOException e) {
-            return State.unreadable(new Problem(ProblemCode.STATE_UNREADABLE, path + ": " + e.getMessage()));
+            return unread(new Directory.Unreadable(Failure.OTHER, String.valueOf(e.getMessage())));
         }
     }
 
-    private Reading reading() throws IOException, InterruptedException {
+    /** Returns the facts of a directory that was not read. */
+    static StateFacts unread(Directory directory) {
+        return new StateFacts(directory, LockFacts.NOT_ATTEMPTED, new StateFile.Absent(), new StateFile.Absent(), null);
+    }
+
+    private StateFacts readNow() throws IOException, InterruptedException {
         try (var directory = StateDirectory.open(path)) {
-            var status = directory == null ? null : directory.status();
-            if (directory == null || status == null) {
-                return new Reading(null, () -> State.ABSENT);
+            if (directory == null) {
+                return new StateFacts(
+                        new Directory.Absent(),
+                        LockFacts.NOT_ATTEMPTED,
+                        new StateFile.Absent(),
+                        new StateFile.Absent(),
+                        KernelClock.ticks());
             }
-            var state = read(directory, status);
+            var status = directory.status();
+            var stale = access.host().check(status);
+            if (stale.isPresent()) {
+                return unread(stale.get());
+            }
+            var read = read(directory);
             // Read after the files: a change in between makes the state look newer, never older.
             var changedAt = KernelClock.ticksAtFileTime(directory.lastChange());
-            return new Reading(status, () -> state.get().changed(changedAt));
+            var present = new Directory.Present(new FileId(status.device(), status.inode()), status.born());
+            return new StateFacts(present, read.lock, read.files.envs(), read.files.devices(), changedAt);
         }
     }
 
-    private Supplier<State> read(StateDirectory directory, FileStatus status) throws IOException, InterruptedException {
-        var moved = access.host().check(status);
-        if (moved.isPresent()) {
-            return () -> State.unreadable(moved.get());
-        }
+    private record Read(LockFacts lock, StatePair files) {}
+
+    private Read read(StateDirectory directory) throws IOException, InterruptedException {
         var start = System.nanoTime();
         try {
             return locked(directory, start);
         } catch (LockException e) {
-            var waited = since(start);
-            var why = holders.explain(e) + ". The state is read without it; nothing can be detached";
-            var state = UnlockedReader.of(directory)
-                    .with(new Problem(e.code(), why))
-                    .withLockWait(waited);
-            return () -> state;
+            var lock = holders.facts(e, lockTimeout, since(start));
+            return new Read(lock, UnlockedReader.of(directory));
         }
     }
 
-    private Supplier<State> locked(StateDirectory directory, long start) throws IOException, InterruptedException {
+    private Read locked(StateDirectory directory, long start) throws IOException, InterruptedException {
         // The time limit covers all attempts, even if the lock file is replaced repeatedly.
         for (var left = lockTimeout; !left.isNegative(); left = lockTimeout.minus(since(start))) {
-            RawState raw;
-            Duration waited;
             try (var lock = directory.lock(left, false)) {
-                waited = since(start);
-                raw = RawState.of(directory);
+                var waited = since(start);
+                var files = StatePair.of(directory);
                 // Without a lock file the lock is free; if the file was created in between, another program may have
                 // written.
-                if (lock == null && directory.hasLock()) {
-                    continue;
+                if (lock != null || !directory.hasLock()) {
+                    return new Read(LockHolders.held(lockTimeout, waited), files);
                 }
             }
-            return () -> raw.parsed().withLockWait(waited); // no longer under the lock
         }
         throw LockException.unusable("is created and removed repeatedly", null);
     }

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 /** The names of temporary files, and the removal of those that a killed run left behind. */
 final class TempFiles {
     private static final String MARK = ".genv-enforcer-";
-    private static final Pattern NAME = Pattern.compile(Pattern.quote("." + RawState.DEVICES + MARK) + "[0-9a-f]{16}");
+    private static final Pattern NAME = Pattern.compile(Pattern.quote("." + StatePair.DEVICES + MARK) + "[0-9a-f]{16}");
 
     private TempFiles() {}
 

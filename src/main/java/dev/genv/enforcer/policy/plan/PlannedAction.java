@@ -1,5 +1,6 @@
 package dev.genv.enforcer.policy.plan;
 
+import dev.genv.enforcer.policy.definition.RuleDefinition;
 import java.util.List;
 
 /**
@@ -11,7 +12,7 @@ import java.util.List;
 public record PlannedAction(Action action, List<Violation> causes, boolean enforced) {
 
     /** The rules that ask for it, each once. */
-    public List<RuleName> rules() {
+    public List<RuleDefinition> rules() {
         return causes.stream().map(Violation::rule).distinct().toList();
     }
 }

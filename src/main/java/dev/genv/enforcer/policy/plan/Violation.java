@@ -2,6 +2,9 @@ package dev.genv.enforcer.policy.plan;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleScope;
+import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -19,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param processes its processes
  */
 public record Violation(
-        RuleName rule,
+        RuleDefinition rule,
         @Nullable String host,
         Set<String> hosts,
         String subject,
@@ -34,7 +37,7 @@ public record Violation(
 
     /** Creates a violation on a single machine. */
     public Violation(
-            RuleName rule,
+            RuleDefinition rule,
             String host,
             String subject,
             String message,
@@ -61,20 +64,24 @@ public record Violation(
         return new Violation(rule, host, all, subject, message, user, environment, devices, processes);
     }
 
-    /** The key, which is the same in every cycle. The key of a quota names no machine. */
+    /** The key, which is the same in every cycle. The key of a violation that spans the fleet names no machine. */
     public Key key() {
-        return new Key(rule, rule == RuleName.MAX_DEVICES_PER_USER ? null : host, subject);
+        return new Key(rule, rule.scope() == RuleScope.FLEET ? null : host, subject);
     }
 
-    /** The parts of a machine that its rule reads. The violation is resolved only if they were observed and it was not found. */
+    /**
+     * The parts of a machine that must have been observed before the violation is resolved because it was not found. A process may
+     * be missing in an incomplete list, and without the environments its membership is unknown.
+     */
     public Set<SnapshotPart> requiredParts() {
-        return switch (rule) {
-            case NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES -> WHO_RUNS_WHERE;
-            case ENV_OWNER -> processes.isEmpty() ? Set.of(SnapshotPart.ENVIRONMENTS) : WHO_RUNS_WHERE;
-            case ENV_DEVICES, ENV_MEMORY, MAX_DEVICES_PER_USER -> Set.of(SnapshotPart.values());
-        };
+        if (processes.isEmpty()) {
+            return rule.requiredParts();
+        }
+        var parts = EnumSet.copyOf(WHO_RUNS_WHERE);
+        parts.addAll(rule.requiredParts());
+        return parts;
     }
 
     /** What identifies a violation. */
-    public record Key(RuleName rule, @Nullable String host, String subject) {}
+    public record Key(RuleDefinition rule, @Nullable String host, String subject) {}
 }

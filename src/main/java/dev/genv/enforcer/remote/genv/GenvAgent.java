@@ -1,25 +1,24 @@
 package dev.genv.enforcer.remote.genv;
 
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.format.UnreadableException;
+import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.observation.Findings;
 import dev.genv.enforcer.observation.IdentityFlapping;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.Agent;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.CommandRunner;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -28,8 +27,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has genv itself look at a host and act on it, by the protocol of {@code genv remote enforce} (genv 1.4.3). genv names a
- * process by its bare pid, without its start time, its user or its program: what that costs is said with every look.
+ * Observes a machine and acts on it through genv itself, with the protocol of {@code genv remote enforce} (genv 1.4.3). genv identifies a process by its pid alone, without start time, user and program. Every observation reports what is therefore unknown.
  */
 public final class GenvAgent implements Agent {
     private static final Problem IDENTITIES_UNKNOWN = new Problem(
@@ -51,43 +49,41 @@ public final class GenvAgent implements Agent {
      * For one host.
      *
      * @param name its name in reports
+     * @param protects whether settings name exempt users or protected programs, which the protocol cannot identify
      */
-    public GenvAgent(String name, AgentConfig config) {
+    public GenvAgent(String name, AgentConfig config, boolean protects) {
         this.name = name;
         command = new GenvCommand(config);
-        lasting =
-                config.exemptUsers().isEmpty() && config.protectedExecutables().isEmpty()
-                        ? List.of(IDENTITIES_UNKNOWN)
-                        : List.of(IDENTITIES_UNKNOWN, PROTECTION_UNKNOWN);
+        lasting = protects ? List.of(IDENTITIES_UNKNOWN, PROTECTION_UNKNOWN) : List.of(IDENTITIES_UNKNOWN);
     }
 
     /**
      * {@inheritDoc}
      *
-     * <p>A process counts as ended once it has left the GPUs for two looks: more is not told.
+     * <p>A process counts as exited after two observations without it on a GPU, because genv reports no more.
      */
     @Override
-    public Host.Observation observe(CommandRunner host, Set<ProcessId> verified)
+    public Observation observe(CommandRunner host, Set<ProcessId> verified)
             throws UnreachableException, InterruptedException {
         var seen = snapshot(host);
-        var problems = new ArrayList<>(lasting);
-        var missing = EnumSet.noneOf(SnapshotPart.class);
-        var state = seen.state(problems, missing);
+        var findings = new Findings();
+        lasting.forEach(findings::add);
+        var state = findings.add(seen.state());
         sightings.see(seen.processes().stream().map(GpuProcess::pid).toList());
+        var processes = seen.processes().stream()
+                .map(process -> findings.add(state.resolveMembership(named(process))))
+                .toList();
+        var devices = findings.add(state.devices(seen.listedDevices(), findings.missing()));
         var snapshot = new Snapshot(
                 name,
-                seen.processes().stream()
-                        .map(this::named)
-                        .map(state::resolveMembership)
-                        .toList(),
+                processes,
                 state.environments(),
-                state.devices(seen.listedDevices()),
+                devices,
                 seen.listedDevices(),
-                missing,
-                problems);
+                findings.missing(),
+                findings.problems());
         var ended = verified.stream().filter(sightings::isGone).collect(Collectors.toUnmodifiableSet());
-        return new Host.Observation(
-                snapshot, "genv", null, sightings.looks(), ended, List.of(), null, null, null, null);
+        return new Observation(snapshot, "genv", null, sightings.looks(), ended, List.of(), null, null, null, null);
     }
 
     private GpuProcess named(GpuProcess process) {
@@ -99,9 +95,13 @@ public final class GenvAgent implements Agent {
     public void execute(CommandRunner host, List<Action> actions, BiConsumer<Action, Result> done)
             throws UnreachableException, InterruptedException {
         var now = snapshot(host);
-        var state = now.state(new ArrayList<>(), EnumSet.noneOf(SnapshotPart.class));
+        var state = now.state().value();
         var report = new GenvReport(
-                now, now.processes().stream().map(state::resolveMembership).toList(), evasion);
+                now,
+                now.processes().stream()
+                        .map(process -> state.resolveMembership(process).value())
+                        .toList(),
+                evasion);
         var refused = report.add(actions);
         refused.forEach(done);
         if (report.isEmpty()) {
@@ -134,7 +134,7 @@ public final class GenvAgent implements Agent {
         }
     }
 
-    /** Terminations first: what became of them is known, and must be even if the host is lost now. */
+    /** Reports terminations first: their results are known, also if the connection is lost now. */
     private void tell(CommandRunner host, List<Action> sent, GenvWarnings warnings, BiConsumer<Action, Result> done)
             throws InterruptedException {
         var detachments = new ArrayList<Action.Detach>();
@@ -157,14 +157,14 @@ public final class GenvAgent implements Agent {
         return Result.of(warnings.isGone(pid) ? Outcome.ALREADY_GONE : Outcome.SIGNALLED);
     }
 
-    /** By another look, for genv says nothing of it; by its exit code where that look fails. */
+    /** Checks detachments by another observation, because genv reports none; by the exit code if that observation fails. */
     private void detached(CommandRunner host, List<Action.Detach> detachments, BiConsumer<Action, Result> done)
             throws InterruptedException {
         @Nullable GenvSnapshot after = null;
         try {
             after = snapshot(host);
         } catch (UnreachableException _) {
-            // The next cycle's look says why; genv wrote the file before it said that all was well.
+            // The next cycle's observation reports the reason; genv writes the file before it exits with 0.
         } finally {
             for (var detach : detachments) {
                 done.accept(detach, detached(detach, after));
@@ -203,7 +203,7 @@ public final class GenvAgent implements Agent {
         }
     }
 
-    /** Of an answer that is none, so that people see what is there instead. */
+    /** The beginning of an invalid answer, for the message. */
     private static String beginning(String output) {
         var text = output.strip();
         return text.isEmpty()

@@ -7,11 +7,10 @@ import java.time.Duration;
 
 /**
  * The two commands of genv's remote protocol, as {@code genv remote enforce} of genv 1.4.3 sends them: {@code sudo genv usage
- * snapshot}, which gets no input, and {@code sudo genv usage execute}, which gets one JSON object. sudo may not ask
- * for a password, and must speak English, for what it says is understood by its words.
+ * snapshot}, which gets no input, and {@code sudo genv usage execute}, which gets one JSON object. sudo must not ask for a password. Its messages must be in English, because the agent recognises their words.
  */
 final class GenvCommand {
-    /** A busy machine's snapshot has some ten thousand bytes. */
+    /** The snapshot of a busy machine has about ten thousand bytes. */
     private static final int MAX_OUTPUT = 16 << 20;
 
     private static final String USUAL_DIRECTORY = "/var/tmp/genv";
@@ -20,7 +19,7 @@ final class GenvCommand {
     private final Duration timeout;
 
     GenvCommand(AgentConfig config) {
-        // sudo takes variables itself, so that sudoers need allow nothing but genv.
+        // sudo sets the variable itself, so that sudoers only has to allow genv.
         var directory = config.stateDirectory().equals(USUAL_DIRECTORY)
                 ? ""
                 : ShellWords.quote("GENV_TMPDIR=" + config.stateDirectory()) + " ";

@@ -1,19 +1,18 @@
 package dev.genv.enforcer.remote.genv;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandResult;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
 /**
- * Why genv did not do what it was told. It ends with 0 where it did everything, with 1 where it broke off, and with 2 where it
- * does not know the command.
+ * Why a command of genv failed. genv exits with 0 after success, with 1 after an error, and with 2 for an unknown command.
  *
- * @param detail a clause that explains the reason to a person
- * @param begun whether it may have done a part of it
+ * @param detail the reason for an administrator, as a clause
+ * @param begun whether the command may have had an effect
  */
 record GenvFailure(ProblemCode code, String detail, boolean begun) {
     private static final int LONGEST = 200;
@@ -25,7 +24,7 @@ record GenvFailure(ProblemCode code, String detail, boolean begun) {
                     + "|(?i:sorry, )?user .* (is not allowed to execute|may not run sudo)"
                     + "|.* is not (in the sudoers file|allowed to run sudo).*");
 
-    /** Nothing where genv came to its end, and all was well. */
+    /** Returns the failure of a command; empty if it succeeded. */
     static Optional<GenvFailure> of(CommandResult answer) {
         var broken = answer.interruption();
         if (broken != null) {
@@ -72,7 +71,7 @@ record GenvFailure(ProblemCode code, String detail, boolean begun) {
                 : "allow it in sudoers: USER ALL=(root) NOPASSWD: /path/to/genv usage snapshot, /path/to/genv usage execute";
     }
 
-    /** The line that says most: the first, but of a Python traceback the last. */
+    /** Returns the most informative line: the last one of a Python traceback, otherwise the first one. */
     private static String telling(String errors) {
         var first = line(errors, _ -> true).orElse("it printed nothing");
         return first.startsWith("Traceback")

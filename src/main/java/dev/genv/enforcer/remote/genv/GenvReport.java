@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.format.GenvJson;
+import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.observation.IdentityFlapping;
 import dev.genv.enforcer.policy.plan.Action;
@@ -19,12 +19,11 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code genv usage execute} is to do, by what a snapshot of just now shows: {@code {"terminate": {"processes": […]},
- * "detach": {"0": {"envs": […]}}}}. genv knows the kind of an object by its exact set of keys, and so they are those that it
- * printed itself.
+ * The input of {@code genv usage execute}, by a snapshot that was taken immediately before: {@code {"terminate": {"processes": […]},
+ * "detach": {"0": {"envs": […]}}}}. genv recognises an object by its exact set of keys, so the report contains objects as genv printed them.
  */
 final class GenvReport {
-    /** A user decides how long his environment's object is, and it is sent once for each of its devices. */
+    /** Users control the size of the object of an environment, which is sent once for each of its devices. */
     private static final int LONGEST_OBJECT = 64 << 10;
 
     private static final Set<String> PROCESS = Set.of("pid", "used_gpu_memory", "eid");
@@ -39,10 +38,10 @@ final class GenvReport {
     private final Map<Integer, Map<String, JsonNode>> environments = new TreeMap<>();
 
     /**
-     * An empty one.
+     * Creates an empty report.
      *
-     * @param present the processes of that snapshot, with what is to be thought of their memberships
-     * @param evasion what is remembered of the processes of this host
+     * @param present the processes of that snapshot, with their memberships
+     * @param evasion the history of the processes of this host
      */
     GenvReport(GenvSnapshot now, List<GpuProcess> present, IdentityFlapping evasion) {
         this.now = now;
@@ -50,7 +49,7 @@ final class GenvReport {
         present.forEach(process -> this.present.put(process.pid(), process));
     }
 
-    /** Adds these as far as they are still right; of the others it comes back why they are not. */
+    /** Adds the actions that the snapshot confirms, and returns the results of the others. */
     Map<Action, Result> add(List<Action> actions) {
         var refused = new LinkedHashMap<Action, Result>();
         for (var action : actions) {
@@ -69,7 +68,7 @@ final class GenvReport {
         return processes.isEmpty() && environments.isEmpty();
     }
 
-    /** The report as genv itself sends it, without an end of line. */
+    /** Returns the report as genv itself sends it, without a line end. */
     String line() {
         var report = JsonNodeFactory.instance.objectNode();
         report.putObject("terminate").putArray("processes").addAll(processes);
@@ -123,7 +122,7 @@ final class GenvReport {
                 : Result.failed("genv would not accept it as an environment, or it is too long");
     }
 
-    /** The times of all attachments of an environment to a device that are to be taken out. */
+    /** Returns the times of all attachments of an environment to a device that are to be removed. */
     private static Set<@Nullable String> timesOf(String eid, int device, List<Action> actions) {
         var times = new HashSet<@Nullable String>();
         for (var action : actions) {

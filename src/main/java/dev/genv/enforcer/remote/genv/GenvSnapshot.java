@@ -3,21 +3,22 @@ package dev.genv.enforcer.remote.genv;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
-import dev.genv.enforcer.format.GenvJson;
 import dev.genv.enforcer.format.ProcessesJson;
-import dev.genv.enforcer.format.UnreadableException;
-import dev.genv.enforcer.model.Accounts;
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.LiveState;
-import dev.genv.enforcer.observation.LivenessSource;
-import dev.genv.enforcer.observation.State;
+import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.observation.state.LiveState;
+import dev.genv.enforcer.observation.state.LivenessSource;
+import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.remote.CommandResult;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
@@ -28,8 +29,7 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * What {@code genv usage snapshot} printed: the processes that nvidia-smi lists, and of genv's state the environments that are
- * alive and their attachments.
+ * The output of {@code genv usage snapshot}: the processes that nvidia-smi lists, the live environments, and their attachments.
  */
 final class GenvSnapshot {
     private static final String BEGINNING = "{\n";
@@ -50,25 +50,25 @@ final class GenvSnapshot {
     }
 
     /**
-     * Reads it.
+     * Parses the output.
      *
-     * @throws UnreadableException where it is nothing that genv prints
+     * @throws UnreadableException if it is not an output of genv
      */
     static GenvSnapshot of(CommandResult answer) throws UnreadableException {
         return new GenvSnapshot(GenvJson.read(document(answer.output())), new GenvWarnings(answer.errors()));
     }
 
-    /** What is not known is put among the problems and the missing parts. */
-    LiveState state(List<Problem> problems, Set<SnapshotPart> missing) {
-        problems.addAll(processes.problems());
-        if (processes.unread() > 0) {
-            missing.add(SnapshotPart.EVERY_PROCESS);
-        }
+    /** The state, and what is unknown of the host. */
+    Found<LiveState> state() {
         var state = new State(new State.File.Present<>(envs), new State.File.Present<>(devices));
-        return new LiveState(state, new AllAlive(), Accounts.NONE, Set.of(), problems, missing);
+        var live = LiveState.of(state, new AllAlive(), Accounts.NONE, Set.of());
+        var problems = new ArrayList<>(processes.problems());
+        problems.addAll(live.problems());
+        var found = new Found<>(live.value(), problems, live.missing());
+        return processes.unread() > 0 ? found.without(SnapshotPart.EVERY_PROCESS) : found;
     }
 
-    /** Those that had not ended by the time that genv came to them. */
+    /** Returns the processes that had not exited when genv read them. */
     List<GpuProcess> processes() {
         return processes.processes().stream()
                 .filter(process -> !warnings.isGone(process.pid()))
@@ -76,7 +76,7 @@ final class GenvSnapshot {
                 .toList();
     }
 
-    /** The devices that genv knows, and those that a process is on. */
+    /** Returns the devices of genv's state, and the devices of the processes. */
     Set<Integer> listedDevices() {
         var listed = new HashSet<Integer>();
         devices.devices().forEach(device -> listed.add(device.index()));
@@ -84,7 +84,7 @@ final class GenvSnapshot {
         return listed;
     }
 
-    /** The holds of an environment on a device. */
+    /** Returns the attachments of an environment to a device. */
     List<Attachment> attachments(String eid, int device) {
         return devices.devices().stream()
                 .filter(each -> each.index() == device)
@@ -94,19 +94,19 @@ final class GenvSnapshot {
                 .toList();
     }
 
-    /** Whether device N is the Nth, which genv takes for granted when it detaches. */
+    /** Whether device N is the Nth entry, which genv assumes when it detaches. */
     boolean isInOrder(int device) {
         return json.path("devices").path("devices").path(device).path("index").asInt(-1) == device;
     }
 
-    /** The object of a process, as it came. */
+    /** Returns the object of a process as genv printed it. */
     Optional<JsonNode> process(int pid) {
         return entries("processes")
                 .filter(entry -> entry.path("pid").asInt(-1) == pid)
                 .findFirst();
     }
 
-    /** The object of an environment, as it came. */
+    /** Returns the object of an environment as genv printed it. */
     Optional<JsonNode> environment(String eid) {
         return entries("envs")
                 .filter(entry -> eid.equals(entry.path("eid").textValue()))
@@ -118,9 +118,7 @@ final class GenvSnapshot {
     }
 
     /**
-     * genv's answer without what the host's login scripts may have put out before it. Indented JSON has one line that is
-     * nothing but an opening brace, its first, and one that is nothing but a closing one, its last, and no text in it can
-     * make another. So whatever anybody gets printed around it makes it unreadable, and forges nothing.
+     * Returns genv's answer without the output of login scripts before it. In indented JSON only the first line is a single opening brace and only the last line is a single closing brace, and no text in it can add such a line. So additional output makes the answer unreadable and cannot forge it.
      */
     private static byte[] document(String output) throws UnreadableException {
         if (output.isBlank()) {
@@ -139,7 +137,7 @@ final class GenvSnapshot {
         return output.substring(start).getBytes(StandardCharsets.ISO_8859_1);
     }
 
-    /** genv prints live environments only, and whose their pids are it does not say. */
+    /** genv prints only live environments, and does not report the users of their pids. */
     private record AllAlive() implements LivenessSource {
         @Override
         public List<Environment> alive(Collection<Environment> environments) {

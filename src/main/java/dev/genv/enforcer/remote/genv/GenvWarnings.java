@@ -8,8 +8,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
 /**
- * What genv says on standard error of single processes. In its snapshot a process whose environment it could not read looks
- * like one that has none; only this tells them apart.
+ * The lines about processes on genv's standard error. A process with an unreadable environment and one without an environment look the same in the snapshot. Only these lines distinguish them.
  */
 final class GenvWarnings {
     private static final Pattern NOT_READABLE =
@@ -18,7 +17,7 @@ final class GenvWarnings {
             Pattern.compile("Not enough permissions to terminate process ([0-9]{1,9})");
     private static final Pattern GONE = Pattern.compile("Process ([0-9]{1,9}) already terminated");
 
-    /** Only the beginning of what is said is kept: with so much, more may have been said of others. */
+    /** Only the beginning of the output is kept. If it is cut off, lines about other processes may be missing. */
     private static final int MAY_BE_CUT = 4000;
 
     private final Set<Integer> unreadable;
@@ -33,17 +32,17 @@ final class GenvWarnings {
         mayBeCut = errors.length() >= MAY_BE_CUT;
     }
 
-    /** Whether a process had ended when genv came to it. */
+    /** Whether a process had exited when genv read it. */
     boolean isGone(int pid) {
         return gone.contains(pid);
     }
 
-    /** Whether genv was not permitted to end it. */
+    /** Whether genv lacked the permission to terminate a process. */
     boolean isDenied(int pid) {
         return notEnded.contains(pid);
     }
 
-    /** What is to be thought of the membership of a listed process. */
+    /** Returns the membership of a listed process, which is unknown if genv may not have read it. */
     Membership membership(GpuProcess process) {
         return process.membership() instanceof Membership.Outside && (mayBeCut || unreadable.contains(process.pid()))
                 ? new Membership.Unknown("genv was not permitted to read its environment: it needs root")

@@ -6,17 +6,16 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Tells the processes of a host apart where nobody says when they were started: by the looks in which they were seen. A pid
- * that was away for two looks in a row is another process. After one it is not, for the GPU tool may lose sight of one.
+ * Distinguishes the processes of a host without their start times, by the observations that contain them. A pid that was absent from two consecutive observations is another process. One absence does not count, because the GPU tool can omit a process.
  */
 final class Sightings {
     private final Map<Integer, Sighting> byPid = new HashMap<>();
     private long observations;
 
-    /** What is remembered of a pid: before which look it first was there, and in which it last was. */
+    /** The observation before the first one with a pid, and the last one with it. */
     private record Sighting(long since, long last) {}
 
-    /** Takes in one look: these pids are there. */
+    /** Records an observation with these pids. */
     void see(Collection<Integer> pids) {
         observations++;
         for (var pid : pids) {
@@ -28,21 +27,20 @@ final class Sightings {
         byPid.values().removeIf(sighting -> sighting.last < observations - 1);
     }
 
-    /** How many looks there were: what the numbers of the processes are to be compared with. */
+    /** Returns the number of observations, in the unit of the numbers of processes. */
     long looks() {
         return observations;
     }
 
     /**
-     * The process with this pid. Its number is that of the look before the first one that had it: whatever was there in
-     * that look or before is older, and whatever came later than the process is not.
+     * Returns the process with this pid. Its number is that of the observation before the first one with it. So a process of that observation or an earlier one is older.
      */
     ProcessId idOf(int pid) {
         var sighting = byPid.get(pid);
         return new ProcessId(pid, sighting == null ? observations : sighting.since);
     }
 
-    /** Whether this process has gone, as far as can be told. */
+    /** Whether a process has probably exited. */
     boolean isGone(ProcessId process) {
         var sighting = byPid.get(process.pid());
         return sighting == null || sighting.since != process.startTime();

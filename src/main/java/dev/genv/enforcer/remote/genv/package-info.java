@@ -1,4 +1,4 @@
-/** Looks and acts by genv itself, in the words in which genv speaks with itself on other machines. */
+/** Observes and acts through genv itself, with genv's own remote protocol. */
 @NullMarked
 package dev.genv.enforcer.remote.genv;
 

@@ -7,7 +7,7 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** With the clock of an embedded channel, which stands still. */
+/** With an embedded channel, whose clock does not advance. */
 class ClientConnectionTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final ClientConnection connection;

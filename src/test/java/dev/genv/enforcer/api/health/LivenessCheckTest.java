@@ -1,20 +1,20 @@
 package dev.genv.enforcer.api.health;
 
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.testsupport.FakeHost;
-import dev.genv.enforcer.testsupport.FakeTime;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.LogRecords;
-import dev.genv.enforcer.testsupport.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -63,7 +63,7 @@ class LivenessCheckTest {
         }
     }
 
-    /** A cycle that saw nothing says neither that the GPUs are there nor that they are not. */
+    /** A failed cycle does not show whether the GPUs exist. */
     @Test
     void failedObservationNeitherCountsNorResets() {
         var service = new Service(false);
@@ -100,8 +100,8 @@ class LivenessCheckTest {
 
         Service(boolean remote) {
             var gpus = new GpuLossDetector();
-            var setup = SetupBuilder.setup(node).remote(remote).build();
-            enforcer = new Enforcer(setup, new Journal(10), time.ticker(), List.of(gpus::record));
+            var config = SetupBuilder.setup(node).remote(remote).build();
+            enforcer = new Enforcer(config, new Journal(10), time.ticker(), List.of(gpus::record));
             live = new LivenessCheck(enforcer, new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(5)), gpus);
         }
 
@@ -113,7 +113,7 @@ class LivenessCheckTest {
         }
     }
 
-    /** So many others of the state's that nobody is shown the one that counts. */
+    /** So many problems of the state that the relevant one is not listed. */
     private static Snapshot gpuNeedsNewContainer() {
         var problems = new ArrayList<Problem>();
         for (var i = 0; i < 200; i++) {

@@ -11,16 +11,16 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
-import dev.genv.enforcer.testsupport.FakeHost;
-import dev.genv.enforcer.testsupport.GpuProcessBuilder;
-import dev.genv.enforcer.testsupport.HostBuilder;
-import dev.genv.enforcer.testsupport.SetupBuilder;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -41,8 +41,8 @@ class ReadinessCheckTest {
             new ReadinessCheck(enforcer, new CycleSchedule(LONG_TIMEOUT, LONG_TIMEOUT), NO_TOKEN);
 
     private static Enforcer enforcer(boolean remote, FakeHost... hosts) {
-        var setup = SetupBuilder.setup(hosts).remote(remote).build();
-        return new Enforcer(setup, new Journal(10), Ticker.ofSystem(), List.of());
+        var config = SetupBuilder.setup(hosts).remote(remote).build();
+        return new Enforcer(config, new Journal(10), Ticker.ofSystem(), List.of());
     }
 
     @AfterEach
@@ -86,10 +86,10 @@ class ReadinessCheckTest {
 
     @Test
     void readinessAndHostsAgreeOnAPrivilegeThatOnlyADeniedSignalShows() {
-        var setup = SetupBuilder.setup(host)
-                .rules(Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE), DeviceLimits.NONE)
+        var config = SetupBuilder.setup(host)
+                .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                 .build();
-        var enforcing = new Enforcer(setup, new Journal(10), Ticker.ofSystem(), List.of());
+        var enforcing = new Enforcer(config, new Journal(10), Ticker.ofSystem(), List.of());
         host.setSnapshot(HostBuilder.host("gpu-1")
                         .devices(1)
                         .with(GpuProcessBuilder.process(1).uses(0)))

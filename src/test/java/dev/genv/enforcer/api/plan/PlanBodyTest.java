@@ -37,7 +37,7 @@ class PlanBodyTest {
     @Test
     void limitsTheMemoryOfAllBodiesTogether() {
         var bodies = new ArrayList<PlanBody>();
-        for (var i = 0; i < 12_288; i++) { // each takes a block of a kibibyte for its byte
+        for (var i = 0; i < 12_288; i++) { // each byte takes a block of one kibibyte
             var body = new PlanBody(memory);
             body.add(new byte[1]);
             bodies.add(body);
@@ -67,9 +67,9 @@ class PlanBodyTest {
         var body = costlyBody();
         body.reserve();
         body.retain();
-        body.close(); // the client has gone
+        body.close(); // the client closed the connection
         assertThatThrownBy(() -> costlyBody().reserve()).hasMessageContaining("other plans");
-        body.close(); // the plan is made
+        body.close(); // the plan is complete
         costlyBody().reserve();
         assertThatThrownBy(body::retain).hasMessage("the client has disconnected");
     }

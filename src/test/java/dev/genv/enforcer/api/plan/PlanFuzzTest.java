@@ -5,18 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import dev.genv.enforcer.format.GenvJson;
 import dev.genv.enforcer.format.SnapshotJson;
+import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.DeviceLimits;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.testsupport.JsonTree;
-import dev.genv.enforcer.testsupport.RandomFleets;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.RandomFleets;
 import io.quarkus.test.junit.QuarkusTest;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -29,15 +29,15 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A sample of the random fleets goes the whole way over HTTP: what comes back must be what the policy itself says. */
+/** Plans of some random fleets over HTTP: the answer must be the plan of the policy. */
 @QuarkusTest
 @Tag("quarkus")
 class PlanFuzzTest {
     private static final int RUNS = Integer.getInteger("fuzz.http.runs", 100);
     private static final long SEED = Long.getLong("fuzz.seed", 20261120L);
-    private static final Policy ALL_RULES = new Policy(
-            Arrays.stream(RuleName.values()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
-            new DeviceLimits(2, Map.of("bob", 1)));
+    private static final Policy ALL_RULES = KnownRules.policy(
+            Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
+            new Limits(2, Map.of("bob", 1)));
     private static final String POLICY = """
             {"non_env_processes": true, "env_devices": true, "env_memory": true, "inactive_env_processes": true, "env_owner": true,
              "max_devices_per_user": 2, "max_devices_for_user": {"bob": 1}}""";

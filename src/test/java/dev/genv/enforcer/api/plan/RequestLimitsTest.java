@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is too much is refused, at once and by a number. */
+/** Requests above a limit are refused immediately, with a status code. */
 @QuarkusTest
 @Tag("quarkus")
 class RequestLimitsTest {

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.api.TokenProtectedNode;
-import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import java.io.IOException;
@@ -42,7 +42,7 @@ class BearerTokenFilterTest {
 
     @AfterEach
     void restore() throws IOException {
-        Files.deleteIfExists(TokenProtectedNode.TOKEN_FILE); // whatever a test put there
+        Files.deleteIfExists(TokenProtectedNode.TOKEN_FILE); // it can be a directory or a pipe of a test
         Files.writeString(TokenProtectedNode.TOKEN_FILE, TokenProtectedNode.TOKEN + "\n");
         awaitAnswer(200, AUTHORIZATION);
     }
@@ -92,7 +92,7 @@ class BearerTokenFilterTest {
         assertThat(management.get("/q/metrics", AUTHORIZATION).text()).contains("jvm_memory_used_bytes");
     }
 
-    /** Whatever the path may mean to whoever answers it, without the token it is none that health has. */
+    /** No spelling of a path gets past the token by looking like a path of health. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -182,7 +182,7 @@ class BearerTokenFilterTest {
         }
     }
 
-    /** Who holds back a body without showing the token must not hold the connection. */
+    /** A client that sends neither the token nor its whole body must not keep the connection. */
     @Test
     void answersWithoutWaitingForTheBody() throws IOException {
         var answer = http.send(

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Both ports refuse what a foreign page sends through a user's browser. */
+/** Both ports refuse requests that a page of another site sends through a user's browser. */
 @QuarkusTest
 @Tag("quarkus")
 class HostFilterTest {

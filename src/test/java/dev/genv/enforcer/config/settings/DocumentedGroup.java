@@ -14,6 +14,9 @@ import com.sun.source.util.DocTrees;
 import com.sun.source.util.JavacTask;
 import com.sun.source.util.TreePath;
 import dev.genv.enforcer.config.settings.converters.SettingConverter;
+import dev.genv.enforcer.config.settings.reading.Variables;
+import dev.genv.enforcer.policy.definition.RuleSetting;
+import dev.genv.enforcer.policy.rule.Rules;
 import io.smallrye.config.ConfigMappingInterface.LeafProperty;
 import io.smallrye.config.ConfigMappingInterface.PrimitiveProperty;
 import io.smallrye.config.ConfigMappingInterface.Property;
@@ -22,10 +25,11 @@ import io.smallrye.config.ConfigMappings.ConfigClass;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import javax.tools.ToolProvider;
 
-/** A group of settings as its source documents it: the Javadoc of its methods, in their order. */
+/** The documentation of a group of settings: the Javadoc of its methods, in their order. */
 record DocumentedGroup(String title, String description, List<Row> rows) {
     private static final Path SOURCES = Path.of("src/main/java");
 
@@ -50,6 +54,21 @@ record DocumentedGroup(String title, String description, List<Row> rows) {
             var unit = task.parse().iterator().next();
             return read(group, DocTrees.instance(task), unit);
         }
+    }
+
+    /** The settings that the rules declare, in the order of their checks. */
+    static DocumentedGroup ofRules() {
+        var rows = Rules.definitions().stream()
+                .flatMap(rule -> rule.settings().stream()
+                        .map(setting -> new Row(
+                                RuleSettings.variableOf(setting),
+                                RuleSettings.accepted(setting.kind()),
+                                setting.kind() == RuleSetting.Kind.MODE
+                                        ? rule.defaultMode().name().toLowerCase(Locale.ROOT)
+                                        : "",
+                                setting.meaning())))
+                .toList();
+        return new DocumentedGroup("Rules", "What each rule does.", rows);
     }
 
     String toMarkdown() {
@@ -103,7 +122,6 @@ record DocumentedGroup(String title, String description, List<Row> rows) {
 
     private static String title(String type) {
         return switch (type.replace("Settings", "")) {
-            case "Rule" -> "Rules";
             case "Gpu" -> "GPU";
             case "Http" -> "HTTP";
             case "Remote" -> "Remote (SSH)";

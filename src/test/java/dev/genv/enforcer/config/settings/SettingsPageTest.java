@@ -2,9 +2,9 @@ package dev.genv.enforcer.config.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.config.settings.reading.Variables;
 import dev.genv.enforcer.testsupport.GeneratedSection;
 import io.smallrye.config.ConfigMapping;
-import io.smallrye.config.ConfigMappings.ConfigClass;
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.file.Files;
@@ -13,21 +13,24 @@ import java.util.ArrayList;
 import java.util.Properties;
 import org.junit.jupiter.api.Test;
 
-/** The reference page lists every setting with the words, the bounds and the default of the code. */
+/** The reference page lists every setting with the Javadoc, the bounds and the default of the code. */
 class SettingsPageTest {
     private static final Path PAGE = Path.of("src/site/markdown/settings.md");
     private static final Path APPLICATION = Path.of("src/main/resources/application.properties");
 
     @Test
     void listsEverySettingInTheOrderOfTheCode() throws IOException {
-        var page = new StringBuilder();
+        var groups = new ArrayList<DocumentedGroup>();
         for (var group : SettingsReader.GROUPS) {
-            page.append("\n## ").append(DocumentedGroup.of(group).toMarkdown());
+            groups.add(DocumentedGroup.of(group));
         }
+        groups.add(1, DocumentedGroup.ofRules());
+        var page = new StringBuilder();
+        groups.forEach(group -> page.append("\n## ").append(group.toMarkdown()));
         GeneratedSection.assertSection(PAGE, "settings", page.append('\n').toString());
     }
 
-    /** Quarkus takes its own defaults from there, not from the mapping. */
+    /** Quarkus reads these defaults from the file, not from the mapping. */
     @Test
     void namesTheDefaultsThatQuarkusUses() throws IOException {
         var application = new Properties();
@@ -56,11 +59,9 @@ class SettingsPageTest {
     /** Two properties of one variable could not be told apart. */
     @Test
     void everySettingHasAVariableOfItsOwn() {
-        var variables = SettingsReader.GROUPS.stream()
-                .map(ConfigClass::getProperties)
-                .flatMap(properties -> properties.keySet().stream())
-                .map(Variables::nameOf)
-                .toList();
+        var variables = new ArrayList<>(RuleSettings.variables());
+        SettingsReader.GROUPS.forEach(group ->
+                group.getProperties().keySet().stream().map(Variables::nameOf).forEach(variables::add));
         assertThat(variables).hasSizeGreaterThan(40).doesNotHaveDuplicates();
     }
 }

@@ -1,64 +1,63 @@
 package dev.genv.enforcer.e2e.attack;
 
 import dev.genv.enforcer.e2e.Node;
-import dev.genv.enforcer.e2e.TwoUserNode;
 import java.io.IOException;
 import java.util.Map;
 import java.util.Set;
 
 /**
- * Something that the attacker does against bob, or to get away with something.
+ * An action of the attacker against bob, or to break a rule without being terminated.
  *
- * @param name what it is, for the table
- * @param step does it, and starts her process
- * @param victimOutcome what becomes of bob's job
- * @param attackerOutcome what becomes of her own process
- * @param reported the rules that are said to be broken and the codes of the problems, all of which must be told
- * @param preparation what is done to the node before the service is started on it
+ * @param name its description in the table
+ * @param step performs it, and starts the attacker's process
+ * @param victimOutcome what happens to bob's job
+ * @param attackerOutcome what happens to the attacker's process
+ * @param reported the rules and the codes of the problems that the service must report
+ * @param preparation changes the node before the service is started on it
  */
-public record Attack(
+record Attack(
         String name,
         Step step,
         VictimOutcome victimOutcome,
         AttackerOutcome attackerOutcome,
         Set<String> reported,
         Preparation preparation) {
-    private Attack(String name, Step step, VictimOutcome honestUser, AttackerOutcome hers, Set<String> reported) {
-        this(name, step, honestUser, hers, reported, _ -> {});
+    private Attack(String name, Step step, VictimOutcome victim, AttackerOutcome attacker, Set<String> reported) {
+        this(name, step, victim, attacker, reported, _ -> {});
     }
 
-    /** Something done to a node. */
+    /** A change of a node before the service is started. */
     interface Preparation {
         void run(Node node) throws IOException;
     }
 
-    /** What she does. */
-    public interface Step {
+    /** What the attacker does. */
+    interface Step {
         void run(TwoUserNode twoUserNode) throws Exception;
     }
 
-    /** What becomes of bob's job. */
-    public enum VictimOutcome {
+    /** What happens to bob's job. */
+    enum VictimOutcome {
         UNAFFECTED("unaffected"),
         TERMINATED_AFTER_GRACE("terminated after the state-change grace, reported with the state before"),
         TERMINATED_AFTER_START_GRACE("terminated after the state-change grace, which begins with the start");
 
         final String description;
 
-        VictimOutcome(String words) {
-            this.description = words;
+        VictimOutcome(String description) {
+            this.description = description;
         }
     }
 
-    /** What becomes of her own process. */
-    public enum AttackerOutcome {
+    /** What happens to the attacker's process. */
+    enum AttackerOutcome {
         TERMINATED("terminated"),
         NOT_TERMINATED("not terminated while the attack lasts");
 
         final String description;
 
-        AttackerOutcome(String words) {
-            this.description = words;
+        AttackerOutcome(String description) {
+            this.description = description;
         }
     }
 
@@ -66,12 +65,12 @@ public record Attack(
         return new Attack(name, step, VictimOutcome.UNAFFECTED, AttackerOutcome.TERMINATED, Set.of(reported));
     }
 
-    /** It keeps the service from seeing enough to end anything. */
+    /** It prevents observations that are complete enough to terminate a process. */
     static Attack preventingTermination(String name, Step step, String... reported) {
         return new Attack(name, step, VictimOutcome.UNAFFECTED, AttackerOutcome.NOT_TERMINATED, Set.of(reported));
     }
 
-    /** genv's files being what they are, this can only be delayed and told. */
+    /** Every user can write genv's files, so the service can only delay the effect and report it. */
     static Attack delayedByGrace(String name, Step step, String... reported) {
         return new Attack(
                 name, step, VictimOutcome.TERMINATED_AFTER_GRACE, AttackerOutcome.TERMINATED, Set.of(reported));
@@ -82,7 +81,7 @@ public record Attack(
         return withPreparation(node -> otherSettings.forEach(node::set));
     }
 
-    /** The same on a node to which that is done first. */
+    /** The same on a node that is prepared first. */
     Attack withPreparation(Preparation other) {
         return new Attack(name, step, victimOutcome, attackerOutcome, reported, other);
     }

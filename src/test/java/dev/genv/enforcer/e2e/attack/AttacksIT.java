@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.Table;
-import dev.genv.enforcer.e2e.TwoUserNode;
 import dev.genv.enforcer.e2e.fault.ParallelFaults;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.nio.file.Files;
@@ -34,12 +33,12 @@ import org.junit.jupiter.api.io.TempDir;
 class AttacksIT {
     private static final int MAX_PARALLEL = 6;
 
-    private final Map<Attack, Future<TwoUserNode.Outcome>> outcomes = new LinkedHashMap<>();
+    private final Map<Attack, Future<AttackRunner.Outcome>> outcomes = new LinkedHashMap<>();
     private final ExecutorService attackers = Executors.newFixedThreadPool(MAX_PARALLEL);
 
     @BeforeAll
     void startAttacks(@TempDir Path directory) throws Exception {
-        Files.setAttribute(directory, "unix:mode", 0755); // they must get through it
+        Files.setAttribute(directory, "unix:mode", 0755); // both users must be able to enter it
         for (var attack : allAttacks()) {
             var place = directory.resolve("attack-" + outcomes.size());
             outcomes.put(attack, attackers.submit(() -> runAttack(attack, place)));
@@ -48,7 +47,10 @@ class AttacksIT {
 
     private static List<Attack> allAttacks() {
         return Stream.of(
-                        Attacks.all(),
+                        ForgedEntryAttacks.all(),
+                        RemovedEntryAttacks.all(),
+                        DisguiseAttacks.all(),
+                        FileAttacks.all(),
                         NodeAttacks.all(),
                         EscapeAttacks.all(),
                         MemoryAttacks.all(),
@@ -94,12 +96,12 @@ class AttacksIT {
         attackers.close();
     }
 
-    private static TwoUserNode.Outcome runAttack(Attack attack, Path directory) throws Exception {
+    private static AttackRunner.Outcome runAttack(Attack attack, Path directory) throws Exception {
         Requirements.root();
         try (var node = new Node(Files.createDirectory(directory))) {
             attack.preparation().run(node);
             try (var twoUserNode = new TwoUserNode(node)) {
-                return twoUserNode.runAttack(attack);
+                return new AttackRunner(twoUserNode, attack).run();
             }
         }
     }

@@ -1,13 +1,12 @@
 package dev.genv.enforcer.e2e.attack;
 
-import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_ENVIRONMENT;
-import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_NAME;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
 
 import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.e2e.TwoUserNode;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
@@ -23,7 +22,7 @@ final class EscapeAttacks {
     private static final String CHANGING_UID_SCRIPT =
             "$uid = %d; while (1) { $< = $uid++; select(undef, undef, undef, 0.001) }".formatted(FIRST_SUBORDINATE_UID);
 
-    /** The driver lists no process at every second time that it is asked for them. */
+    /** The driver lists no process in every second query. */
     private static final String ALTERNATING_LISTING_SCRIPT =
             "case $1 in *compute-apps*) if [ -e $0.second ]; then rm $0.second; exit 0; fi; : >$0.second ;; esac";
 

@@ -1,19 +1,16 @@
 package dev.genv.enforcer.e2e.attack;
 
-import static dev.genv.enforcer.e2e.TwoUserNode.ATTACKER_NAME;
-import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_ENVIRONMENT;
-import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_NAME;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.ATTACKER_NAME;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
 
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.e2e.TwoUserNode;
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.testsupport.StateFiles;
-import java.io.IOException;
+import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.IntStream;
 
-/** Attacks on what the service remembers, and does not. */
+/** Attacks on the history that the service keeps of the state. */
 final class HistoryAttacks {
     private static final int CONTAINER_UID = 54_003;
     private static final int MEGABYTE = 1 << 20;
@@ -30,7 +27,7 @@ final class HistoryAttacks {
                             twoUserNode.writeAsAttacker(twoUserNode.validState().device(0));
                             twoUserNode.awaitGraceOfVictimJob();
                             twoUserNode.restartService();
-                            startStray(twoUserNode);
+                            AttackSteps.startStray(twoUserNode);
                         },
                         "env-devices",
                         "non-env-processes"),
@@ -41,7 +38,7 @@ final class HistoryAttacks {
                             twoUserNode.writeAsAttacker(twoUserNode.validState());
                             twoUserNode.awaitGraceOfVictimJob();
                             twoUserNode.restartService();
-                            startStray(twoUserNode);
+                            AttackSteps.startStray(twoUserNode);
                         },
                         "non-env-processes"),
                 Attack.withoutEffect(
@@ -49,7 +46,7 @@ final class HistoryAttacks {
                         twoUserNode -> {
                             twoUserNode.restartVictimJobAs(CONTAINER_UID);
                             twoUserNode.writeAsAttacker(withForgedEnvironment(twoUserNode.validState(), twoUserNode));
-                            startStray(twoUserNode);
+                            AttackSteps.startStray(twoUserNode);
                         },
                         "env-owner",
                         "max-devices-per-user",
@@ -69,7 +66,7 @@ final class HistoryAttacks {
                                                     twoUserNode.victimShell(),
                                                     twoUserNode.victimJob()),
                                     twoUserNode));
-                            startStray(twoUserNode);
+                            AttackSteps.startStray(twoUserNode);
                         },
                         "max-devices-per-user",
                         "membership_unknown",
@@ -82,7 +79,7 @@ final class HistoryAttacks {
                                 twoUserNode.awaitTwoObservations();
                             }
                             twoUserNode.writeAsAttacker(twoUserNode.validState());
-                            startStray(twoUserNode);
+                            AttackSteps.startStray(twoUserNode);
                         },
                         "non-env-processes"));
     }
@@ -103,9 +100,5 @@ final class HistoryAttacks {
                         List.of(twoUserNode.attackerShell()),
                         List.of("k".repeat(MEGABYTE))));
         return files;
-    }
-
-    private static void startStray(TwoUserNode twoUserNode) throws IOException {
-        twoUserNode.useGpuAsAttacker(Map.of(), 2, 10);
     }
 }

@@ -1,8 +1,7 @@
 package dev.genv.enforcer.e2e.attack;
 
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.e2e.TwoUserNode;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -10,14 +9,14 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** What the attacker writes to use up the memory of the service, which would end it. */
+/** State files that use up the memory of the service. */
 final class MemoryAttacks {
     private static final int CYCLES = 12;
     private static final int NAMES = 340;
     private static final String LONG_NAME = "k".repeat(48_990);
     private static final int ENVIRONMENTS = 300_000;
     private static final int USERS = 1_300;
-    /** A single letter of these makes Java keep two bytes for each of the others. */
+    /** One such letter makes Java store every letter of the text in two bytes. */
     private static final String LONG_USER = "\u20ac" + "u".repeat(4_000);
 
     private MemoryAttacks() {}
@@ -29,7 +28,7 @@ final class MemoryAttacks {
                         twoUserNode -> {
                             for (var cycle = 0; cycle < CYCLES; cycle++) {
                                 twoUserNode.writeAsAttacker("envs.json", names(cycle));
-                                twoUserNode.awaitObservation();
+                                twoUserNode.awaitTwoObservations();
                             }
                             twoUserNode.useGpuAsAttacker(Map.of(), 2, 10);
                         },
@@ -39,7 +38,7 @@ final class MemoryAttacks {
                         "writes 300,000 environments in the format before genv 0.9.0",
                         twoUserNode -> {
                             twoUserNode.writeAsAttacker("envs.json", environmentsOfOldForm());
-                            twoUserNode.awaitObservation();
+                            twoUserNode.awaitTwoObservations();
                             twoUserNode.useGpuAsAttacker(Map.of(), 2, 10);
                         },
                         "membership_unknown",
@@ -49,7 +48,7 @@ final class MemoryAttacks {
                         twoUserNode -> {
                             for (var cycle = 0; cycle < CYCLES; cycle++) {
                                 twoUserNode.writeAsAttacker(users(twoUserNode, cycle));
-                                twoUserNode.awaitObservation();
+                                twoUserNode.awaitTwoObservations();
                             }
                             twoUserNode.useGpuAsAttacker(Map.of(), 2, 10);
                         },

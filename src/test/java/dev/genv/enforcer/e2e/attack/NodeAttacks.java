@@ -1,12 +1,11 @@
 package dev.genv.enforcer.e2e.attack;
 
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.e2e.TwoUserNode;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 
-/** What the attacker tries against the way in which a node is observed. */
+/** Attacks on the observation of a node. */
 final class NodeAttacks {
     private static final int PROCESSES = 1500;
 
@@ -27,7 +26,7 @@ final class NodeAttacks {
                                             null,
                                             List.of(),
                                             List.of("one")));
-                            startStray(twoUserNode);
+                            AttackSteps.startStray(twoUserNode);
                         },
                         "non-env-processes"),
                 Attack.withoutEffect(
@@ -35,19 +34,14 @@ final class NodeAttacks {
                         twoUserNode -> {
                             twoUserNode.writeAsAttacker(
                                     twoUserNode.validState().device(1).device(99, TwoUserNode.ATTACKER_ENVIRONMENT));
-                            startStray(twoUserNode);
+                            AttackSteps.startStray(twoUserNode);
                         },
                         "device_unlisted",
                         "non-env-processes"));
     }
 
-    private static void startStray(TwoUserNode twoUserNode) throws IOException {
-        twoUserNode.useGpuAsAttacker(Map.of(), 2, 10);
-    }
-
     /**
-     * 115,000 arguments are nearly as many as Linux takes, and one megabyte. The children share them with their parent,
-     * and wait for the end of a pipe that it holds, so they end with it.
+     * 115,000 arguments are nearly as many as Linux takes, and one megabyte. The children share them with their parent. They exit with it, because they wait for the end of a pipe that it holds.
      */
     private static void processesWithLongArguments(TwoUserNode twoUserNode) throws IOException {
         var fork = "for (1..%d) { if (!fork) { close(W); sysread(R, $x, 1); exit } }".formatted(PROCESSES);

@@ -1,20 +1,19 @@
 package dev.genv.enforcer.e2e.attack;
 
-import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_ENVIRONMENT;
-import static dev.genv.enforcer.e2e.TwoUserNode.VICTIM_NAME;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
+import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_NAME;
 
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.e2e.TwoUserNode;
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Attacks on what the service never observed: what bob wrote for his next job is changed before an observation of it. */
+/** Attacks on entries that the service never observed: the attacker changes bob's new entry before the next observation. */
 final class UnobservedAttacks {
-    /** A device that no environment holds until then. */
+    /** A device that no environment holds before the attack. */
     private static final int DEVICE = 2;
 
     private static final String NEW_ENVIRONMENT = "new";

@@ -1,24 +1,24 @@
 package dev.genv.enforcer.e2e.fault;
 
-import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.util.Map;
 import java.util.Set;
 
 /**
- * Something that goes wrong around a running service.
+ * A fault while a service runs.
  *
- * @param name what it is, for the table
- * @param inject makes it happen
- * @param undo puts everything right again
- * @param strayOutcome what becomes of a process outside of all environments that is started while it lasts
- * @param reported the codes of the problems that {@code /hosts} must tell; none where nothing is lost by it
- * @param possiblyReported the codes that it may tell besides, by chance
- * @param logText what a line of the log must contain; empty where {@code /hosts} is enough
- * @param affectsLock whether it is about genv's lock itself, so that others must wait for it too
- * @param failsLiveness whether nothing but a new container helps, so that liveness must turn down
- * @param starter starts that process
+ * @param name its description in the table
+ * @param inject causes the fault
+ * @param undo removes the fault
+ * @param strayOutcome what happens to a process outside of all environments that starts during the fault
+ * @param reported the codes of the problems that {@code /hosts} must report
+ * @param possiblyReported the codes that {@code /hosts} may report besides
+ * @param logText text that a line of the log must contain; empty for none
+ * @param affectsLock whether other programs must wait for genv's lock too
+ * @param failsLiveness whether only a new container helps, so that liveness must fail
+ * @param starter starts the process
  */
-record Fault(
+public record Fault(
         String name,
         Step inject,
         Step undo,
@@ -30,7 +30,7 @@ record Fault(
         boolean failsLiveness,
         Starter starter) {
 
-    /** Something done to a node. */
+    /** A change of a node. */
     interface Step {
         void run(FaultyNode node) throws Exception;
     }
@@ -40,12 +40,12 @@ record Fault(
         Child start() throws Exception;
     }
 
-    /** What becomes of a process that breaks a rule. */
-    enum StrayOutcome {
+    /** What happens to a process that breaks a rule. */
+    public enum StrayOutcome {
         TERMINATED("terminated during the fault"),
         TERMINATED_AFTERWARDS("terminated after the fault");
 
-        final String description;
+        public final String description;
 
         StrayOutcome(String words) {
             this.description = words;
@@ -57,7 +57,7 @@ record Fault(
         return of(name, inject, undo, StrayOutcome.TERMINATED, reported);
     }
 
-    /** What the rule for such a process needs cannot be known. */
+    /** The data that the rule needs are missing. */
     static Fault preventingTermination(String name, Step inject, Step undo, String... reported) {
         return of(name, inject, undo, StrayOutcome.TERMINATED_AFTERWARDS, reported);
     }

@@ -21,8 +21,7 @@ import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Everything that can go wrong around the packaged service, with real files and processes. Several services run side by
- * side, each of which suffers its faults one after the other; every fault must be over before the next.
+ * Faults around the packaged service, with real files and processes. Several services run in parallel, each with one fault after the other; the service must recover from each fault before the next.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
@@ -64,16 +63,12 @@ class FaultsIT {
         faults.join();
     }
 
-    /** Runs each part on a separate node, because faults mostly wait. */
+    /** Runs each part on a separate node, because most faults wait. */
     private void split(Path directory, List<Fault> list, int count) {
-        var number = 0;
-        for (var part : ParallelFaults.split(list, count)) {
-            var own = directory.resolveSibling("%s-%d".formatted(directory.getFileName(), number++));
-            runFaults(own, part, _ -> {}, () -> {});
-        }
+        ParallelFaults.split(directory, list, count, (own, part) -> runFaults(own, part, _ -> {}, () -> {}));
     }
 
-    /** On a node of its own. */
+    /** Runs faults on a separate node. */
     private void runFaults(Path directory, List<Fault> list, FaultyNode.Preparation preparation, AutoCloseable around) {
         faults.start(list, all -> {
             try (around;

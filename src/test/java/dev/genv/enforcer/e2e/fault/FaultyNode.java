@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.e2e.LockUser;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
-import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -21,8 +21,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * A node with a service that enforces, somebody who uses genv's lock, and one well-behaved job: its environment is alive,
- * its device is attached, and it uses no more than its capacity. It must come through every fault.
+ * A node with a service that enforces, a program that uses genv's lock, and one job that breaks no rule: its environment is alive, its device is attached, and it uses no more than its capacity. No fault may affect the job.
  */
 final class FaultyNode implements Closeable {
     static final String ENVIRONMENT = "own";
@@ -30,7 +29,7 @@ final class FaultyNode implements Closeable {
     static final int GPUS = 3;
     private static final Duration TIMEOUT = HANG;
     private static final Duration OBSERVATION_TIME = Duration.ofMillis(2500);
-    /** The one under way when the fault is over, and the two whole ones in which it must be well again. */
+    /** The observation during the end of the fault, and two complete ones after the recovery. */
     private static final int OBSERVATIONS_TO_RECOVER = 3;
 
     final Node node;
@@ -43,10 +42,10 @@ final class FaultyNode implements Closeable {
     private ServiceClient otherClient;
     private Closeable helper = NO_HELPER;
 
-    /** What came of a fault, as it was seen from outside. */
+    /** The observed effects of a fault. */
     record Outcome(Fault fault, Fault.StrayOutcome strayOutcome, Set<String> reported, String health) {}
 
-    /** What is different on this node. */
+    /** Changes the node before the service is started. */
     interface Preparation {
         void prepare(Node node) throws Exception;
     }
@@ -90,7 +89,7 @@ final class FaultyNode implements Closeable {
         return member;
     }
 
-    /** Something that goes on until {@link #stopHelper}. */
+    /** Runs work until {@link #stopHelper}. */
     void setHelper(Closeable running) {
         helper = running;
     }
@@ -100,7 +99,7 @@ final class FaultyNode implements Closeable {
         helper = NO_HELPER;
     }
 
-    /** From now on, until the fault is over, the problems are those that this other service tells. */
+    /** Until the end of the fault, the problems are those of this other service. */
     void setOtherService(Node.Service other) throws IOException {
         otherClient = new ServiceClient(other);
     }
@@ -118,7 +117,7 @@ final class FaultyNode implements Closeable {
         fault.inject().run(this);
         var reported = new TreeSet<String>();
         if (!ServiceFaults.isStopped(service)) {
-            // The look that was under way may have seen something of before.
+            // The current observation may have begun before.
             reported.addAll(otherClient.awaitNext(otherClient.observe()).problems());
         }
         try (var stray = fault.starter().start()) {
@@ -160,7 +159,7 @@ final class FaultyNode implements Closeable {
         var observations = 0;
         var observation = otherClient.observe();
         var deadline = System.nanoTime() + TIMEOUT.toNanos();
-        // The look that was under way at first may not have seen it: there are two at least.
+        // The first observation may have begun before the fault, so wait for two.
         while (observations < 2 || !isAsExpected(fault, stray, reported)) {
             assertThat(System.nanoTime())
                     .as("%s: the stray process is %s, told was %s", fault, stray.isAlive() ? "alive" : "gone", reported)
@@ -188,7 +187,7 @@ final class FaultyNode implements Closeable {
 
     private void awaitRecovery() throws IOException {
         var observation = serviceClient.observe();
-        // What was good before is no sign of anything, and the next look may have begun before too.
+        // The next observation may also have begun before.
         var least = observation.isHealthy() ? 2 : 1;
         for (var observations = 0; observations < least || !observation.isHealthy(); observations++) {
             assertThat(observations)
@@ -210,7 +209,7 @@ final class FaultyNode implements Closeable {
         return union;
     }
 
-    /** What stands in the place of each state file: a link is itself. */
+    /** The content of each state file; a link is not followed. */
     private Map<String, Object> stateFiles() throws IOException {
         var files = new TreeMap<String, Object>();
         for (var name : Set.of("envs.json", "devices.json")) {

@@ -5,16 +5,15 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.RealFlock;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A state directory on a disk of a few pages, which only root can make, and a user whose quota is nothing: there is an
- * attachment to be detached while there is no room for a new file.
+ * A state directory on a disk of a few pages, which only root can mount, and a user with a quota of 0: the service must detach while there is no space for a new file.
  */
 final class FullDisk implements AutoCloseable {
     private static final String HEAVY_USER = "greedy";

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
 
-/** What nvidia-smi lists after GPUs have been lost. */
+/** The output of nvidia-smi after a loss of GPUs. */
 final class GpuLossFaults {
     private static final String LOST = "gpu_lost";
 
@@ -17,7 +17,7 @@ final class GpuLossFaults {
                         node -> node.node.gpus.gpus(0),
                         GpuLossFaults::restoreGpus,
                         LOST),
-                // The list of devices is kept for a minute, unless something is wrong.
+                // The service keeps the list of devices for a minute, unless there is a problem.
                 Fault.harmless(
                                 "nvidia-smi no longer lists the last GPU",
                                 node -> node.node

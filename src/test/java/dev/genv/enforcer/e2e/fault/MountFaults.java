@@ -2,14 +2,14 @@ package dev.genv.enforcer.e2e.fault;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.TestUsers;
-import dev.genv.enforcer.testsupport.HangingMount;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.HangingMount;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Function;
 
-/** File systems that come over the state directory and never answer. The service has a mount namespace of its own. */
+/** File systems that never answer are mounted over the state directory. The service has its own mount namespace. */
 final class MountFaults {
     private static final long ROOT = 0;
 

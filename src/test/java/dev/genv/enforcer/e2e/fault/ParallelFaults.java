@@ -2,6 +2,7 @@ package dev.genv.enforcer.e2e.fault;
 
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -9,43 +10,45 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
-import java.util.stream.IntStream;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 
 /**
- * Lists of faults that are suffered at the same time, each in a place of its own and one fault after the other.
+ * Lists of faults that run in parallel, each list in its own place and one fault after the other.
  *
- * @param <F> the faults, whose texts are their names
- * @param <O> what comes of one
+ * @param <F> the fault; its text is its name
+ * @param <O> the outcome of a fault
  */
 public final class ParallelFaults<F, O> {
     private final Map<F, CompletableFuture<O>> outcomes = new LinkedHashMap<>();
     private final List<Thread> threads = new ArrayList<>();
 
-    /** Suffers one fault. */
+    /** Runs one fault. */
     public interface Injection<F, O> {
         O inject(F fault) throws Exception;
     }
 
-    /** Where faults are suffered: made, told how to suffer each of them, and taken down again. */
+    /** A place in which faults run: it is created, runs each fault, and is closed. */
     public interface Setup<F, O> {
         void run(All<F, O> all) throws Exception;
     }
 
-    /** Suffers all faults of a list. */
-    interface All<F, O> {
+    /** Runs all faults of a list. */
+    public interface All<F, O> {
         void inject(Injection<F, O> injection);
     }
 
-    /** The faults in their order, in so many lists of about the same length. */
-    static <F> List<List<F>> split(List<F> faults, int count) {
-        return IntStream.range(0, count)
-                .mapToObj(i -> faults.subList(faults.size() * i / count, faults.size() * (i + 1) / count))
-                .toList();
+    /** Divides the faults, in their order, into this number of lists of similar length, each with its own directory. */
+    public static <F> void split(Path directory, List<F> faults, int count, BiConsumer<Path, List<F>> runner) {
+        for (var i = 0; i < count; i++) {
+            runner.accept(
+                    directory.resolveSibling("%s-%d".formatted(directory.getFileName(), i)),
+                    faults.subList(faults.size() * i / count, faults.size() * (i + 1) / count));
+        }
     }
 
-    void start(List<F> faults, Setup<F, O> place) {
+    public void start(List<F> faults, Setup<F, O> place) {
         faults.forEach(fault -> outcomes.put(fault, new CompletableFuture<>()));
         threads.add(Thread.ofPlatform().start(() -> {
             try {
@@ -56,13 +59,13 @@ public final class ParallelFaults<F, O> {
         }));
     }
 
-    Stream<DynamicTest> tests() {
+    public Stream<DynamicTest> tests() {
         return outcomes.entrySet().stream()
                 .map(entry -> dynamicTest(entry.getKey().toString(), () -> result(entry.getValue())));
     }
 
-    /** All of them, which are waited for. */
-    List<O> outcomes() throws Exception {
+    /** Waits for all outcomes. */
+    public List<O> outcomes() throws Exception {
         var all = new ArrayList<O>();
         for (var outcome : outcomes.values()) {
             all.add(result(outcome));
@@ -70,7 +73,7 @@ public final class ParallelFaults<F, O> {
         return all;
     }
 
-    /** Waits for the result. What was thrown is thrown as it is, so that JUnit sees a missing requirement as one. */
+    /** Waits for a result. It throws the original exception, so that JUnit recognises a missing requirement. */
     public static <T> T result(Future<T> outcome) throws Exception {
         try {
             return outcome.get();
@@ -83,7 +86,7 @@ public final class ParallelFaults<F, O> {
         }
     }
 
-    void join() throws InterruptedException {
+    public void join() throws InterruptedException {
         for (var thread : threads) {
             thread.join();
         }
@@ -92,7 +95,7 @@ public final class ParallelFaults<F, O> {
     private void inject(F fault, Injection<F, O> injection) {
         try {
             outcomes.get(fault).complete(injection.inject(fault));
-        } catch (Throwable e) { // an assertion that failed, too
+        } catch (Throwable e) { // also a failed assertion
             outcomes.get(fault).completeExceptionally(e);
         }
     }

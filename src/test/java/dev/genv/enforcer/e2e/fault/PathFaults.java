@@ -1,15 +1,15 @@
 package dev.genv.enforcer.e2e.fault;
 
 import dev.genv.enforcer.e2e.BackgroundLoop;
-import dev.genv.enforcer.testsupport.Fifo;
-import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What can be wrong with the state directory itself and with genv's lock in it. */
+/** Faults of the state directory itself and of genv's lock in it. */
 final class PathFaults {
     private static final String REPLACED = "state_directory_replaced";
     private static final String UNREADABLE = "state_unreadable";
@@ -102,7 +102,7 @@ final class PathFaults {
         return node.state.resolveSibling("elsewhere");
     }
 
-    /** Moved first: in its place, another program may add files to it. */
+    /** The directory is moved first, because another program may add files to it in its place. */
     private static void remove(Path file) throws IOException {
         if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
             var away = file.resolveSibling("away");

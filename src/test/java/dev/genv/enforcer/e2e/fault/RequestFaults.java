@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What clients of the API can do to it. */
+/** Requests that overload the API. */
 final class RequestFaults {
     private static final String HEAD = "POST /plan HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     private static final int SLOW_CLIENTS = 30;
@@ -31,7 +31,7 @@ final class RequestFaults {
                         FaultyNode::stopHelper));
     }
 
-    /** Another client is answered all the same. */
+    /** Other clients still get an answer. */
     private static void sendSlowly(FaultyNode node) throws IOException {
         var clients = new ArrayList<Socket>();
         node.setHelper(() -> close(clients));
@@ -63,7 +63,7 @@ final class RequestFaults {
         return client;
     }
 
-    /** Nothing where the connection ended before it could be read. */
+    /** Empty if the connection ended before the answer. */
     private static String readStatusLine(Socket client) {
         try {
             return new String(client.getInputStream().readNBytes(12), StandardCharsets.US_ASCII);
@@ -76,7 +76,7 @@ final class RequestFaults {
         try {
             client.getOutputStream().write(body.getBytes(StandardCharsets.US_ASCII));
         } catch (IOException e) {
-            // It was refused before its end.
+            // The service refused the body before its end.
         }
     }
 

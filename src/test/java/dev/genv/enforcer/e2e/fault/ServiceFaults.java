@@ -5,14 +5,14 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node;
-import dev.genv.enforcer.testsupport.Child;
+import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/** What can happen to the service itself and with those that it asks to end. */
+/** Faults of the service itself and of processes that it signals. */
 public final class ServiceFaults {
     private static final Map<String, String> PATH = Map.of("PATH", "/usr/bin:/bin");
 
@@ -35,7 +35,7 @@ public final class ServiceFaults {
                         node -> signal(node, "CONT")));
     }
 
-    /** A signal that is ignored stays so when the shell becomes another program. */
+    /** A program inherits the ignored signals of the shell that executes it. */
     public static Child ignoring(String signal) throws IOException {
         var child = Child.running(List.of("/bin/sh", "-c", "trap '' %s; exec sleep 600".formatted(signal)), PATH);
         await().until(() -> child.command().equals("sleep"));

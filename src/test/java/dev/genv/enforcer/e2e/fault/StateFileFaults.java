@@ -2,9 +2,9 @@ package dev.genv.enforcer.e2e.fault;
 
 import dev.genv.enforcer.e2e.BackgroundLoop;
 import dev.genv.enforcer.e2e.Command;
-import dev.genv.enforcer.testsupport.CurrentProcess;
-import dev.genv.enforcer.testsupport.Fifo;
-import dev.genv.enforcer.testsupport.RealFlock;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -14,7 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** What can be wrong with one of the two state files: as a whole, and with one entry of it. */
+/** Faults of one of the two state files, or of one entry of it. */
 final class StateFileFaults {
     private static final String ENVS = "envs.json";
     private static final String DEVICES = "devices.json";
@@ -149,7 +149,7 @@ final class StateFileFaults {
                 });
     }
 
-    /** Made and undone under genv's lock, so that no look sees it half done. */
+    /** The fault is caused and removed under genv's lock, so that no observation sees it half done. */
     private Fault fault(String what, Fault.Step inject, Fault.StrayOutcome becomes, String... reported) {
         Fault.Step locked = node -> {
             try (var _ = RealFlock.take(node.lock())) {

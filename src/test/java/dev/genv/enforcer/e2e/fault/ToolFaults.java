@@ -1,13 +1,13 @@
 package dev.genv.enforcer.e2e.fault;
 
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 
-/** What nvidia-smi can do instead of an answer, and what can stand in one. */
+/** Faults of nvidia-smi and of its output. */
 final class ToolFaults {
     private static final String FAILED = "gpu_tool_failed";
     private static final String THIRD_GPU = FakeNvidiaSmi.uuid(2);
@@ -84,7 +84,7 @@ final class ToolFaults {
                 "nvidia-smi " + what, node -> node.node.gpus.fault(shell), node -> node.node.gpus.noFault(), code);
     }
 
-    /** Where the processes are listed, this comes first, and then all that there is to list. */
+    /** The query of processes prints this first, and then the list. */
     private static Fault listingFault(String what, String shell, String... reported) {
         return Fault.harmless(
                 "nvidia-smi " + what,

@@ -9,7 +9,7 @@ import dev.genv.enforcer.e2e.SshFleetSuite;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What is made of a machine that cannot be reached: genv's {@code -e} and {@code -q}. */
+/** Unreachable machines with genv's {@code -e} and {@code -q}. */
 class RemoteErrorsIT extends SshFleetSuite {
 
     @Test

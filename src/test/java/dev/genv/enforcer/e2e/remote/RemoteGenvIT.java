@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.e2e.SshFleetSuite;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.RealSshd;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,9 +13,9 @@ import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Machines on which genv itself says what there is and does what is to be done. */
+/** Machines that are observed and acted on through genv itself. */
 class RemoteGenvIT extends SshFleetSuite {
-    /** Prints what it was told to print, and keeps what it is asked to execute. */
+    /** A fake genv, which prints a given snapshot and records its input. */
     private static final String GENV = """
             #!/bin/sh
             case "$(id -u) $*" in

@@ -7,13 +7,13 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.e2e.SshFleetSuite;
-import dev.genv.enforcer.testsupport.RealSshd;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 import org.junit.jupiter.api.Test;
 
-/** The ways to get into a machine, with real OpenSSH servers. */
+/** The ways to log in on a machine, with real OpenSSH servers. */
 class RemoteLoginIT extends SshFleetSuite {
 
     @Test

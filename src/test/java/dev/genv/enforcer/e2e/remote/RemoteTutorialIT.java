@@ -1,12 +1,12 @@
 package dev.genv.enforcer.e2e.remote;
 
 import dev.genv.enforcer.e2e.SshFleet;
-import dev.genv.enforcer.e2e.Tutorial;
+import dev.genv.enforcer.e2e.tutorial.Tutorial;
 import java.io.IOException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-/** The tutorial on a machine that the program enforces over SSH. */
+/** The tutorial with enforcement over SSH. */
 class RemoteTutorialIT extends Tutorial {
     private SshFleet fleet;
 

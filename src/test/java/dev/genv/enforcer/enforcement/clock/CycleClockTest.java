@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement.clock;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleResult;
@@ -11,16 +11,16 @@ import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.policy.plan.Signal;
-import dev.genv.enforcer.testsupport.FakeHost;
-import dev.genv.enforcer.testsupport.FakeTime;
-import dev.genv.enforcer.testsupport.HostBuilder;
-import dev.genv.enforcer.testsupport.SetupBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -184,12 +184,12 @@ class CycleClockTest {
     }
 
     private Enforcer enforcer(FakeHost node, SafetyLimits safetyLimits) {
-        var rules = Map.of(RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE, RuleName.ENV_DEVICES, RuleMode.ENFORCE);
-        var setup = SetupBuilder.setup(() -> hosts(node))
-                .rules(rules, DeviceLimits.NONE)
-                .restraint(safetyLimits)
+        var rules = Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE, KnownRules.ENV_DEVICES, RuleMode.ENFORCE);
+        var config = SetupBuilder.setup(() -> hosts(node))
+                .rules(rules, Limits.NONE)
+                .safetyLimits(safetyLimits)
                 .interval(INTERVAL)
                 .build();
-        return new Enforcer(setup, new Journal(10), time.ticker(), List.of());
+        return new Enforcer(config, new Journal(10), time.ticker(), List.of());
     }
 }

@@ -1,16 +1,15 @@
 package dev.genv.enforcer.enforcement.host;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -31,7 +30,7 @@ class DuplicateHostsTest {
         });
     }
 
-    /** Else its processes would be asked twice, once under each name. */
+    /** Otherwise its processes would be signalled twice, once under each name. */
     @Test
     void countedNameStaysTheSame() {
         assertThat(counted(duplicateHosts.collapse(List.of(unreachable("gpu-1"), reachable("alias", "m1")))))
@@ -95,22 +94,7 @@ class DuplicateHostsTest {
     }
 
     private static HostReport reachable(String name, @Nullable String machine) {
-        var snapshot = host(name).with(env("a")).snapshot();
-        return new HostReport(
-                snapshot,
-                true,
-                Instant.EPOCH,
-                Duration.ZERO,
-                "fake",
-                null,
-                snapshot.problems(),
-                1,
-                Set.of(),
-                List.of(),
-                null,
-                machine,
-                null,
-                null);
+        return new FakeHost(host(name).with(env("a"))).setMachine(machine).report();
     }
 
     private static HostReport unreachable(String name) {

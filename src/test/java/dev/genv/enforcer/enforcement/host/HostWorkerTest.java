@@ -1,14 +1,14 @@
 package dev.genv.enforcer.enforcement.host;
 
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.HostWorker.Kind;
-import dev.genv.enforcer.testsupport.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.RepeatedTest;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.observation.ToolException;
+import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,20 +1,22 @@
 package dev.genv.enforcer.node.gpu;
 
-import static dev.genv.enforcer.testsupport.FakeNvidiaSmi.uuid;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi.uuid;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.model.DeviceUsage;
-import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.observation.ToolException;
-import dev.genv.enforcer.testsupport.FakeNvidiaSmi;
+import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.observation.gpu.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.GpuListing;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -28,10 +30,9 @@ class NvidiaSmiTest {
     /** A process that runs: the fake one, like the driver, lists no other. */
     private static final int PID = (int) ProcessHandle.current().pid();
 
-    private static final String QUERY_DEVICES = "--query-gpu=index,uuid,memory.total";
-    private static final String QUERY_PROCESSES = "--query-compute-apps=gpu_uuid,pid,used_gpu_memory";
     private final FakeNvidiaSmi fake;
     private final NvidiaSmi smi;
+    private final DeviceOrder order = new DeviceOrder();
 
     NvidiaSmiTest(@TempDir Path folder) throws IOException {
         fake = new FakeNvidiaSmi(folder.resolve("bin"));
@@ -41,32 +42,32 @@ class NvidiaSmiTest {
     @Test
     void listsAProcessOnADevice() throws Exception {
         fake.gpus(2).process(1, PID, "1542");
-        var listing = smi.list();
-        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1);
-        assertThat(listing.usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(1, 1542)));
+        var listing = list(smi);
+        assertThat(listing.value().devices()).containsExactlyInAnyOrder(0, 1);
+        assertThat(listing.value().usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(1, 1542)));
         assertThat(listing.problems()).isEmpty();
     }
 
     @Test
     void listsUsageOfAProcessOnTwoDevices() throws Exception {
         fake.gpus(2).process(1, PID, "7").process(0, PID, "5");
-        assertThat(smi.list().usage()).containsEntry(PID, List.of(uses(0, 5), uses(1, 7)));
+        assertThat(list(smi).value().usage()).containsEntry(PID, List.of(uses(0, 5), uses(1, 7)));
     }
 
     @Test
     void severalLinesOfAProcessOnADeviceAreAddedUp() throws Exception {
         fake.gpus(1).process(0, PID, "5").process(0, PID, "7").process(0, PID, "1");
-        assertThat(smi.list().usage()).containsEntry(PID, List.of(uses(0, 13)));
+        assertThat(list(smi).value().usage()).containsEntry(PID, List.of(uses(0, 13)));
         fake.process(0, PID, "[N/A]").process(0, PID, "8");
-        assertThat(smi.list().usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
+        assertThat(list(smi).value().usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
     }
 
     @Test
     void listsDevicesWithoutProcesses() throws Exception {
         fake.gpus(3);
-        var listing = smi.list();
-        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1, 2);
-        assertThat(listing.usage()).isEmpty();
+        var listing = list(smi);
+        assertThat(listing.value().devices()).containsExactlyInAnyOrder(0, 1, 2);
+        assertThat(listing.value().usage()).isEmpty();
         assertThat(listing.problems()).isEmpty();
     }
 
@@ -74,9 +75,9 @@ class NvidiaSmiTest {
     @ValueSource(ints = {6, 0})
     void noDevicesGiveAnEmptyListing(int exitCode) throws Exception {
         fake.fault("echo 'No devices were found'; exit " + exitCode);
-        assertThat(smi.list()).satisfies(listing -> {
-            assertThat(listing.devices()).isEmpty();
-            assertThat(listing.usage()).isEmpty();
+        assertThat(list(smi)).satisfies(listing -> {
+            assertThat(listing.value().devices()).isEmpty();
+            assertThat(listing.value().usage()).isEmpty();
             assertThat(listing.problems()).isEmpty();
         });
     }
@@ -87,9 +88,9 @@ class NvidiaSmiTest {
             })
     void nonNumericMemoryIsUnknown(String memory) throws Exception {
         fake.gpuLines("0, %s, [N/A]\n".formatted(uuid(0))).process(0, PID, memory);
-        var listing = smi.list();
-        assertThat(listing.devices()).containsExactly(0);
-        assertThat(listing.usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
+        var listing = list(smi);
+        assertThat(listing.value().devices()).containsExactly(0);
+        assertThat(listing.value().usage()).containsEntry(PID, List.of(new DeviceUsage(0, null)));
         assertThat(listing.problems()).isEmpty();
     }
 
@@ -98,8 +99,8 @@ class NvidiaSmiTest {
     void unreadablePidAffectsOnlyItsLine(String pid) throws Exception {
         fake.gpus(1).fault("case $1 in *apps*) echo '%s, %s, [N/A]';; esac".formatted(uuid(0), pid));
         fake.process(0, PID, "5");
-        var listing = smi.list();
-        assertThat(listing.usage()).containsOnlyKeys(PID);
+        var listing = list(smi);
+        assertThat(listing.value().usage()).containsOnlyKeys(PID);
         assertThat(listing.problems()).singleElement().satisfies(problem -> {
             assertThat(problem.code())
                     .isEqualTo(pid.startsWith("[I") ? ProblemCode.GPU_PROCESS_HIDDEN : ProblemCode.GPU_LINE_UNREADABLE);
@@ -110,8 +111,8 @@ class NvidiaSmiTest {
     @Test
     void unknownUuidAffectsOnlyItsLine() throws Exception {
         fake.gpus(1).process("MIG-1", Integer.toString(PID), "9").process(0, PID, "5");
-        var listing = smi.list();
-        assertThat(listing.usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(0, 5)));
+        var listing = list(smi);
+        assertThat(listing.value().usage()).containsOnlyKeys(PID).containsEntry(PID, List.of(uses(0, 5)));
         assertThat(listing.problems())
                 .singleElement()
                 .satisfies(problem -> assertThat(problem.code()).isEqualTo(ProblemCode.DEVICE_UNKNOWN))
@@ -127,9 +128,9 @@ class NvidiaSmiTest {
             })
     void lostDeviceDoesNotAffectOthers(String line) throws Exception {
         fake.gpuLines("0, %s, 16384\n%s\n".formatted(uuid(0), line)).process(0, PID, "5");
-        var listing = smi.list();
-        assertThat(listing.devices()).containsExactly(0);
-        assertThat(listing.usage()).containsOnlyKeys(PID);
+        var listing = list(smi);
+        assertThat(listing.value().devices()).containsExactly(0);
+        assertThat(listing.value().usage()).containsOnlyKeys(PID);
         assertThat(listing.problems()).singleElement().satisfies(problem -> {
             assertThat(problem.code()).isEqualTo(ProblemCode.GPU_LOST);
             assertThat(problem.detail())
@@ -143,9 +144,9 @@ class NvidiaSmiTest {
     @ValueSource(strings = {"[GPU is lost]", "[N/A]", "GPU-1"})
     void processIsNotAssignedToDevicesWithTheSameUuid(String uuid) throws Exception {
         fake.gpuLines("0, %1$s, 1\n1, %1$s, 1\n".formatted(uuid)).process(uuid, Integer.toString(PID), "5");
-        var listing = smi.list();
-        assertThat(listing.devices()).isEmpty();
-        assertThat(listing.usage()).isEmpty();
+        var listing = list(smi);
+        assertThat(listing.value().devices()).isEmpty();
+        assertThat(listing.value().usage()).isEmpty();
         assertThat(listing.problems())
                 .extracting(Problem::code)
                 .contains(
@@ -170,12 +171,12 @@ class NvidiaSmiTest {
         fake.gpus(1).process(0, PID, "5");
         for (var fault : faults) {
             fake.fault(fault);
-            assertThatThrownBy(smi::list)
+            assertThatThrownBy(() -> list(smi))
                     .isInstanceOf(ToolException.class)
                     .hasMessageStartingWith("nvidia-smi exited with %d: %s".formatted(exitCode, words));
         }
         fake.noFault();
-        assertThat(smi.list().usage()).containsOnlyKeys(PID);
+        assertThat(list(smi).value().usage()).containsOnlyKeys(PID);
     }
 
     @ParameterizedTest
@@ -188,7 +189,7 @@ class NvidiaSmiTest {
     })
     void failureCodeDependsOnExitCodeAndMessage(int exitCode, String words, ProblemCode code) throws IOException {
         fake.fault("echo '%s'; exit %d".formatted(words, exitCode));
-        assertThatThrownBy(smi::list)
+        assertThatThrownBy(() -> list(smi))
                 .isInstanceOfSatisfying(
                         ToolException.class, e -> assertThat(e.code()).isEqualTo(code));
     }
@@ -196,16 +197,16 @@ class NvidiaSmiTest {
     @Test
     void unknownNvmlErrorAdvisesToRecreateTheContainer() throws IOException {
         fake.fault("echo 'Failed to initialize NVML: Unknown Error'; exit 255");
-        assertThatThrownBy(smi::list).hasMessageContainingAll("must be recreated", "on a plain host");
+        assertThatThrownBy(() -> list(smi)).hasMessageContainingAll("must be recreated", "on a plain host");
     }
 
     /** Which one is lost is known; what runs there is not. */
     @Test
     void lostDeviceWithUuidIsStillListed() throws Exception {
         fake.gpuLines("0, %s, [GPU is lost]\n".formatted(uuid(0))).process(0, PID, "5");
-        var listing = smi.list();
-        assertThat(listing.devices()).containsExactly(0);
-        assertThat(listing.usage()).containsOnlyKeys(PID);
+        var listing = list(smi);
+        assertThat(listing.value().devices()).containsExactly(0);
+        assertThat(listing.value().usage()).containsOnlyKeys(PID);
         assertThat(listing.problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
     }
 
@@ -215,125 +216,28 @@ class NvidiaSmiTest {
                 .fault(
                         "case $1 in *apps*) head -c 3000000 /dev/zero | tr '\\0' x; echo; yes garbage | head -n 100000;; esac");
         fake.process(0, PID, "5");
-        var listing = smi.list();
-        assertThat(listing.usage()).containsOnlyKeys(PID);
+        var listing = list(smi);
+        assertThat(listing.value().usage()).containsOnlyKeys(PID);
         assertThat(listing.problems())
                 .hasSizeBetween(100, 102)
                 .allSatisfy(problem -> assertThat(problem.detail()).hasSizeLessThan(300));
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"kill -9 $$", "echo '%s, 1, 1'; kill -9 $$"})
-    void outputOfAKilledToolIsIgnored(String fault) throws IOException {
-        fake.gpus(1).fault(fault.formatted(uuid(0)));
-        assertThatThrownBy(smi::list)
-                .isInstanceOf(ToolException.class)
-                .hasMessageContaining("nvidia-smi exited with 137");
-    }
-
     @Test
     void reportsFailureWithoutOutput() throws IOException {
         fake.fault("exit 3");
-        assertThatThrownBy(smi::list).isInstanceOf(ToolException.class).hasMessageContaining("3: it printed nothing");
-    }
-
-    @Test
-    void hangingToolTimesOut() throws IOException {
-        fake.gpus(1).fault("exec sleep 600");
-        var shortTimeoutConnection = new NvidiaSmi(fake.path().toString(), Duration.ofMillis(200));
-        assertThatThrownBy(shortTimeoutConnection::list)
+        assertThatThrownBy(() -> list(smi))
                 .isInstanceOf(ToolException.class)
-                .hasMessageContaining("did not exit within 200 ms");
+                .hasMessageContaining("3: it printed nothing");
     }
 
-    @Test
-    void findsAToolThatIsInstalledLater() throws Exception {
-        fake.gpus(1);
-        var hidden = Files.move(fake.path(), fake.path().resolveSibling("hidden"));
-        assertThatThrownBy(smi::list).isInstanceOf(ToolException.class).hasMessageContaining("is not a program");
-        Files.move(hidden, fake.path());
-        assertThat(smi.list().devices()).containsExactly(0);
-    }
-
-    @Test
-    void queriesTheDevicesOnlyOnce() throws Exception {
-        fake.gpus(1).fault("echo \"$1\" >>\"$0.calls\"");
-        smi.list();
-        fake.process(0, PID, "5");
-        smi.list();
-        assertThat(calls()).containsExactly(QUERY_PROCESSES, QUERY_DEVICES, QUERY_PROCESSES);
-    }
-
-    @Test
-    void queriesTheDevicesAgainForAnUnknownDevice() throws Exception {
-        fake.gpus(1).fault("echo \"$1\" >>\"$0.calls\"");
-        smi.list();
-        fake.gpus(2).process(1, PID, "5");
-        var listing = smi.list();
-        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1);
-        assertThat(listing.usage()).containsEntry(PID, List.of(uses(1, 5)));
-        assertThat(listing.problems()).isEmpty();
-        assertThat(calls()).containsExactly(QUERY_PROCESSES, QUERY_DEVICES, QUERY_PROCESSES, QUERY_DEVICES);
-    }
-
-    @Test
-    void queriesTheDevicesAgainAfterAFailure() throws Exception {
-        fake.gpuLines("0, a, 1\n1, b, 1\n").process("b", Integer.toString(PID), "5");
-        assertThat(smi.list().usage()).containsEntry(PID, List.of(uses(1, 5)));
-        fake.fault("exit 9");
-        assertThatThrownBy(smi::list).isInstanceOf(ToolException.class);
-        fake.noFault().gpuLines("0, b, 1\n");
-        assertThat(smi.list().usage()).containsEntry(PID, List.of(uses(0, 5)));
-    }
-
-    /** The list of devices is kept, and what is wrong with it must not look mended meanwhile. */
-    @Test
-    void lostDeviceIsReportedEveryTime() throws Exception {
-        fake.gpuLines("0, a, 1\n1, [GPU is lost], [GPU is lost]\n");
-        for (var observation = 0; observation < 2; observation++) {
-            assertThat(smi.list().problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
+    private Found<GpuListing> list(NvidiaSmi tool) throws ToolException, InterruptedException {
+        var found = GpuListing.of(tool.query(), order);
+        if (found.missing().contains(SnapshotPart.PROCESSES)) {
+            var problem = found.problems().getFirst();
+            throw new ToolException(problem.code(), problem.detail(), null);
         }
-    }
-
-    @Test
-    void allDevicesAreLostWhenNoneIsFoundAnyMore() throws Exception {
-        fake.gpus(4);
-        smi.list();
-        fake.gpuLines("");
-        var listing = smi.list();
-        assertThat(listing.devices()).isEmpty();
-        assertThat(listing.problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
-    }
-
-    /** The list of devices is kept, but a process that is no longer listed may have gone with its device. */
-    @Test
-    void queriesTheDevicesAgainAfterAProcessHasLeft() throws Exception {
-        fake.gpus(2).process(1, PID, "5");
-        smi.list();
-        fake.gpus(1).noProcesses();
-        assertThat(smi.list().problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
-    }
-
-    @Test
-    void queriesTheDevicesAgainWhileADeviceIsLost() throws Exception {
-        fake.gpus(2).process(1, PID, "5");
-        smi.list();
-        fake.gpus(1).noProcesses();
-        smi.list();
-        fake.gpus(2);
-        assertThat(smi.list().problems()).isEmpty();
-    }
-
-    @Test
-    void contradictoryAnswersAreAFailure() throws Exception {
-        fake.gpus(2).fault("case $1 in *apps*) echo 'No devices were found'; exit 6 ;; esac");
-        assertThatThrownBy(smi::list)
-                .isInstanceOf(ToolException.class)
-                .hasMessage("nvidia-smi found no devices at first, and then 2");
-    }
-
-    private List<String> calls() throws IOException {
-        return Files.readAllLines(fake.path().resolveSibling("nvidia-smi.calls"));
+        return found;
     }
 
     private static DeviceUsage uses(int device, long mebibytes) {

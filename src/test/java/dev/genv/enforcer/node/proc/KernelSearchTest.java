@@ -3,8 +3,9 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.testsupport.FakeProc;
-import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.facts.LivenessFacts.Kernels;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.file.Files;
@@ -38,7 +39,7 @@ class KernelSearchTest {
                 .arguments("python", "-f", "/run/kernel-one.json", "--other=kernel-two.json", "kernel-four.json");
         var result = search(1000, Set.of(FILE, "kernel-two.json", "kernel-three.json"));
         assertThat(result.files()).containsExactlyInAnyOrder(FILE, "kernel-two.json");
-        assertThat(result.unsearched()).isNull();
+        assertThat(result.unsearched()).isEmpty();
     }
 
     @Test
@@ -48,7 +49,7 @@ class KernelSearchTest {
         assertThat(result.files()).isEmpty();
         assertThat(result.unsearched())
                 .as("a kernel names its file near the beginning")
-                .isNull();
+                .isEmpty();
     }
 
     /** The rest of an argument that is cut off is not known. */
@@ -107,7 +108,7 @@ class KernelSearchTest {
         assertThat(Thread.interrupted()).isTrue();
     }
 
-    private KernelSearch.Result search(long bytes, Set<String> wanted) throws IOException {
+    private Kernels search(long bytes, Set<String> wanted) throws IOException {
         return new KernelSearch(files, budget(bytes), nanos::get).search(wanted, Set.of(OWNER));
     }
 

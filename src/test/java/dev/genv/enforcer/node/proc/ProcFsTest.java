@@ -3,16 +3,14 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.format.Environ;
+import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 class ProcFsTest {
     private final FakeProc fake;
@@ -77,22 +75,5 @@ class ProcFsTest {
                         .toString())
                 .contains("15971");
         assertThat(proc.environ(new ProcessId(812, 1000), 1000)).hasSize(big.length() + 1 + 26);
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023, 535.129.03",
-        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build  (dvs-builder), 550.54.15",
-        "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  580.95.05  Release Build, 580.95.05",
-        "something else,",
-    })
-    void readsTheDriversVersion(String line, String version) throws IOException {
-        fake.writeDriver(line + "\nGCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n");
-        assertThat(proc.machine().driverVersion()).isEqualTo(version);
-    }
-
-    @Test
-    void withoutADriverThereIsNoVersion() {
-        assertThat(proc.machine().driverVersion()).isNull();
     }
 }

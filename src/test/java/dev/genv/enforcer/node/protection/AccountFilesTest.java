@@ -1,19 +1,20 @@
 package dev.genv.enforcer.node.protection;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Accounts;
-import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.facts.AccountFacts.TextFile;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.format.linux.PasswdFile;
+import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.testsupport.FakeProc;
-import dev.genv.enforcer.testsupport.Fifo;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
-import java.util.ArrayList;
-import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -21,7 +22,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(600)
 class AccountFilesTest {
-    private final List<Problem> problems = new ArrayList<>();
     private final FakeProc proc;
     private final AccountFiles accountFiles;
     private Path file;
@@ -40,12 +40,11 @@ class AccountFilesTest {
     void readsTheAccountsOfTheHost() throws IOException {
         Files.writeString(
                 file, "root:x:0:0:root:/root:/bin/bash\nalice:x:1003:1003::/home/alice:/bin/sh\ntoor:x:0:0:::\n");
-        var accounts = accountFiles.read(problems);
+        var accounts = accounts();
         assertThat(accounts.uidOf("alice")).hasValue(1003L);
         assertThat(accounts.uidOf("bob")).isEmpty();
         assertThat(accounts.namesOf(0)).containsExactlyInAnyOrder("root", "toor");
         assertThat(accounts.namesOf(5)).isEmpty();
-        assertThat(problems).isEmpty();
     }
 
     @Test
@@ -53,27 +52,21 @@ class AccountFilesTest {
         Files.writeString(file, "alice:x:1:1:::\n");
         var time = FileTime.fromMillis(1_000_000_000);
         Files.setLastModifiedTime(file, time);
-        var first = accountFiles.read(problems);
-        assertThat(accountFiles.read(problems)).isSameAs(first);
+        var first = accountFiles.read().passwd();
+        assertThat(accountFiles.read().passwd()).isEqualTo(first);
 
         Files.writeString(file, "alice:x:22:1:::\n");
         Files.setLastModifiedTime(file, time);
-        assertThat(accountFiles.read(problems).uidOf("alice"))
-                .as("another size")
-                .hasValue(22L);
+        assertThat(accounts().uidOf("alice")).as("another size").hasValue(22L);
 
         Files.writeString(file, "alice:x:33:1:::\n");
         Files.setLastModifiedTime(file, FileTime.fromMillis(1_000_000_001));
-        assertThat(accountFiles.read(problems).uidOf("alice"))
-                .as("another time")
-                .hasValue(33L);
+        assertThat(accounts().uidOf("alice")).as("another time").hasValue(33L);
 
         var other = Files.writeString(file.resolveSibling("new"), "alice:x:44:1:::\n");
         Files.setLastModifiedTime(other, FileTime.fromMillis(1_000_000_001));
         Files.move(other, file, StandardCopyOption.REPLACE_EXISTING);
-        assertThat(accountFiles.read(problems).uidOf("alice"))
-                .as("another file")
-                .hasValue(44L);
+        assertThat(accounts().uidOf("alice")).as("another file").hasValue(44L);
     }
 
     /** An absolute link leads to where it leads on the host. */
@@ -82,23 +75,27 @@ class AccountFilesTest {
         var real = Files.createDirectories(proc.hostRoot().resolve("store/etc")).resolve("users");
         Files.writeString(real, "alice:x:1003:1003:::\n");
         Files.createSymbolicLink(file, Path.of("/store/etc/users"));
-        assertThat(accountFiles.read(problems).uidOf("alice")).hasValue(1003L);
+        assertThat(accounts().uidOf("alice")).hasValue(1003L);
     }
 
     @Test
     void usesTheContainersAccountsWhenTheHostsAreUnreadable() throws Exception {
-        assertThat(accountFiles.read(problems).uidOf("root")).hasValue(0L);
+        assertThat(accounts().uidOf("root")).hasValue(0L);
         Fifo.at(file);
-        assertThat(accountFiles.read(problems).uidOf("root")).hasValue(0L);
+        assertThat(accounts().uidOf("root")).hasValue(0L);
         Files.delete(file);
         Files.write(file, new byte[(4 << 20) + 1]);
-        assertThat(accountFiles.read(problems).uidOf("root")).hasValue(0L);
-        assertThat(problems).isEmpty();
+        assertThat(accounts().uidOf("root")).hasValue(0L);
     }
 
     @Test
     void emptyAccountsKnowNoUser() {
         assertThat(Accounts.NONE.uidOf("root")).isEmpty();
         assertThat(Accounts.NONE.namesOf(0)).isEmpty();
+    }
+
+    private Accounts accounts() {
+        var passwd = (Reading.Value<TextFile>) accountFiles.read().passwd();
+        return PasswdFile.parse(requireNonNull(passwd.value().content()).text());
     }
 }

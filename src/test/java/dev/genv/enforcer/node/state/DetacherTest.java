@@ -2,16 +2,17 @@ package dev.genv.enforcer.node.state;
 
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.format.DevicesFile.AttachmentId;
+import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.Detacher.BeforeReplace;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.observation.state.LockProblem;
+import dev.genv.enforcer.observation.state.StateParser;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -50,7 +51,8 @@ class DetacherTest {
     @Test
     void removesSeveralAttachmentsAtOnce() throws Exception {
         files().device(0, MINE, OTHERS).device(1, MINE).write();
-        assertThat(detacher.detach(List.of(action(0, MINE), action(0, LATER), action(1, MINE), action(1, MINE))))
+        assertThat(results(
+                        detacher.detach(List.of(action(0, MINE), action(0, LATER), action(1, MINE), action(1, MINE)))))
                 .extracting(Result::outcome)
                 .containsExactly(
                         Outcome.DETACHED, Outcome.ALREADY_DETACHED, Outcome.DETACHED, Outcome.ALREADY_DETACHED);
@@ -176,58 +178,8 @@ class DetacherTest {
         Files.createSymbolicLink(path.resolveSibling("link"), path);
         var result = new Detacher(path.resolveSibling("link"), Duration.ofSeconds(1), HOLDERS)
                 .detach(List.of(action(0, MINE)));
-        assertThat(result).extracting(Result::outcome).containsExactly(Outcome.FAILED);
+        assertThat(results(result)).extracting(Result::outcome).containsExactly(Outcome.FAILED);
         assertThat(file).hasBinaryContent(bytes(files().device(0, MINE)));
-    }
-
-    @Test
-    void removesTempFilesOfAKilledRunFirst() throws Exception {
-        files().device(0, MINE).write();
-        var left =
-                List.of(".devices.json.genv-enforcer-0123456789abcdef", ".devices.json.genv-enforcer-ffffffffffffffff");
-        for (var name : left) {
-            Files.writeString(path.resolve(name), "{");
-        }
-        assertThat(detach(0, MINE)).containsExactly(Result.of(Outcome.DETACHED));
-        assertThat(path.toFile().list()).containsExactlyInAnyOrder("devices.json", "envs.json", "genv.lock");
-        assertThat(detacher.removeLeftovers()).isEmpty();
-    }
-
-    @Test
-    void removesOnlyTempFilesUnderTheLock() throws Exception {
-        var others = List.of(
-                ".devices.json.genv-enforcer-0123456789ABCDEF",
-                ".devices.json.genv-enforcer-0123456789abcde",
-                ".devices.json.genv-enforcer-0123456789abcdef0",
-                ".envs.json.genv-enforcer-0123456789abcdef",
-                "x.devices.json.genv-enforcer-0123456789abcdef",
-                ".devices.json.swp");
-        for (var name : others) {
-            Files.createFile(path.resolve(name));
-        }
-        assertThat(detacher.removeLeftovers()).isEmpty();
-        assertThat(path.resolve("genv.lock")).doesNotExist();
-        var precious = Files.writeString(path.resolveSibling("precious"), "precious");
-        Files.createSymbolicLink(path.resolve(".devices.json.genv-enforcer-0000000000000000"), precious);
-        var directory = Files.createDirectory(path.resolve(".devices.json.genv-enforcer-1111111111111111"));
-        try (var held = requireNonNull(StateDirectory.open(path));
-                var lock = held.lock(Duration.ofSeconds(1), true)) {
-            assertThat(lock).isNotNull();
-            assertThatThrownBy(detacher::removeLeftovers)
-                    .isInstanceOf(IOException.class)
-                    .hasMessageContaining("genv.lock is held");
-        }
-        assertThat(detacher.removeLeftovers()).containsExactly(".devices.json.genv-enforcer-0000000000000000");
-        assertThat(precious).hasContent("precious");
-        assertThat(directory).isDirectory();
-        assertThat(others).allSatisfy(name -> assertThat(path.resolve(name)).exists());
-    }
-
-    @Test
-    void findsNoTempFilesWithoutDirectory() throws Exception {
-        Files.delete(path);
-        assertThat(detacher.removeLeftovers()).isEmpty();
-        assertThat(path).doesNotExist();
     }
 
     /** Tries it and gives the detail of what came of it. */
@@ -242,11 +194,11 @@ class DetacherTest {
     }
 
     private List<Result> detach(int device, Attachment attachment) throws InterruptedException {
-        return detacher.detach(List.of(action(device, attachment)));
+        return results(detacher.detach(List.of(action(device, attachment))));
     }
 
     private List<Result> detachWhile(BeforeReplace meanwhile) throws InterruptedException {
-        return new Detacher(path, Duration.ofSeconds(5), HOLDERS, meanwhile).detach(List.of(action(0, MINE)));
+        return results(new Detacher(path, Duration.ofSeconds(5), HOLDERS, meanwhile).detach(List.of(action(0, MINE))));
     }
 
     private static BeforeReplace once(BeforeReplace meanwhile) {
@@ -258,10 +210,22 @@ class DetacherTest {
         };
     }
 
-    private static Action.Detach action(int device, Attachment attachment) {
-        var config = new Environment.Config(null, null, null);
-        var environment = new Environment(attachment.eid(), 1000L, "alice", "", config, List.of(), List.of());
-        return new Action.Detach("node", environment, device, attachment);
+    private static AttachmentId action(int device, Attachment attachment) {
+        return new AttachmentId(device, attachment);
+    }
+
+    private static List<Result> results(List<Reply> replies) {
+        return replies.stream().map(DetacherTest::result).toList();
+    }
+
+    private static Result result(Reply reply) {
+        return switch (reply) {
+            case Reply.Finished(var result) -> result;
+            case Reply.Locked(var lock) ->
+                Result.failed(LockProblem.of(lock).orElseThrow().detail());
+            case Reply.Unreadable(var devices) -> Result.failed("devices.json: " + StateParser.clause(devices));
+            case Reply.Inaccessible _ -> throw new AssertionError("it is accessible");
+        };
     }
 
     private StateFiles files() {

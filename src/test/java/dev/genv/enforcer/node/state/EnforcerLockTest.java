@@ -3,10 +3,10 @@ package dev.genv.enforcer.node.state;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.testsupport.Fifo;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -54,11 +54,8 @@ class EnforcerLockTest {
         assertActing(first);
         for (var observation = 0; observation < 2; observation++) {
             var lockStatus = second.take();
-            var other = "another enforcer (process %d) acts on this state directory"
-                    .formatted(ProcessHandle.current().pid());
-            assertThat(lockStatus.other()).isEqualTo(other);
-            assertThat(requireNonNull(lockStatus.problem()).code()).isEqualTo(ProblemCode.SECOND_ENFORCER);
-            assertThat(lockStatus.problem().detail()).startsWith(other);
+            assertThat(lockStatus.other()).isEqualTo(new EnforcerFacts.Other.OnMachine((int)
+                    ProcessHandle.current().pid()));
             assertActing(first);
         }
         first.close();
@@ -164,8 +161,7 @@ class EnforcerLockTest {
         Files.createDirectory(file);
         var lockStatus = first.take();
         assertThat(lockStatus.other()).isNull();
-        assertThat(requireNonNull(lockStatus.problem()).code()).isEqualTo(ProblemCode.ENFORCER_LOCK_UNUSABLE);
-        assertThat(lockStatus.problem().detail()).contains(".genv-enforcer.lock", "Remove the file");
+        assertThat(lockStatus.unusable()).startsWith("cannot be used");
         Files.delete(file);
         assertActing(first);
     }
@@ -186,6 +182,6 @@ class EnforcerLockTest {
     }
 
     private static void assertActing(EnforcerLock lock) {
-        assertThat(lock.take()).isEqualTo(EnforcerLock.LockStatus.ACTING);
+        assertThat(lock.take()).isEqualTo(EnforcerFacts.NONE);
     }
 }

@@ -3,10 +3,9 @@ package dev.genv.enforcer.node.state;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -112,9 +111,7 @@ class HostPathTest {
     void removedButMountedDirectoryIsReported() throws IOException {
         try (var open = requireNonNull(StateDirectory.open(directory))) {
             Files.delete(directory);
-            assertThat(host.check(open.status()))
-                    .hasValueSatisfying(
-                            problem -> assertThat(problem.code()).isEqualTo(ProblemCode.STATE_DIRECTORY_MOVED));
+            assertThat(host.check(open.status())).contains(new Directory.Stale(""));
         }
     }
 
@@ -144,16 +141,13 @@ class HostPathTest {
         Files.createSymbolicLink(link, parent);
     }
 
-    private Optional<Problem> moved() throws IOException {
+    private Optional<Directory.Stale> moved() throws IOException {
         try (var open = requireNonNull(StateDirectory.open(directory))) {
             return host.check(open.status());
         }
     }
 
     private void assertMoved(String where) throws IOException {
-        assertThat(moved()).hasValueSatisfying(problem -> {
-            assertThat(problem.code()).isEqualTo(ProblemCode.STATE_DIRECTORY_MOVED);
-            assertThat(problem.detail()).contains(directory.toString(), where, "recreate the container");
-        });
+        assertThat(moved()).contains(new Directory.Stale(where));
     }
 }

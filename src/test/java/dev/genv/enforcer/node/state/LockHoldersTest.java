@@ -5,7 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.observation.state.LockProblem;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class LockHoldersTest {
+    private static final Duration LIMIT = Duration.ofSeconds(5);
     private static final FileStatus FILE =
             new FileStatus(0100666, 0, 2147295, 0, FileStatus.device(0xfe, 0x10), 1, 0, 0, 0);
     private static final String BEFORE = "genv.lock is held by another program, for longer than 5000 ms: ";
@@ -102,7 +104,9 @@ class LockHoldersTest {
 
     @Test
     void unusableLockIsExplainedWithoutHolder() {
-        assertThat(holders.explain(LockException.unusable("is not a regular file", null)))
+        assertThat(LockProblem.of(holders.facts(LockException.unusable("is not a regular file", null), LIMIT, LIMIT))
+                        .orElseThrow()
+                        .detail())
                 .isEqualTo("genv.lock is not a regular file");
     }
 
@@ -118,7 +122,8 @@ class LockHoldersTest {
     }
 
     private String explained() {
-        return holders.explain(LockException.timeout(Duration.ofSeconds(5), FILE));
+        var lock = holders.facts(LockException.timeout(LIMIT, FILE), LIMIT, LIMIT);
+        return LockProblem.of(lock).orElseThrow().detail();
     }
 
     private void locks(String... lines) throws IOException {

@@ -2,13 +2,12 @@ package dev.genv.enforcer.node.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.node.NodeHost;
+import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.linux.Libc;
+import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -18,15 +17,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The state directory that Docker and Kubernetes make if there is none. */
 class OpenStateDirectoryTest {
     private final Path state;
-    private final NodeHost host;
+    private final NodeMachine host;
 
     OpenStateDirectoryTest(@TempDir Path folder) {
         state = folder.resolve("genv");
-        host = new NodeHost(
-                "gpu-1",
-                new NodeHost.NodePaths(
-                        Path.of("/proc"), state, Duration.ofSeconds(1), "nvidia-smi", Duration.ofSeconds(1), false),
-                new NodeHost.NodeSafety(List.of(), List.of(), true, true));
+        host = new NodeBuilder(state, folder.resolve("nvidia-smi")).machine();
     }
 
     @BeforeEach

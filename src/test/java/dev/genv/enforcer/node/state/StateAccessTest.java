@@ -4,9 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.testsupport.FakeProc;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -61,7 +62,11 @@ class StateAccessTest {
         assertStuck()
                 .isInstanceOfSatisfying(
                         StateAccessException.class,
-                        e -> assertThat(e.problem().code()).isEqualTo(ProblemCode.STATE_TIMEOUT))
+                        e -> assertThat(e.directory())
+                                .isInstanceOfSatisfying(
+                                        Directory.Unreadable.class,
+                                        directory ->
+                                                assertThat(directory.failure()).isEqualTo(Reading.Failure.TIMEOUT)))
                 .hasMessage(
                         "%s does not answer: there was no answer within 20 ms; it is in a file system of the type nfs4 that is mounted on %s",
                         state, state);
@@ -83,7 +88,8 @@ class StateAccessTest {
         assertThatThrownBy(() -> access.call(LONG, () -> "read"))
                 .isInstanceOfSatisfying(
                         StateAccessException.class,
-                        e -> assertThat(e.problem().code()).isEqualTo(ProblemCode.STATE_USER_MOUNT));
+                        e -> assertThat(e.directory())
+                                .isEqualTo(new Directory.UserMount(61002, "fuse.x", state.toString())));
     }
 
     private void mounts(String line) throws IOException {

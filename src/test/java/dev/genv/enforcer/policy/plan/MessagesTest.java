@@ -1,16 +1,17 @@
 package dev.genv.enforcer.policy.plan;
 
-import static dev.genv.enforcer.testsupport.EnvBuilder.env;
-import static dev.genv.enforcer.testsupport.GpuProcessBuilder.process;
-import static dev.genv.enforcer.testsupport.HostBuilder.host;
-import static dev.genv.enforcer.testsupport.HostBuilder.remote;
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.policy.DeviceLimits;
-import dev.genv.enforcer.testsupport.EnvBuilder;
-import dev.genv.enforcer.testsupport.GpuProcessBuilder;
-import dev.genv.enforcer.testsupport.Plans;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnvBuilder;
+import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
+import dev.genv.enforcer.testsupport.builder.Plans;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -95,8 +96,8 @@ class MessagesTest {
                         process(1).inEnvironment(evil).uses(0, 1),
                         process(2).inEnvironment("b" + evil).uses(0),
                         process(3).inEnvironment("c" + evil).uses(0)));
-        var limits = new DeviceLimits(0, Map.of());
-        var plan = Plans.enforcingPolicy(limits, RuleName.values()).check(fleet, Set.of());
+        var limits = new Limits(0, Map.of());
+        var plan = Plans.enforcingPolicy(limits, KnownRules.all()).check(fleet, Set.of());
         assertThat(Plans.lines(plan))
                 .hasSizeGreaterThan(7)
                 .allSatisfy(line -> assertThat(line).matches("[ -~]*"));

@@ -19,9 +19,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A program that answers {@code usage snapshot} and {@code usage execute} as genv 1.4.3 does, without any of the service's
- * own code: it knows an object by its exact set of keys, and breaks off on any other. What nvidia-smi would list it reads
- * from {@code apps} in the state directory: lines of pid, device and mebibytes.
+ * A program that answers {@code usage snapshot} and {@code usage execute} as genv 1.4.3 does, without any of the service's own code. It recognises an object by its exact set of keys, and fails for any other. It reads the GPU processes from {@code apps} in the state directory: lines of pid, device and mebibytes.
  */
 final class FakeGenv {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -67,7 +65,7 @@ final class FakeGenv {
         System.out.print("\n");
     }
 
-    /** Null also where it cannot be read, which genv says on standard error alone. */
+    /** Null also if it cannot be read, which genv reports only on standard error. */
     private static @Nullable String eid(String pid) {
         try {
             return Arrays.stream(

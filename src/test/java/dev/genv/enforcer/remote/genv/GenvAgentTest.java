@@ -8,15 +8,15 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.ShellWords;
-import dev.genv.enforcer.testsupport.Child;
-import dev.genv.enforcer.testsupport.StateFiles;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,7 +29,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** With real processes: a shell, a program that does what genv does, and those that are ended. */
+/** With a real shell, a fake genv, and real processes to terminate. */
 class GenvAgentTest {
     @TempDir
     private Path root;
@@ -43,7 +43,7 @@ class GenvAgentTest {
         state = Files.createDirectory(root.resolve("a state's directory"));
         var programs = Files.createDirectory(root.resolve("bin"));
         host = new LocalShell(programs);
-        agent = new GenvAgent("gpu-1", GenvObservationTest.config(false, state.toString(), List.of(), List.of()));
+        agent = new GenvAgent("gpu-1", GenvAgentSuite.config(false, state.toString()), false);
         var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         var classPath = System.getProperty("java.class.path");
         var genv = "#!/bin/sh\nexec %s -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp %s %s \"$@\"\n"

@@ -8,13 +8,13 @@ import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.policy.DeviceLimits;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.RuleMode;
-import dev.genv.enforcer.policy.plan.RuleName;
 import dev.genv.enforcer.remote.RemoteHost;
-import dev.genv.enforcer.testsupport.FakeTime;
-import dev.genv.enforcer.testsupport.SetupBuilder;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -25,31 +25,29 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What it comes to that genv tells neither a start time nor a uid. */
+/** Enforcement without start times and uids, which genv does not report. */
 class GenvEnforcementTest {
     private static final Duration GRACE = Duration.ofSeconds(60);
 
     private final FakeTime time = new FakeTime();
     private final ScriptedCommandRunner commandRunner = new ScriptedCommandRunner();
-    private final Host host = new RemoteHost(
-            "gpu-1",
-            commandRunner,
-            new GenvAgent("gpu-1", GenvObservationTest.config(true, "/var/tmp/genv", List.of(), List.of())));
+    private final Host host =
+            new RemoteHost("gpu-1", commandRunner, new GenvAgent("gpu-1", GenvAgentSuite.config(), false));
     private final Enforcer enforcer = new Enforcer(
             SetupBuilder.setup(host)
                     .remote(true)
                     .rules(
                             Map.of(
-                                    RuleName.ENV_DEVICES, RuleMode.ENFORCE,
-                                    RuleName.NON_ENV_PROCESSES, RuleMode.ENFORCE),
-                            DeviceLimits.NONE)
-                    .restraint(new SafetyLimits(Duration.ZERO, GRACE, null, 0))
+                                    KnownRules.ENV_DEVICES, RuleMode.ENFORCE,
+                                    KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE),
+                            Limits.NONE)
+                    .safetyLimits(new SafetyLimits(Duration.ZERO, GRACE, null, 0))
                     .build(),
             new Journal(100),
             time.ticker(),
             List.of());
 
-    /** The host has been observed for so long that its past is known. */
+    /** Observes the host for so long that its history is known. */
     @BeforeEach
     void observeForAWhile() {
         cycle("", "");
@@ -65,7 +63,7 @@ class GenvEnforcementTest {
         assertThat(cycle("", "a")).containsExactly(Map.entry(7, Outcome.EXITED));
     }
 
-    /** Somebody may have written the environment around a process that names it. */
+    /** Another user may have created the environment after the process that names it. */
     @Test
     void doesNotTerminateAProcessOlderThanItsEnvironment() {
         cycle("7 a", "");
@@ -90,7 +88,7 @@ class GenvEnforcementTest {
         assertThat(cycleWithActions("7", "")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
     }
 
-    /** A second SIGTERM makes many a trainer abort. */
+    /** Many trainers abort at a second SIGTERM. */
     @Test
     void processMissingInOneObservationIsNotSignalledTwice() {
         assertThat(cycleWithActions("7", "")).containsExactly(Map.entry(7, Outcome.SIGNALLED));
@@ -132,7 +130,7 @@ class GenvEnforcementTest {
         return outcomes;
     }
 
-    /** Processes on device 0, each a pid and the environment that it names; nothing is attached. */
+    /** Returns a snapshot with processes on device 0, each with its pid and environment, and without attachments. */
     private static String snapshot(String processes, String environments) {
         return "{\n  \"processes\": {\"processes\": [%s]}, \"envs\": {\"envs\": [%s]}, \"devices\": {\"devices\": [%s]}\n}\n"
                 .formatted(

@@ -1,25 +1,19 @@
 package dev.genv.enforcer.remote.genv;
 
-import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
-import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.Attachment;
-import dev.genv.enforcer.model.Device;
-import dev.genv.enforcer.model.DeviceUsage;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.ProtectedExecutable;
-import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
 import java.time.Duration;
 import java.util.List;
@@ -27,14 +21,8 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
-class GenvObservationTest {
-    private static final String SNAPSHOT = recorded("snapshot.txt");
-
-    private final ScriptedCommandRunner host = new ScriptedCommandRunner();
-    private final GenvAgent agent = new GenvAgent("gpu-1", config(true, "/var/tmp/genv", List.of(), List.of()));
-
+class GenvObservationTest extends GenvAgentSuite {
     @Test
     void readsWhatGenvPrints() throws Exception {
         var observation = observe(SNAPSHOT);
@@ -74,7 +62,7 @@ class GenvObservationTest {
 
     @Test
     void unusedMachineIsEmptyAndComplete() throws Exception {
-        var snapshot = observe(recorded("snapshot-fresh.txt")).snapshot();
+        var snapshot = observe(FRESH_SNAPSHOT).snapshot();
         assertThat(snapshot.isComplete()).isTrue();
         assertThat(snapshot.processes()).isEmpty();
         assertThat(snapshot.listedDevices()).containsExactlyInAnyOrder(0, 1);
@@ -98,7 +86,7 @@ class GenvObservationTest {
                 "false | /srv/a b        | env LC_ALL=C #GENV_TMPDIR=/srv/a b# genv usage snapshot",
             })
     void passesTheStateDirectoryIfItIsNotTheDefault(boolean sudo, String directory, String command) throws Exception {
-        var other = new GenvAgent("gpu-1", config(sudo, directory, List.of(), List.of()));
+        var other = new GenvAgent("gpu-1", config(sudo, directory), false);
         other.observe(host.thenReturn(SNAPSHOT), Set.of());
         assertThat(host.requests().getFirst().command()).isEqualTo(command.replace('#', '\''));
     }
@@ -114,15 +102,11 @@ class GenvObservationTest {
 
     @Test
     void reportsThatExemptionsAreUnsupported() throws Exception {
-        for (var config : List.of(
-                config(true, "/var/tmp/genv", List.of("alice"), List.of()),
-                config(true, "/var/tmp/genv", List.of(), List.of(ProtectedExecutable.parse("/opt/server"))))) {
-            var observation =
-                    new GenvAgent("gpu-1", config).observe(new ScriptedCommandRunner().thenReturn(SNAPSHOT), Set.of());
-            assertThat(observation.snapshot().problems())
-                    .extracting(Problem::code)
-                    .contains(ProblemCode.PROTECTION_UNKNOWN);
-        }
+        var observation = new GenvAgent("gpu-1", config(), true)
+                .observe(new ScriptedCommandRunner().thenReturn(SNAPSHOT), Set.of());
+        assertThat(observation.snapshot().problems())
+                .extracting(Problem::code)
+                .contains(ProblemCode.PROTECTION_UNKNOWN);
     }
 
     @ParameterizedTest
@@ -154,36 +138,6 @@ class GenvObservationTest {
         assertThat(snapshot.problems()).extracting(Problem::code).contains(ProblemCode.ENTRY_UNREADABLE);
     }
 
-    /** genv prints null also where it was not permitted to read it, and the rule against strangers would end everybody. */
-    @Test
-    void processWithUnreadableEnvironmentHasUnknownMembership() throws Exception {
-        host.thenExit(0, SNAPSHOT, "[WARNING] Not enough permissions to query environment of process 63600\n");
-        assertThat(membershipOf(63600, agent.observe(host, Set.of()))).isInstanceOf(Membership.Unknown.class);
-        host.thenExit(0, SNAPSHOT, "[WARNING] Not enough permissions to query environment of process 636\n");
-        assertThat(membershipOf(63600, agent.observe(host, Set.of()))).isEqualTo(new Membership.Outside());
-        host.thenExit(0, SNAPSHOT, "x".repeat(4096));
-        var observation = agent.observe(host, Set.of());
-        assertThat(membershipOf(63600, observation)).isInstanceOf(Membership.Unknown.class);
-        assertThat(membershipOf(15990, observation)).isEqualTo(new Membership.InEnvironment("15971"));
-    }
-
-    @Test
-    void omitsProcessThatExitedBeforeGenvReadIt() throws Exception {
-        host.thenExit(0, SNAPSHOT, "[DEBUG] Process 63600 already terminated\n");
-        assertThat(agent.observe(host, Set.of()).snapshot().processes())
-                .extracting(GpuProcess::pid)
-                .containsExactly(15990, 67708);
-    }
-
-    @Test
-    void processListedByAnEnvironmentHasUnknownMembership() throws Exception {
-        var observation = observe(SNAPSHOT.replace("63600", "15971"));
-        assertThat(membershipOf(15971, observation)).isInstanceOf(Membership.Unknown.class);
-        assertThat(observation.snapshot().problems())
-                .extracting(Problem::code)
-                .contains(ProblemCode.MEMBERSHIP_UNKNOWN);
-    }
-
     @Test
     void deviceMissingFromTheStateIsReported() throws Exception {
         var observation = observe(
@@ -204,7 +158,7 @@ class GenvObservationTest {
     @Test
     void processAbsentFromTwoObservationsHasExited() throws Exception {
         var pending = observe(SNAPSHOT).snapshot().processes().getFirst().id();
-        var gone = recorded("snapshot-fresh.txt");
+        var gone = FRESH_SNAPSHOT;
         assertThat(agent.observe(host.thenReturn(SNAPSHOT), Set.of(pending)).ended())
                 .isEmpty();
         assertThat(agent.observe(host.thenReturn(gone), Set.of(pending)).ended())
@@ -226,105 +180,7 @@ class GenvObservationTest {
         assertThat(after.ticks()).isGreaterThan(before.ticks());
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"Welcome to gpu-1!\n", "{ not this }\n", "\n\n", "{\"processes\": [\n", "\u00e9\u00ff\n"})
-    void ignoresOutputOfALoginScript(String noise) throws Exception {
-        assertThat(observe(noise + SNAPSHOT).snapshot().processes()).hasSize(3);
-    }
-
-    /** Whoever gets something printed in front of it, or around it, makes it unreadable, and forges nothing. */
-    @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "{\n}\n",
-                "{\n\"forged\": ",
-                "{\"processes\": {\"processes\": []}, \"envs\": {\"envs\": []}, \"devices\": {\"devices\": []}, \"x\": ",
-                "{\n\"processes\": {\"processes\": []}, \"envs\": {\"envs\": []}, \"devices\": {\"devices\": []}, \"x\": ",
-                "{\n\"processes\": {\"processes\": []}, \"envs\": {\"envs\": []}, \"devices\": {\"devices\": []}, \"x\":\n",
-                "{\n  \"processes\": {\"processes\": []}, \"envs\": {\"envs\": []}, \"devices\": {\"devices\": []}\n}\n",
-                "x\n{\n  \"a\":\n",
-                "no end of line: ",
-            })
-    void refusesForgedBeginning(String forged) {
-        for (var end : List.of("", "}", "}\n", "\n", " ", "]}", "{\n", "{\n}\n")) {
-            assertUnreadable(forged + SNAPSHOT + end, "");
-        }
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "''          | is empty",
-                "hello       | no snapshot in it",
-                "[]          | no snapshot in it",
-                "'{}'        | no snapshot in it",
-                "'{#}#'       | is not an object",
-                "'{# 5#}#'   | is not JSON",
-                "'{##}#'     | is not an object",
-                "'{#\"processes\": {\"processes\": []}#}#' | has no \"envs\"",
-                "'{#\"envs\": {\"envs\": []}, \"devices\": {\"devices\": []}#}#' | is not an object",
-            })
-    void refusesOutputThatIsNoSnapshot(String output, String why) {
-        assertUnreadable(output.replace('#', '\n'), why);
-    }
-
-    @Test
-    void refusesTruncatedOrExtendedSnapshot() {
-        assertUnreadable(SNAPSHOT.substring(0, SNAPSHOT.length() - 3), "does not end where");
-        assertUnreadable(SNAPSHOT + "bye\n", "does not end where");
-        assertUnreadable(SNAPSHOT + SNAPSHOT, "begins more than once");
-        assertUnreadable(SNAPSHOT.replace("\n", "\r\n"), "no snapshot in it");
-        assertUnreadable(SNAPSHOT.replace("raz", "\u00ff"), "is not UTF-8");
-    }
-
-    @Test
-    void quotedOutputIsTruncatedAndEscaped() {
-        assertThatThrownBy(() -> observe("\u001b[2J" + "secret ".repeat(100)))
-                .isInstanceOf(UnreachableException.class)
-                .message()
-                .hasSizeLessThan(250)
-                .doesNotContain("\u001b");
-    }
-
-    private void assertUnreadable(String output, String why) {
-        assertThatThrownBy(() -> observe(output))
-                .isInstanceOfSatisfying(
-                        UnreachableException.class,
-                        refusal -> assertThat(refusal.code()).isEqualTo(ProblemCode.ANSWER_UNREADABLE))
-                .hasMessageContaining(why);
-    }
-
-    private Host.Observation observe(String output) throws UnreachableException, InterruptedException {
-        return agent.observe(host.thenReturn(output), Set.of());
-    }
-
-    private static Membership membershipOf(int pid, Host.Observation observation) {
-        return observation.snapshot().processes().stream()
-                .filter(process -> process.pid() == pid)
-                .findFirst()
-                .orElseThrow()
-                .membership();
-    }
-
     private static GpuProcess process(int pid, Membership membership, DeviceUsage... usage) {
         return new GpuProcess(new ProcessId(pid, 0), null, "", membership, List.of(usage));
-    }
-
-    static AgentConfig config(
-            boolean sudo, String directory, List<String> exemptUsers, List<ProtectedExecutable> protectedExecutables) {
-        return new AgentConfig(
-                directory,
-                Duration.ofSeconds(5),
-                "nvidia-smi",
-                Duration.ofSeconds(30),
-                Duration.ofSeconds(10),
-                sudo,
-                true,
-                protectedExecutables,
-                exemptUsers,
-                true,
-                true,
-                Duration.ZERO);
     }
 }

@@ -11,7 +11,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Runs commands in a shell of this machine, with a folder of programs that come before all others. */
+/** Runs commands in a local shell, with a folder of programs at the beginning of its PATH. */
 record LocalShell(Path programs) implements CommandRunner {
 
     @Override

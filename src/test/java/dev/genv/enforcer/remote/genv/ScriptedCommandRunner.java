@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.util.Objects.requireNonNull;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.CommandRunner;
@@ -15,17 +15,17 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 
-/** Gives answers in their order, and keeps what was asked. */
+/** Returns given results in order, and records the requests. */
 final class ScriptedCommandRunner implements CommandRunner {
     private final Deque<Step> steps = new ArrayDeque<>();
     private final List<CommandRequest> requests = new ArrayList<>();
 
-    /** What happens when something is asked. */
+    /** Produces the result of a request. */
     interface Step {
         CommandResult run() throws UnreachableException, InterruptedException;
     }
 
-    /** A file of {@code genv-protocol}, a char a byte, as an exchange gives it. */
+    /** Returns a file of {@code genv-protocol}, with one char for each byte, as in results of commands. */
     static String recorded(String name) {
         try (var file = requireNonNull(ScriptedCommandRunner.class.getResourceAsStream("/genv-protocol/" + name))) {
             return new String(file.readAllBytes(), ISO_8859_1);

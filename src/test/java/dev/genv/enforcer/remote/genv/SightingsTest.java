@@ -19,7 +19,7 @@ class SightingsTest {
         assertThat(sightings.isGone(first)).isFalse();
     }
 
-    /** The enforcer compares it with the look in which an environment was not there yet. */
+    /** The enforcer compares it with the last observation without the environment. */
     @Test
     void startTimeIsOrderedByFirstObservation() {
         sightings.see(List.of(5));

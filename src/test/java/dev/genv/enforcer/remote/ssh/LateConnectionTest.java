@@ -3,16 +3,16 @@ package dev.genv.enforcer.remote.ssh;
 import static dev.genv.enforcer.remote.ssh.LoginFailure.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.ssh.config.Hop;
 import dev.genv.enforcer.remote.ssh.keys.KeyFiles;
-import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
-import dev.genv.enforcer.remote.ssh.transport.BackOff;
-import dev.genv.enforcer.remote.ssh.transport.Deadline;
 import dev.genv.enforcer.remote.ssh.transport.SshConnection;
 import dev.genv.enforcer.remote.ssh.transport.SshConnection.SessionFactory;
 import dev.genv.enforcer.remote.ssh.transport.SshConnector;
-import dev.genv.enforcer.testsupport.FakeSshd;
+import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
+import dev.genv.enforcer.remote.ssh.transport.time.BackOff;
+import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
+import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What comes of connections for which there was no time. */
+/** Connections that are complete only after their time limit. */
 class LateConnectionTest {
     @TempDir
     Path directory;
@@ -79,7 +79,7 @@ class LateConnectionTest {
         }
     }
 
-    /** Before a command, there is no time for anything. */
+    /** There is no time left before the command. */
     private static SshConnection connection(SessionFactory sessionFactory) {
         return new SshConnection(sessionFactory, new BackOff(System::nanoTime, new Random(1)), Duration.ZERO);
     }

@@ -7,26 +7,27 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.Agent;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.RemoteFleet;
+import dev.genv.enforcer.remote.RemoteHost;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.keys.ClientKey;
-import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
-import dev.genv.enforcer.testsupport.FakeHost;
-import dev.genv.enforcer.testsupport.HostBuilder;
-import dev.genv.enforcer.testsupport.MinaFleet;
-import dev.genv.enforcer.testsupport.SetupBuilder;
+import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.ssh.MinaFleet;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
@@ -42,14 +43,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Cycles over many machines at once, of which some may hang. */
+/** Cycles over many machines, of which some hang. */
 class ManyHostsTest {
     private static final int HOSTS = 40;
     private static final int HANGING = 8;
-    /** Enough for all to be logged in on, however busy this machine is. */
+    /** Long enough for all logins on a busy test machine. */
     private static final Duration LONG_TIMEOUT = HANG;
 
-    /** For those that hang. */
+    /** The timeout with machines that hang. */
     private static final Duration SHORT_TIMEOUT = Duration.ofMillis(300);
 
     private final MinaFleet machines = new MinaFleet(HOSTS, (host, input) -> "host " + host + " " + input);
@@ -68,7 +69,10 @@ class ManyHostsTest {
                 addresses,
                 null,
                 access::connection,
-                name -> new EchoAgent(name, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT));
+                (name, connection) -> new RemoteHost(
+                        name,
+                        connection,
+                        new EchoAgent(name, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT)));
         enforcer = new Enforcer(
                 SetupBuilder.setup(fleet)
                         .remote(true)
@@ -110,7 +114,7 @@ class ManyHostsTest {
 
         var before = platformThreads();
         for (var cycle = 1; cycle <= 8; cycle++) {
-            nanos.addAndGet(Duration.ofMinutes(2).toNanos()); // no host is left alone any longer
+            nanos.addAndGet(Duration.ofMinutes(2).toNanos()); // the pauses of all machines are over
             assertThat(reachedHosts(enforcer.runCycle().orElseThrow())).hasSize(HOSTS - HANGING);
         }
 
@@ -128,7 +132,7 @@ class ManyHostsTest {
         });
     }
 
-    /** Those that wait for something end by and by; those of hosts that hang would not. */
+    /** Threads that wait for another resource end after some time; threads of hanging machines would not. */
     private static int platformThreads() {
         return ManagementFactory.getThreadMXBean().getThreadCount();
     }
@@ -140,10 +144,10 @@ class ManyHostsTest {
                 .toList();
     }
 
-    /** Asks for an echo, and knows of nothing else. */
+    /** Requests an echo. */
     private record EchoAgent(String name, Supplier<Duration> timeout) implements Agent {
         @Override
-        public Host.Observation observe(CommandRunner host, Set<ProcessId> pending)
+        public Observation observe(CommandRunner host, Set<ProcessId> pending)
                 throws UnreachableException, InterruptedException {
             var answer = host.run(new CommandRequest("cat", name, timeout.get(), 1 << 10));
             if (answer.interruption() != null) {

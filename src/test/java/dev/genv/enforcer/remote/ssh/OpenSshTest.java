@@ -5,14 +5,13 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
-import dev.genv.enforcer.testsupport.RealHosts;
-import dev.genv.enforcer.testsupport.RealSshd;
+import dev.genv.enforcer.testsupport.ssh.RealHosts;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,7 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** With the server that machines have. */
+/** With a real OpenSSH server. */
 class OpenSshTest {
     @TempDir
     Path directory;
@@ -95,7 +94,7 @@ class OpenSshTest {
 
     @Test
     void hangingCommandsDoNotExhaustTheChannels() throws Exception {
-        for (var i = 0; i < 12; i++) { // more than sshd allows at once on one connection
+        for (var i = 0; i < 12; i++) { // more than the parallel sessions that sshd allows on one connection
             fleet.advanceTime(Duration.ofMinutes(1));
             var answer = fleet.runUntilAborted(
                     connection,
@@ -156,7 +155,7 @@ class OpenSshTest {
     @Test
     void timesOutWhenTheMachineFreezes() throws Exception {
         var shortTimeoutConnection = fleet.connect(access("root", Duration.ofSeconds(3)), host.target());
-        await().until(() -> isReached(shortTimeoutConnection));
+        await().until(() -> fleet.isReached(shortTimeoutConnection));
         host.freeze();
 
         assertRefused(shortTimeoutConnection, ProblemCode.TIMEOUT, Duration.ofMillis(500))
@@ -165,7 +164,7 @@ class OpenSshTest {
         assertRefused(shortTimeoutConnection, ProblemCode.CONNECT_TIMEOUT);
 
         host.thaw();
-        await().until(() -> isReached(shortTimeoutConnection));
+        await().until(() -> fleet.isReached(shortTimeoutConnection));
     }
 
     @Test
@@ -210,16 +209,6 @@ class OpenSshTest {
         assertThat(bastion.log()).contains("Accepted publickey for root");
         bastion.cutConnections();
         assertThat(far.run(TestFleet.request("true")).exitCode()).isZero();
-    }
-
-    /** It may be too slow for the timeout once in a while. */
-    private boolean isReached(Connection shortTimeoutConnection) throws InterruptedException {
-        fleet.advanceTime(Duration.ofMinutes(1));
-        try {
-            return shortTimeoutConnection.run(TestFleet.request("true")).exitCode() != null;
-        } catch (UnreachableException e) {
-            return false;
-        }
     }
 
     private SshAccess access(String user) {

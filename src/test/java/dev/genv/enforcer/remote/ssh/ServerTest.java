@@ -1,14 +1,14 @@
 package dev.genv.enforcer.remote.ssh;
 
 import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.testsupport.FakeSshd;
+import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every test has a server of its own and the way to it, which nobody has gone yet. */
+/** Every test has its own server, and a client without a connection. */
 public abstract class ServerTest {
     @TempDir
     Path directory;

@@ -10,8 +10,8 @@ import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.keys.ClientKey;
-import dev.genv.enforcer.remote.ssh.transport.AddressResolver;
-import dev.genv.enforcer.testsupport.FakeSshd;
+import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
+import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -26,9 +26,9 @@ import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** Servers, a key for them, and what the service needs to log in on them. Time passes for its pauses when a test says so. */
+/** Servers, a key for them, and the settings to log in on them. The time of pauses advances only by a test. */
 public final class TestFleet implements Closeable {
-    /** What a command is given at most in these tests, unless they want to see it break off. */
+    /** The time limit of commands, except in tests of this limit. */
     public static final Duration LONG_TIMEOUT = HANG;
 
     private static final Duration SHORT_TIMEOUT = Duration.ofMillis(300);
@@ -43,7 +43,7 @@ public final class TestFleet implements Closeable {
         this.key = ClientKey.create(directory);
     }
 
-    /** A server with {@code cat} and {@code true}. */
+    /** Starts a server with {@code cat} and {@code true}. */
     public FakeSshd server(String address) throws IOException {
         var server = new FakeSshd(address, key.publicKey());
         resources.add(server);
@@ -62,7 +62,7 @@ public final class TestFleet implements Closeable {
         return Files.writeString(directory.resolve(name), text);
     }
 
-    /** As root, with the key, to the servers whose lines these are. */
+    /** Returns settings for root with the key, and these lines of known_hosts. */
     public SshAccess access(String... known) throws IOException {
         return access(HANG, known);
     }
@@ -91,9 +91,19 @@ public final class TestFleet implements Closeable {
         return connection;
     }
 
-    /** Connections fail from now on as if that much later. */
+    /** Advances the time of pauses. */
     public void advanceTime(Duration time) {
         nanos.addAndGet(time.toNanos());
+    }
+
+    /** Whether a connection reaches its machine after a pause; it may not, because a short timeout can end the login. */
+    public boolean isReached(Connection connection) throws InterruptedException {
+        advanceTime(Duration.ofMinutes(1));
+        try {
+            return connection.run(request("true")).exitCode() != null;
+        } catch (UnreachableException e) {
+            return false;
+        }
     }
 
     public static CommandRequest request(String command) {
@@ -105,8 +115,7 @@ public final class TestFleet implements Closeable {
     }
 
     /**
-     * Runs a command that never ends, with a timeout that grows until it came as far as it should before it was broken off:
-     * on a busy machine everything takes longer.
+     * Runs a command that never ends, with a growing timeout until the command reached the expected stage, because a busy machine is slow.
      */
     public CommandResult runUntilAborted(
             Connection connection, Function<Duration, CommandRequest> command, Predicate<CommandResult> farEnough)
@@ -118,7 +127,7 @@ public final class TestFleet implements Closeable {
                 if (farEnough.test(answer) || timeout.compareTo(HANG) > 0) {
                     return answer;
                 }
-            } catch (UnreachableException e) { // the command was not even begun
+            } catch (UnreachableException e) { // the command did not begin
                 if (timeout.compareTo(HANG) > 0) {
                     throw e;
                 }
@@ -127,7 +136,7 @@ public final class TestFleet implements Closeable {
         }
     }
 
-    /** An address of names that are made up here. */
+    /** Resolves the test's own host names. */
     static AddressResolver resolverOf(String address) {
         return new AddressResolver(_ -> new InetAddress[] {InetAddress.ofLiteral(address)});
     }

@@ -53,7 +53,7 @@ class ThreadsTest {
         return connection.run(TestFleet.request("true"));
     }
 
-    /** Virtual ones are not counted. */
+    /** Virtual threads do not count. */
     private static int platformThreads() {
         return ManagementFactory.getThreadMXBean().getThreadCount();
     }

@@ -21,7 +21,7 @@ public abstract class ChoiceConverter<T> extends SettingConverter<T> {
     }
 
     /** Accepts one more word for a constant, which the documentation of the setting names. */
-    protected final void addAlias(String word, T constant) {
+    public final void addAlias(String word, T constant) {
         choices.put(word, constant);
     }
 

@@ -2,12 +2,15 @@ package dev.genv.enforcer.remote.ssh.transport;
 
 import com.jcraft.jsch.ChannelExec;
 import com.jcraft.jsch.JSchException;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.CommandResult.Interruption;
 import dev.genv.enforcer.remote.ssh.transport.SshSession.NotOpenedException;
+import dev.genv.enforcer.remote.ssh.transport.socket.PacketSizeLimit;
+import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
+import dev.genv.enforcer.remote.ssh.transport.time.TimedCall;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
+import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;

@@ -1,12 +1,14 @@
 package dev.genv.enforcer.remote.ssh.transport;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.CommandResult.Interruption;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ssh.transport.SshSession.NotOpenedException;
+import dev.genv.enforcer.remote.ssh.transport.time.BackOff;
+import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;

@@ -5,6 +5,8 @@ import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.Session;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.ssh.transport.socket.AbortHandle;
+import dev.genv.enforcer.remote.ssh.transport.socket.UnsolicitedDataLimit;
 
 /** An authenticated session with a machine. */
 public final class SshSession implements AutoCloseable {

@@ -1,4 +1,4 @@
-/** SSH connections and the commands that run over them, with limits of time and size. */
+/** SSH connections and the commands that run over them. */
 @NullMarked
 package dev.genv.enforcer.remote.ssh.transport;
 

@@ -2,7 +2,7 @@ package dev.genv.enforcer.remote.ssh.transport;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ssh.ServerTest;
@@ -14,7 +14,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** What commands may come to, whatever they do. */
+/** The results of commands, whatever the server does. */
 class CommandTest extends ServerTest {
     @Test
     void returnsOutputErrorsAndExitCode() throws Exception {

@@ -7,11 +7,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import dev.genv.enforcer.remote.ssh.TestFleet;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
+import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -30,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who is connected to may do anything but keep somebody waiting: each of these tests would hang. */
+/** A server must not block the service, whatever it sends: each of these tests would hang. */
 @Timeout(600)
 class HostileServerTest {
     private static final Duration TIMEOUT = Duration.ofMillis(700);
@@ -232,7 +233,7 @@ class HostileServerTest {
             try (var client = server.accept()) {
                 talk.handle(client);
             } catch (Exception _) {
-                // the client hung up, or the test is over
+                // the client closed the connection, or the test is over
             }
         });
     }

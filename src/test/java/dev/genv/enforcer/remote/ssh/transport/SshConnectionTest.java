@@ -8,12 +8,12 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ssh.ServerTest;
 import dev.genv.enforcer.remote.ssh.TestFleet;
-import dev.genv.enforcer.testsupport.Relay;
+import dev.genv.enforcer.testsupport.ssh.Relay;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -21,7 +21,7 @@ import java.util.stream.IntStream;
 import org.assertj.core.api.AbstractStringAssert;
 import org.junit.jupiter.api.Test;
 
-/** How a connection is kept, lost and made anew. */
+/** A connection is kept, lost and renewed. */
 class SshConnectionTest extends ServerTest {
     @Test
     void connectsOnlyWhenThereIsACommand() {
@@ -59,7 +59,7 @@ class SshConnectionTest extends ServerTest {
         }
     }
 
-    /** As when a machine loses its power, or a firewall forgets the connection: nobody ever tells. */
+    /** A machine loses its power, or a firewall drops the connection, and neither side is notified. */
     @Test
     void reconnectsWhenTheConnectionCarriesNoDataAnyMore() throws Exception {
         try (var relay = new Relay("127.0.0.2", server.address(), server.port())) {

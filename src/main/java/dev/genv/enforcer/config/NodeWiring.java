@@ -1,0 +1,71 @@
+package dev.genv.enforcer.config;
+
+import dev.genv.enforcer.config.settings.Settings;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.node.NodeMachine;
+import dev.genv.enforcer.observation.Advice;
+import dev.genv.enforcer.observation.ObserverSettings;
+import dev.genv.enforcer.observation.Privileges;
+import dev.genv.enforcer.observation.ProtectedExecutable;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+import org.jboss.logging.Logger;
+
+/** Creates the objects for enforcement on the service's own node. */
+final class NodeWiring {
+    private static final Logger LOG = Logger.getLogger(NodeWiring.class);
+
+    private final Settings settings;
+    private final ObserverSettings observer;
+    private final NodeMachine machine;
+
+    NodeWiring(Settings settings, String name, Path proc) {
+        this.settings = settings;
+        observer = new ObserverSettings(
+                name,
+                settings.stateDirectory().toString(),
+                List.copyOf(settings.safety().protectedExecutables()),
+                List.copyOf(settings.safety().exemptUsers()),
+                settings.safety().requireHostPid(),
+                settings.general().mode() == ServiceMode.ENFORCE,
+                settings.general().terminateProcesses(),
+                Advice.CONTAINER);
+        machine = new NodeMachine(new NodeMachine.NodePaths(
+                proc,
+                settings.stateDirectory(),
+                settings.state().lockTimeout(),
+                settings.gpuProgram(),
+                settings.gpu().gpuTimeout(),
+                observer.programs().stream().map(ProtectedExecutable::path).toList()));
+    }
+
+    NodeMachine machine() {
+        return machine;
+    }
+
+    /** Returns the host, ready to act, and logs what it lacks. */
+    Host host() throws InterruptedException {
+        if (observer.acts()) {
+            machine.openStateDirectory().ifPresent(LOG::warn);
+            machine.claim().ifPresent(LOG::warn);
+        }
+        var missing = new Privileges(observer, machine.access()).missing();
+        if (!missing.isEmpty()) {
+            LOG.warnf(
+                    "Missing privileges: %s",
+                    missing.stream()
+                            .map(privilege -> privilege.problem().detail())
+                            .collect(Collectors.joining("; ")));
+        }
+        LOG.infof(
+                "Node %s, state in %s, mode %s",
+                observer.host(),
+                settings.stateDirectory(),
+                settings.general().mode().name().toLowerCase(Locale.ROOT));
+        return new ObservedHost(observer, machine);
+    }
+}

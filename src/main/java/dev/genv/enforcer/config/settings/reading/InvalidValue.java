@@ -1,0 +1,47 @@
+package dev.genv.enforcer.config.settings.reading;
+
+import dev.genv.enforcer.model.SafeText;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * A variable with an invalid value.
+ *
+ * @param value the invalid value; empty if the variable is unset
+ * @param reason which values are valid
+ */
+public record InvalidValue(String variable, String value, String reason) {
+    private static final int LONGEST = 1000;
+    private static final Pattern FILE_OF_SECRET = Pattern.compile("_(TOKEN|PASSPHRASE)_FILE$");
+
+    /** SmallRye Config reports an invalid value only as text. */
+    private static final Pattern MESSAGE = Pattern.compile(
+            "SRCFG[0-9]+: The config property (?<property>\\S+) with the config value \"(?<value>.*)\""
+                    + " threw an Exception whilst being converted (?<reason>.*)",
+            Pattern.DOTALL);
+
+    /** Parses a message of SmallRye Config; empty if it reports something else. */
+    public static Optional<InvalidValue> parse(String message) {
+        var match = MESSAGE.matcher(message);
+        return match.find()
+                ? Optional.of(new InvalidValue(
+                        Variables.nameOf(match.group("property")), match.group("value"), match.group("reason")))
+                : Optional.empty();
+    }
+
+    /** Returns one line for a terminal or a log. It omits the value if an administrator may have set a secret instead of a file. */
+    public String line() {
+        return FILE_OF_SECRET.matcher(variable).find()
+                ? lineWithoutValue(variable, reason)
+                : "%s=%s: %s"
+                        .formatted(
+                                SafeText.escape(variable),
+                                SafeText.escape(value, LONGEST),
+                                SafeText.escape(reason, LONGEST));
+    }
+
+    /** Returns one line for a terminal or a log, without the value. */
+    static String lineWithoutValue(String variable, String reason) {
+        return "%s: %s".formatted(SafeText.escape(variable), SafeText.escape(reason, LONGEST));
+    }
+}

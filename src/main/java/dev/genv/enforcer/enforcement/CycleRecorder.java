@@ -1,0 +1,95 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.clock.CycleClock;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.dispatch.Execution;
+import dev.genv.enforcer.enforcement.history.Evidence;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.safeguard.Safeguards;
+import dev.genv.enforcer.enforcement.termination.Review;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.plan.Plan;
+import java.time.Instant;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Records a cycle at its end: in the log, in the journal, and for the decisions of later cycles. */
+final class CycleRecorder {
+    private final EnforcerConfig config;
+    private final Journal journal;
+    private final Safeguards safeguards;
+    private final CycleClock clock;
+    private final ProblemLog problems;
+    private final Ticker ticker;
+
+    /**
+     * The start of a cycle.
+     *
+     * @param mark by the monotonic clock
+     */
+    record Start(Instant at, long mark) {
+        static Start now(Ticker ticker) {
+            return new Start(ticker.now(), ticker.mark());
+        }
+    }
+
+    CycleRecorder(EnforcerConfig config, Journal journal, Safeguards safeguards, CycleClock clock, Ticker ticker) {
+        this.config = config;
+        this.journal = journal;
+        this.safeguards = safeguards;
+        this.clock = clock;
+        this.ticker = ticker;
+        problems = new ProblemLog(config.quiet());
+    }
+
+    /** Records a cycle that came to its end. */
+    CycleReport record(Start start, Evidence evidence, Review review, Execution execution) {
+        var seen = evidence.seen();
+        var plan = evidence.plan();
+        var actions = Stream.concat(review.records().stream(), execution.records().stream())
+                .toList();
+        safeguards.record(execution.records());
+        var reports = HostProblems.of(execution.problems(), plan.problems())
+                .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
+        problems.log(reports);
+        clock.endCycle();
+        var outcome = new Journal.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at());
+        var update = journal.update(plan, outcome, config::effectiveMode, seen.fleet());
+        evidence.endCycle(journal.active());
+        ActionLog.log(seen.fleet(), update);
+        return new CycleReport(
+                start.at(),
+                ticker.since(start.mark()),
+                resultOf(seen.hosts(), actions),
+                seen.fleet(),
+                reports,
+                plan,
+                actions,
+                update.appeared());
+    }
+
+    /** Reports a cycle that failed. It lets no grace pass. */
+    CycleReport failed(Start start, String why) {
+        return new CycleReport(
+                start.at(),
+                ticker.since(start.mark()),
+                CycleResult.FAILED,
+                new Fleet(List.of(), config.remote()),
+                List.of(),
+                Plan.EMPTY,
+                List.of(),
+                List.of(),
+                HostProblems.escape(why));
+    }
+
+    private static CycleResult resultOf(List<HostReport> hosts, List<ActionRecord> actions) {
+        if (!hosts.stream().allMatch(HostReport::isComplete)) {
+            return CycleResult.INCOMPLETE;
+        }
+        return actions.stream().anyMatch(action -> action.result().outcome().isFailure())
+                ? CycleResult.ACTION_FAILED
+                : CycleResult.SUCCESS;
+    }
+}

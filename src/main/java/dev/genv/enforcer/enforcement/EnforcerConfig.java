@@ -1,0 +1,40 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Supplier;
+
+/**
+ * The configuration of the cycles.
+ *
+ * @param hosts supplies the hosts at the start of every cycle; their names are unique
+ * @param remote whether the hosts are other machines, not the node
+ * @param signals whether processes may be signalled at all
+ * @param safetyLimits the grace periods and limits
+ * @param interval the time from one cycle to the next; zero for a single cycle
+ * @param observationTimeout the time limit for observing a host
+ * @param actionTimeout the time limit for the actions on a host
+ * @param quiet whether hosts that do not answer are left out of the log
+ */
+public record EnforcerConfig(
+        Supplier<List<Host>> hosts,
+        boolean remote,
+        Policy policy,
+        ServiceMode mode,
+        boolean signals,
+        SafetyLimits safetyLimits,
+        Duration interval,
+        Duration observationTimeout,
+        Duration actionTimeout,
+        boolean quiet) {
+    /** Returns the weaker one of the modes of a rule and of the service. */
+    RuleMode effectiveMode(RuleDefinition rule) {
+        return mode == ServiceMode.AUDIT ? RuleMode.AUDIT : policy.modeOf(rule);
+    }
+}

@@ -1,0 +1,117 @@
+package dev.genv.enforcer.enforcement.dispatch;
+
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.history.CycleHistory;
+import dev.genv.enforcer.enforcement.host.HostAnswer;
+import dev.genv.enforcer.enforcement.host.HostTasks;
+import dev.genv.enforcer.enforcement.host.HostWorker;
+import dev.genv.enforcer.enforcement.host.HostWorkers;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.safeguard.Order;
+import dev.genv.enforcer.enforcement.safeguard.Orders;
+import dev.genv.enforcer.enforcement.termination.PendingTerminations;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Collectors;
+
+/** Executes the orders of a cycle, on all hosts at the same time. */
+public final class ActionDispatcher {
+    private final HostWorkers workers;
+    private final Duration timeout;
+    private final PendingTerminations terminations;
+    private final CycleHistory history;
+    private final Ticker ticker;
+
+    /**
+     * Creates a dispatcher.
+     *
+     * @param timeout how long a host may take for its actions
+     */
+    public ActionDispatcher(
+            HostWorkers workers,
+            Duration timeout,
+            PendingTerminations terminations,
+            CycleHistory history,
+            Ticker ticker) {
+        this.workers = workers;
+        this.timeout = timeout;
+        this.terminations = terminations;
+        this.history = history;
+        this.ticker = ticker;
+    }
+
+    /** Executes the orders, and returns a record of each. */
+    public Execution execute(Orders orders) throws InterruptedException {
+        var batches = batches(orders);
+        var failures = execute(batches);
+        var records = orders.all().stream()
+                .map(order -> new ActionRecord(
+                        order.planned(),
+                        switch (order) {
+                            case Order.Skip skip -> skip.result();
+                            case Order.Run(var planned) -> {
+                                var host = planned.action().host();
+                                yield Objects.requireNonNull(batches.get(host))
+                                        .resultOf(planned)
+                                        .orElseGet(() -> Result.failed(failures.getOrDefault(host, "not done")));
+                            }
+                        },
+                        ticker.now()))
+                .toList();
+        return new Execution(records, orders.problems());
+    }
+
+    private Map<String, HostBatch> batches(Orders orders) {
+        var runs = orders.all().stream()
+                .filter(Order.Run.class::isInstance)
+                .map(Order.Run.class::cast)
+                .collect(Collectors.groupingBy(
+                        run -> run.planned().action().host(), LinkedHashMap::new, Collectors.toList()));
+        var batches = new LinkedHashMap<String, HostBatch>();
+        runs.forEach((host, ofHost) -> batches.put(host, new HostBatch(ofHost, orders.expiry(), this::record)));
+        return batches;
+    }
+
+    /** Returns why hosts gave no result, by the host's name. */
+    private Map<String, String> execute(Map<String, HostBatch> batches) throws InterruptedException {
+        var failures = new HashMap<String, String>();
+        var tasks = new HostTasks<Boolean>(HostWorker.Kind.EXECUTE, timeout, ticker);
+        for (var batch : batches.entrySet()) {
+            var worker = workers.worker(batch.getKey());
+            if (worker == null) {
+                failures.put(batch.getKey(), "the host is no longer in the list");
+            } else {
+                tasks.start(worker, () -> {
+                    batch.getValue().execute(worker.host());
+                    return true;
+                });
+            }
+        }
+        for (var answer : tasks.await(workers.count() > 1)) {
+            if (answer instanceof HostAnswer.Failed<Boolean>(var host, var why, var _)) {
+                failures.put(host, String.valueOf(why.getMessage()));
+            }
+        }
+        return failures;
+    }
+
+    /** Also called by a worker whose result is no longer awaited: its actions count. */
+    private void record(PlannedAction planned, Result result) {
+        switch (planned.action()) {
+            case Action.Terminate terminate -> terminations.record(planned, terminate, result);
+            case Action.Detach detach -> {
+                // An attachment that the service may have removed was not removed by another user.
+                if (result.outcome() == Outcome.DETACHED || result.uncertain()) {
+                    history.recordDetachment(detach);
+                }
+            }
+        }
+    }
+}

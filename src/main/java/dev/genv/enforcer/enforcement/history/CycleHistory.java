@@ -1,0 +1,79 @@
+package dev.genv.enforcer.enforcement.history;
+
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.history.state.StateHistory;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Plan;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is remembered from one cycle to the next about the state and its violations. A cycle records twice: its observation, and then
+ * the plan that follows from it. The plan needs the first result, and every decision needs the second one, the {@link Evidence}.
+ */
+public final class CycleHistory {
+    /** The shortest time for which an attachment counts as new. */
+    private static final Duration MIN_RECENT_PERIOD = Duration.ofHours(1);
+
+    private final boolean trustsRecordedTimes;
+    private final StateHistory states;
+    private final Evidence.Histories histories;
+    /** The observation whose plan is not recorded yet. */
+    private @Nullable SeenFleet open;
+
+    /**
+     * Creates an empty history.
+     *
+     * @param stateChangeGrace how long a violation is reported that rests on a change of the state
+     * @param compliancePeriod how long a resolved violation is remembered
+     * @param interval from one cycle to the next
+     */
+    public CycleHistory(Duration stateChangeGrace, Duration compliancePeriod, Duration interval, Ticker counted) {
+        trustsRecordedTimes = stateChangeGrace.isZero();
+        states = new StateHistory(counted, recentPeriod(stateChangeGrace, interval));
+        histories = new Evidence.Histories(
+                states,
+                new ViolationHistory(compliancePeriod, counted),
+                new ChangeHistory(states, counted),
+                new StrangerHistory(counted));
+    }
+
+    /** Records the state that a cycle observed. */
+    public SeenFleet record(SeenFleet.Observed observed) {
+        states.record(observed.hosts());
+        var snapshots = observed.hosts().stream().map(HostReport::snapshot).toList();
+        var fleet = new Fleet(snapshots, observed.remote(), states.appearances(trustsRecordedTimes));
+        var seen = new SeenFleet(observed, fleet);
+        open = seen;
+        return seen;
+    }
+
+    /**
+     * Records the plan that follows from the last observation.
+     *
+     * @throws IllegalStateException if that was recorded already: time would count twice
+     */
+    public Evidence record(SeenFleet seen, Plan plan) {
+        if (!seen.equals(open)) {
+            throw new IllegalStateException("the plan of this observation was recorded already");
+        }
+        open = null;
+        histories.violations().record(plan.violations());
+        var changes = histories.changes().record(plan);
+        histories.strangers().record(seen.hosts(), plan);
+        return new Evidence(seen, plan, changes, histories);
+    }
+
+    /** Records that the service detached a device; also called by a worker whose result is no longer awaited. */
+    public void recordDetachment(Action.Detach detachment) {
+        states.detached(detachment);
+    }
+
+    /** An hour, or more if the grace is longer: an attachment that no longer counts as new gets no grace. */
+    private static Duration recentPeriod(Duration stateChangeGrace, Duration interval) {
+        var graceAndThreeCycles = stateChangeGrace.plus(interval.multipliedBy(3));
+        return graceAndThreeCycles.compareTo(MIN_RECENT_PERIOD) > 0 ? graceAndThreeCycles : MIN_RECENT_PERIOD;
+    }
+}

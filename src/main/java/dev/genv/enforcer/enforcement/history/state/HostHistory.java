@@ -1,0 +1,242 @@
+package dev.genv.enforcer.enforcement.history.state;
+
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
+import dev.genv.enforcer.policy.plan.Violation;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the state of one machine recorded in earlier observations. Users choose how much they write, so the history is bounded in
+ * bytes. For active environments, the size limit of the state file bounds it, and it holds no text at full length. The history of
+ * ended environments is dropped after an hour, and above {@link #MAX_BYTES} from the one that ended first. An environment that a
+ * process on a GPU names is always kept.
+ */
+final class HostHistory {
+    private static final Duration KEEP = Duration.ofHours(1);
+    private static final long MAX_BYTES = 4 << 20;
+
+    /** Of the devices that the GPU tool never listed, only those with a smaller index are recorded, because users can describe any. */
+    private static final int MAX_UNLISTED_DEVICES = 64;
+
+    private final Ticker ticker;
+    private final Map<String, EnvironmentHistory> environments = new LinkedHashMap<>();
+    private DelistedPids delisted;
+    private ObservedTime environmentsObserved;
+    private ObservedTime attachmentsObserved;
+    private final Map<Integer, ObservedTime> devicesObserved = new HashMap<>();
+
+    /** Every device that the GPU tool ever listed. */
+    private final Set<Integer> listed = new HashSet<>();
+
+    /** The ticks of the previous observation, in which environments that are new now were absent; null in the first one. */
+    private @Nullable Long before;
+
+    /** The last complete listing of the GPU tool: it stands in while the tool fails. */
+    private ListedProcesses onGpu = ListedProcesses.of(List.of());
+
+    private @Nullable String machine;
+    private long lastListedAt;
+
+    HostHistory(Ticker ticker) {
+        this.ticker = ticker;
+        delisted = new DelistedPids(ticker);
+        environmentsObserved = new ObservedTime(ticker);
+        attachmentsObserved = new ObservedTime(ticker);
+        lastListedAt = ticker.mark();
+    }
+
+    /** Whether another machine has this name now, or the machine was rebooted: pids then belong to other processes. */
+    boolean isOtherMachine(@Nullable String now) {
+        return now != null && machine != null && !now.equals(machine);
+    }
+
+    /** Records that the host is in the list, and which machine it is if that is known. */
+    void recordMachine(@Nullable String which) {
+        machine = which == null ? machine : which;
+        lastListedAt = ticker.mark();
+    }
+
+    /** Whether the host left the list long ago. */
+    boolean isExpired() {
+        return ticker.since(lastListedAt).compareTo(KEEP) > 0;
+    }
+
+    void record(Snapshot snapshot, long ticks) {
+        if (!snapshot.has(SnapshotPart.ENVIRONMENTS)) {
+            environmentsObserved.interrupted();
+            attachmentsObserved.interrupted();
+            devicesObserved.values().forEach(ObservedTime::interrupted);
+            return;
+        }
+        if (before != null && ticks < before) {
+            forget(); // the machine was rebooted: earlier processes are gone, and their pids belong to others
+        }
+        delisted.record(snapshot, ticks);
+        var living = snapshot.environments().stream()
+                .collect(Collectors.toMap(
+                        environment -> BoundedText.of(environment.eid()), environment -> environment, (one, _) -> one));
+        environments.forEach((eid, memory) -> {
+            if (!living.containsKey(eid)) {
+                memory.recordEnd();
+            }
+        });
+        listed.addAll(snapshot.listedDevices());
+        var holders = holders(snapshot);
+        var observation = new EnvironmentHistory.Observation(
+                holders, before, ticks, !attachmentsObserved.hasBegun(), attachmentsObserved.now());
+        living.forEach((eid, environment) -> environments
+                .computeIfAbsent(eid, _ -> new EnvironmentHistory(environment.eid(), ticker))
+                .record(environment, observation));
+        environmentsObserved.observed(ticks);
+        if (snapshot.has(SnapshotPart.ATTACHMENTS)) {
+            attachmentsObserved.observed(ticks);
+        } else {
+            attachmentsObserved.interrupted();
+        }
+        for (var device : holders.keySet()) {
+            devicesObserved
+                    .computeIfAbsent(device, _ -> new ObservedTime(ticker))
+                    .observed(ticks);
+        }
+        devicesObserved.forEach((device, observed) -> {
+            if (!holders.containsKey(device)) {
+                observed.interrupted();
+            }
+        });
+        var now = ListedProcesses.of(snapshot.processes());
+        if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)) {
+            onGpu = now;
+        }
+        delisted.forget(KEEP, union(onGpu.pids(), now.pids()));
+        forgetEnded(union(onGpu.named(), now.named()));
+        before = ticks;
+    }
+
+    void detached(String eid, int device) {
+        var memory = environment(eid);
+        if (memory != null) {
+            memory.detached(device);
+        }
+    }
+
+    @Nullable
+    EnvironmentHistory environment(String eid) {
+        return environments.get(BoundedText.of(eid));
+    }
+
+    /** Returns the removal of this process's pid from an environment. */
+    @Nullable
+    StateChange delisting(GpuProcess process) {
+        return delisted.change(process);
+    }
+
+    /** Returns how long the attachments have been observed. */
+    ObservedTime attachmentsObserved() {
+        return attachmentsObserved;
+    }
+
+    /** Returns how long the service has observed the state that such a change concerns; empty if no unobserved change can be the
+     * reason of the violation. */
+    Optional<Duration> observedFor(StateChangeKind kind, Violation cause, @Nullable GpuProcess process, String eid) {
+        return observed(kind, cause)
+                .filter(observed -> mayHideChange(observed, kind, process, eid))
+                .map(ObservedTime::length)
+                .min(Comparator.naturalOrder());
+    }
+
+    /**
+     * Whether such a change may have happened before the service observed the state. It cannot if the process, if any, and the
+     * environment appeared later.
+     */
+    private boolean mayHideChange(
+            ObservedTime observed, StateChangeKind kind, @Nullable GpuProcess process, String eid) {
+        if (process != null && observed.isOlder(process.id().startTime())) {
+            return true;
+        }
+        var environment = environment(eid);
+        return kind != StateChangeKind.PID_REMOVED && (environment == null || environment.isOlderThan(observed));
+    }
+
+    private Stream<ObservedTime> observed(StateChangeKind kind, Violation cause) {
+        return switch (kind) {
+            case PID_REMOVED, ENVIRONMENT_ENDED, OWNER_FORGED -> Stream.of(environmentsObserved);
+            case CAPACITY_REDUCED -> Stream.of(attachmentsObserved);
+            case ATTACHMENT_REMOVED ->
+                Stream.concat(
+                        Stream.of(attachmentsObserved),
+                        cause.devices().stream()
+                                .map(device -> devicesObserved.getOrDefault(device, new ObservedTime(ticker))));
+            // The rules declare them together with a change that covers the same time.
+            case ENVIRONMENT_ADDED, OWNER_CHANGED, QUOTA_INCREASED -> Stream.empty();
+        };
+    }
+
+    /** Returns the environments that each described device is attached to, also while the GPU tool lists no device. */
+    private Map<Integer, Set<String>> holders(Snapshot snapshot) {
+        var holders = new HashMap<Integer, Set<String>>();
+        if (snapshot.has(SnapshotPart.ATTACHMENTS)) {
+            for (var device : snapshot.devices()) {
+                var index = device.index();
+                if (listed.contains(index) || (index >= 0 && index < MAX_UNLISTED_DEVICES)) {
+                    holders.put(
+                            index,
+                            device.attachments().stream().map(Attachment::eid).collect(Collectors.toSet()));
+                }
+            }
+        }
+        return holders;
+    }
+
+    private static <T> Set<T> union(Set<T> one, Set<T> other) {
+        return Stream.of(one, other).flatMap(Set::stream).collect(Collectors.toSet());
+    }
+
+    private void forgetEnded(Set<String> named) {
+        environments.entrySet().removeIf(entry -> {
+            var deadSince = entry.getValue().deadSince();
+            return deadSince != null
+                    && !named.contains(entry.getKey())
+                    && ticker.since(deadSince).compareTo(KEEP) > 0;
+        });
+        var ended = environments.entrySet().stream()
+                .filter(entry -> entry.getValue().deadSince() != null && !named.contains(entry.getKey()))
+                .sorted(Comparator.comparingLong(
+                        entry -> Objects.requireNonNull(entry.getValue().deadSince())))
+                .toList();
+        var bytes = ended.stream().mapToLong(entry -> entry.getValue().bytes()).sum();
+        for (var entry : ended) {
+            if (bytes <= MAX_BYTES) {
+                return;
+            }
+            bytes -= entry.getValue().bytes();
+            environments.remove(entry.getKey());
+        }
+    }
+
+    private void forget() {
+        environments.clear();
+        delisted = new DelistedPids(ticker);
+        environmentsObserved = new ObservedTime(ticker);
+        attachmentsObserved = new ObservedTime(ticker);
+        devicesObserved.clear();
+        listed.clear();
+        onGpu = ListedProcesses.of(List.of());
+        before = null;
+    }
+}

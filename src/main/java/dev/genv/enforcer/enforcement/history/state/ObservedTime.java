@@ -1,0 +1,68 @@
+package dev.genv.enforcer.enforcement.history.state;
+
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** How long a part of a host has been observed. Time during which it could not be read does not count. */
+final class ObservedTime {
+    private final Ticker ticker;
+    private @Nullable Long firstTicks;
+    private @Nullable Long lastMark;
+    private Duration length = Duration.ZERO;
+
+    /**
+     * A moment.
+     *
+     * @param at by the ticker's mark, to be compared with those of other hosts
+     * @param observed for how long the part had been observed by then
+     */
+    record Moment(long at, Duration observed) {}
+
+    ObservedTime(Ticker ticker) {
+        this.ticker = ticker;
+    }
+
+    /** Records that the part was read at this number of clock ticks since boot. */
+    void observed(long ticks) {
+        if (firstTicks == null) {
+            firstTicks = ticks;
+        }
+        if (lastMark != null) {
+            length = length.plus(ticker.since(lastMark));
+        }
+        lastMark = ticker.mark();
+    }
+
+    /** Records that the part could not be read. */
+    void interrupted() {
+        lastMark = null;
+    }
+
+    Duration length() {
+        return length;
+    }
+
+    Moment now() {
+        return new Moment(ticker.mark(), length);
+    }
+
+    /** For how long it has been observed since that moment. */
+    Duration since(Moment moment) {
+        return length.minus(moment.observed);
+    }
+
+    boolean hasBegun() {
+        return firstTicks != null;
+    }
+
+    /** Whether something that began at this number of clock ticks since boot is older than the first observation. */
+    boolean isOlder(long ticks) {
+        return firstTicks == null || ticks < firstTicks;
+    }
+
+    /** Whether something that began at this number of clock ticks existed in the first observation. */
+    boolean isInFirst(long ticks) {
+        return firstTicks == null || ticks <= firstTicks;
+    }
+}

@@ -1,0 +1,106 @@
+package dev.genv.enforcer.enforcement.machine;
+
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.observation.IdentityFlapping;
+import dev.genv.enforcer.observation.ImmunityRules;
+import dev.genv.enforcer.observation.ObservedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Decides directly before a signal, as the observer did before, whether a process is still the one that the rules checked. */
+public final class SignalCheck {
+    private static final Result CHANGED = Result.failed("its identity has changed since the rules were checked");
+
+    private final GpuProcess checked;
+    private final Function<List<Reading<ProgramFile>>, ImmunityRules> immunity;
+    private final ImmunityRules known;
+    private final IdentityFlapping identityFlapping;
+
+    /**
+     * Creates the check for one process.
+     *
+     * @param immunity the immunity with the present files of the protected programs
+     * @param known the immunity at the last observation
+     */
+    public SignalCheck(
+            GpuProcess checked,
+            Function<List<Reading<ProgramFile>>, ImmunityRules> immunity,
+            ImmunityRules known,
+            IdentityFlapping identityFlapping) {
+        this.checked = checked;
+        this.immunity = immunity;
+        this.known = known;
+        this.identityFlapping = identityFlapping;
+    }
+
+    /**
+     * Returns why the process is not signalled; empty if it may be.
+     *
+     * @param now its present facts
+     * @param programs the files of the protected programs now, because one may have been replaced since the rules were checked
+     */
+    public Optional<Result> refusal(ProcessFacts now, List<Reading<ProgramFile>> programs) {
+        return switch (ProcessIdentity.of(now)) {
+            case ProcessIdentity.Gone _ -> Optional.of(Result.of(Outcome.ALREADY_GONE));
+            case ProcessIdentity.Unreadable(var reason) -> Optional.of(Result.failed(reason));
+            case ProcessIdentity.Present(var process) ->
+                process.id().equals(checked.id())
+                        ? refusal(process, immunity.apply(programs))
+                        : Optional.of(Result.of(Outcome.ALREADY_GONE));
+        };
+    }
+
+    /**
+     * Returns why the process is not signalled after the machine itself found another real uid or environ than expected; empty if it is
+     * to be tried again with these.
+     *
+     * @param uid its real uid now; null if unknown
+     * @param environ its environ now; null if it was not read, because the uid differed
+     */
+    public Optional<Result> refusal(@Nullable Long uid, @Nullable EnvironFacts environ) {
+        var exemption = known.exemption(uid);
+        if (exemption != null) {
+            return Optional.of(result(exemption));
+        }
+        var membership = environ == null ? checked.membership() : ProcessIdentity.membership(environ);
+        return uid == null || identityFlapping.isOther(checked, uid, membership)
+                ? Optional.of(CHANGED)
+                : Optional.empty();
+    }
+
+    /** Returns the protected programs that a process of this real uid must not run, as of the last observation. */
+    public Set<FileId> protectedFiles(Long uid) {
+        return known.protectedFiles(uid);
+    }
+
+    private Optional<Result> refusal(ObservedProcess process, ImmunityRules rules) {
+        var immune = rules.immunity(process);
+        if (immune != null) {
+            return Optional.of(result(immune));
+        }
+        return identityFlapping.isOther(checked, process.uid(), process.membership())
+                ? Optional.of(CHANGED)
+                : Optional.empty();
+    }
+
+    static Result result(Immunity immunity) {
+        return new Result(
+                switch (immunity.kind()) {
+                    case PROTECTED -> Outcome.SKIPPED_PROTECTED;
+                    case EXEMPT -> Outcome.SKIPPED_EXEMPT;
+                },
+                immunity.reason());
+    }
+}

@@ -1,0 +1,5 @@
+/** A host whose adapter delivers facts and executes orders; the observer interprets the facts. */
+@NullMarked
+package dev.genv.enforcer.enforcement.machine;
+
+import org.jspecify.annotations.NullMarked;

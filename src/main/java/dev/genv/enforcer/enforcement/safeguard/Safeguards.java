@@ -1,0 +1,84 @@
+package dev.genv.enforcer.enforcement.safeguard;
+
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.history.Evidence;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Violation;
+import java.util.List;
+
+/**
+ * The safeguards in their order. The first one that holds an action back gives its outcome. Two of them cannot decide about an action
+ * alone and at this time: the termination limit chooses among the actions that no other one holds back, and {@link OldObservation}
+ * is checked directly before the execution.
+ *
+ * <p>Outside this list, {@code KillEscalation} leaves out processes that were already signalled, and each host checks the identity,
+ * the immunity and its own state again directly before the signal ({@code SignalCheck}, {@code ObservedHost}, the agent).
+ */
+public final class Safeguards {
+    private final SafeguardConfig config;
+    private final ClaimedProcess claimed;
+    private final PendingGrace grace;
+    private final ServiceStop stop = new ServiceStop();
+    private final List<Safeguard> inOrder;
+    private final TerminationLimit limit;
+
+    public Safeguards(SafeguardConfig config, Ticker counted) {
+        this.config = config;
+        claimed = new ClaimedProcess(config.isEnforced());
+        grace = new PendingGrace(config.isEnforced(), config.limits());
+        inOrder = List.of(
+                new ImmuneTarget(),
+                new AuditMode(config.mode()),
+                new ReadOnlyHost(),
+                new AuditedRule(),
+                new DisabledSignals(config.signals()),
+                claimed,
+                grace,
+                stop);
+        limit = new TerminationLimit(config.limits().maxTerminations(), counted);
+    }
+
+    /** Decides which of these actions are executed in this cycle. */
+    public Orders screen(List<PlannedAction> actions, Evidence evidence) {
+        var screened =
+                actions.stream().map(planned -> screen(planned, evidence)).toList();
+        var permitted = screened.stream()
+                .filter(Order.Run.class::isInstance)
+                .map(Order::planned)
+                .toList();
+        var deferred = limit.selectDeferred(permitted, evidence.seen().subordinateUids());
+        var orders = screened.stream()
+                .map(order -> deferred.contains(order.planned()) ? limit.skip(order.planned()) : order)
+                .toList();
+        return new Orders(orders, new OldObservation(evidence.seen().age()), limit.problems(deferred));
+    }
+
+    /** Records the results of the orders, for the termination limit of the next cycle. */
+    public void record(List<ActionRecord> results) {
+        limit.record(results);
+    }
+
+    /** Whether the service acts on this violation now, as far as its grace and the environment of the process are concerned. */
+    public boolean isDue(Violation cause, Action action, Evidence evidence) {
+        return config.isEnforced().test(cause.rule())
+                && claimed.reason(action, evidence).isEmpty()
+                && grace.reasonToWait(cause, action, evidence).isEmpty();
+    }
+
+    /** Holds back every action from now on. */
+    public void stop() {
+        stop.stop();
+    }
+
+    private Order screen(PlannedAction planned, Evidence evidence) {
+        for (var safeguard : inOrder) {
+            var skip = safeguard.check(planned, evidence);
+            if (skip.isPresent()) {
+                return skip.get();
+            }
+        }
+        return new Order.Run(planned);
+    }
+}

@@ -1,0 +1,12 @@
+package dev.genv.enforcer.enforcement.safeguard.grace;
+
+import dev.genv.enforcer.enforcement.history.Evidence;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Violation;
+import java.util.Optional;
+
+/** A time that must pass before the service acts on a violation. */
+public interface Grace {
+    /** Returns why the action must still wait for this violation; empty if the grace has passed or does not apply. */
+    Optional<String> reasonToWait(Violation cause, Action action, Evidence evidence);
+}

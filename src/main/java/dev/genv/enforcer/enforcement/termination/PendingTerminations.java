@@ -1,0 +1,114 @@
+package dev.genv.enforcer.enforcement.termination;
+
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.history.SeenFleet;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.termination.Termination.Pending;
+import dev.genv.enforcer.enforcement.termination.Termination.Sighting;
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Violation;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** The terminations that are pending, by process. Workers whose result is no longer awaited also record here. */
+public final class PendingTerminations {
+    private final TerminationTimes times;
+    private final Ticker ticker;
+    private final Map<HostProcess, Pending> pending = new HashMap<>();
+
+    /** Creates an empty list; the ticker is the clock that counts towards an action. */
+    public PendingTerminations(TerminationTimes times, Ticker ticker) {
+        this.times = times;
+        this.ticker = ticker;
+    }
+
+    /** Returns all processes that were signalled and have not exited, as far as is known. */
+    public synchronized Set<HostProcess> all() {
+        return Set.copyOf(pending.keySet());
+    }
+
+    /** Returns the processes that were signalled so recently that rules treat them as gone. */
+    public synchronized Set<HostProcess> recentlySignalled() {
+        var now = ticker.mark();
+        return pending.entrySet().stream()
+                .filter(entry -> entry.getValue().progress().age(now).compareTo(times.countsAsFreed()) < 0)
+                .map(Map.Entry::getKey)
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** Records the result of a termination. */
+    public synchronized void record(PlannedAction planned, Action.Terminate action, Result result) {
+        var now = ticker.mark();
+        var known = pending.get(action.target());
+        if (result.outcome() == Outcome.SIGNALLED) {
+            pending.put(
+                    action.target(),
+                    action.signal() == Signal.KILL && known != null
+                            ? Termination.killed(known, planned, now)
+                            : Termination.signalled(planned, now));
+        } else if (result.uncertain() && known == null) {
+            pending.put(action.target(), Termination.possiblySignalled(planned, now));
+        }
+    }
+
+    synchronized boolean contains(HostProcess process) {
+        return pending.containsKey(process);
+    }
+
+    synchronized List<HostProcess> processesOn(String host) {
+        return pending.keySet().stream()
+                .filter(process -> process.host().equals(host))
+                .sorted()
+                .toList();
+    }
+
+    /** Records which hosts are in the list and which processes have exited, and returns the last action on each of these. */
+    synchronized List<PlannedAction> recordExits(SeenFleet seen) {
+        for (var process : all()) {
+            if (seen.host(process.host()).isEmpty()) {
+                record(process, Sighting.HOST_NOT_LISTED);
+            }
+        }
+        var exited = new ArrayList<PlannedAction>();
+        for (var host : seen.hosts()) {
+            for (var id : host.ended()) {
+                if (record(new HostProcess(host.host(), id), Sighting.EXITED).orElse(null)
+                        instanceof Termination.Exited(var last)) {
+                    exited.add(last);
+                }
+            }
+        }
+        return exited;
+    }
+
+    /** Records what was observed of a process, and returns its state after that; empty if it is not pending. */
+    synchronized Optional<Termination> record(HostProcess process, Sighting sighting) {
+        var known = pending.get(process);
+        if (known == null) {
+            return Optional.empty();
+        }
+        var state = Termination.observed(known, sighting, ticker.mark(), times);
+        switch (state) {
+            case Pending still -> pending.put(process, still);
+            case Termination.Exited _, Termination.Forgotten _ -> pending.remove(process);
+        }
+        return Optional.of(state);
+    }
+
+    /** Returns the violations for which a process was signalled. */
+    synchronized Set<Violation.Key> causesOf(HostProcess process) {
+        return Optional.ofNullable(pending.get(process)).stream()
+                .flatMap(known -> known.progress().last().causes().stream())
+                .map(Violation::key)
+                .collect(Collectors.toUnmodifiableSet());
+    }
+}

@@ -1,0 +1,49 @@
+package dev.genv.enforcer.enforcement.termination;
+
+import dev.genv.enforcer.policy.plan.PlannedAction;
+import java.time.Duration;
+import java.util.OptionalLong;
+
+/**
+ * How far a termination has come.
+ *
+ * @param last the last action on it
+ * @param at when it got the first signal, by the mark of the clock that counts towards an action
+ * @param brokenFor how long it has continued to break rules; time after an observation without a violation does not count
+ * @param brokenSince when it was last found to break a rule; empty if it broke none since
+ * @param unseen whether an observation after that was incomplete
+ */
+record TerminationProgress(PlannedAction last, long at, Duration brokenFor, OptionalLong brokenSince, boolean unseen) {
+    /** The process got its first signal now. */
+    static TerminationProgress of(PlannedAction planned, long now) {
+        return new TerminationProgress(planned, now, Duration.ZERO, OptionalLong.of(now), false);
+    }
+
+    Duration age(long now) {
+        return Duration.ofNanos(now - at);
+    }
+
+    TerminationProgress with(PlannedAction planned) {
+        return new TerminationProgress(planned, at, brokenFor, brokenSince, unseen);
+    }
+
+    TerminationProgress breaksRules(long now, TerminationTimes times) {
+        var more = sinceBroken(now);
+        return new TerminationProgress(
+                last, at, brokenFor.plus(unseen ? times.limitUnobserved(more) : more), OptionalLong.of(now), false);
+    }
+
+    /** The moment at which it stopped to break rules is unknown, so the time since the last observation counts. */
+    TerminationProgress complies(long now, TerminationTimes times) {
+        return new TerminationProgress(
+                last, at, brokenFor.plus(times.limitUnobserved(sinceBroken(now))), OptionalLong.empty(), false);
+    }
+
+    TerminationProgress unobserved() {
+        return new TerminationProgress(last, at, brokenFor, brokenSince, true);
+    }
+
+    private Duration sinceBroken(long now) {
+        return brokenSince.isPresent() ? Duration.ofNanos(now - brokenSince.getAsLong()) : Duration.ZERO;
+    }
+}

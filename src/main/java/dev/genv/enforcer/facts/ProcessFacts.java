@@ -1,0 +1,44 @@
+package dev.genv.enforcer.facts;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A process that the GPU tool lists. All parts belong to the same process only if both stats have the same start time.
+ *
+ * @param before the content of {@code /proc/PID/stat} before the other parts were read; {@link Reading.Failure#ABSENT} if there is no
+ *     such process
+ * @param uid the real uid
+ * @param environ the environment of the process or, if its first thread has exited, as another thread has it
+ * @param executable the program that it runs
+ * @param after the content of {@code /proc/PID/stat} after the other parts were read
+ */
+public record ProcessFacts(
+        int pid,
+        Reading<Bytes> before,
+        Reading<Long> uid,
+        Reading<EnvironFacts> environ,
+        Reading<ExecutableFacts> executable,
+        Reading<Bytes> after) {
+
+    /**
+     * The part of an environ that concerns genv.
+     *
+     * @param size the number of bytes that were read in all; 0 also while a process exits or is in execve
+     * @param id the value of the last {@code GENV_ENVIRONMENT_ID}, of a longer one only the first {@value #LONGEST_ID} bytes; empty if
+     *     there is none
+     * @param digest the SHA-256 of the whole value in hexadecimal, if it is longer; otherwise empty
+     */
+    public record EnvironFacts(long size, Bytes id, String digest) {
+        /** genv's own ids are pids and the ids of Jupyter kernels. */
+        public static final int LONGEST_ID = 4096;
+    }
+
+    /**
+     * A running program.
+     *
+     * @param name the last element of its path, as the kernel shows it; null if the kernel does not show it
+     * @param file its identity; {@link Reading.Failure#SKIPPED} if its name and the number of links of all protected programs already
+     *     show that it is none of them, because its file system may not answer
+     */
+    public record ExecutableFacts(@Nullable String name, Reading<FileId> file) {}
+}

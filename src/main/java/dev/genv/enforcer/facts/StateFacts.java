@@ -1,0 +1,84 @@
+package dev.genv.enforcer.facts;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * genv's state directory, and the two state files in it as they were at one moment.
+ *
+ * @param lock what came of taking genv's lock; {@link LockFacts#NOT_ATTEMPTED} if there is no directory to read
+ * @param changedAt when the kernel last recorded a change of the directory or of a state file in it (ctime), in clock ticks since
+ *     boot, a little later rather than earlier; if there is no directory, a time directly after that was found; null if unknown
+ */
+public record StateFacts(
+        Directory directory,
+        LockFacts lock,
+        StateFile envs,
+        StateFile devices,
+        @Nullable Long changedAt) {
+
+    /** The state directory. */
+    public sealed interface Directory {
+        /**
+         * It was read.
+         *
+         * @param born the creation time in nanoseconds, because a file system may reuse an inode number; 0 if unknown
+         */
+        record Present(FileId id, long born) implements Directory {}
+
+        /** There is none, as on a machine without genv. */
+        record Absent() implements Directory {}
+
+        /**
+         * It was not accessed, because a user has mounted a file system (FUSE) over it or in it, and decides what is read there.
+         *
+         * @param uid the user whose process serves the file system
+         * @param type such as {@code fuse.sshfs}
+         * @param point where it is mounted
+         */
+        record UserMount(long uid, String type, String point) implements Directory {}
+
+        /**
+         * It was not read, because only a mount of the service's container still leads there: the directory was removed, or the host's
+         * path leads to another one now.
+         *
+         * @param onHost the path on the host; empty if the directory was removed
+         */
+        record Stale(String onHost) implements Directory {}
+
+        /**
+         * It could not be read, for a reason as a clause. {@link Reading.Failure#TIMEOUT} also stands for earlier accesses that have not
+         * returned.
+         */
+        record Unreadable(Reading.Failure failure, String reason) implements Directory {}
+    }
+
+    /** A state file. */
+    public sealed interface StateFile {
+        record Present(Bytes content) implements StateFile {}
+
+        record Absent() implements StateFile {}
+
+        /**
+         * It was not read.
+         *
+         * @param number the number that belongs to the cause; 0 if none does
+         * @param reason the kernel's text, for {@link Cause#OTHER}; otherwise empty
+         */
+        record Unreadable(Cause cause, long number, String reason) implements StateFile {}
+
+        /** Why a state file was not read. */
+        enum Cause {
+            SYMBOLIC_LINK,
+            NOT_REGULAR,
+            /** It is closed to other users and has this number of hard links: it may be a secret that no report may show. */
+            CLOSED,
+            /** It is larger than this number of bytes. */
+            TOO_LARGE,
+            DENIED,
+            CHANGED_WHILE_READ,
+            /** It changes while it is read without genv's lock. */
+            CHANGES_WITHOUT_LOCK,
+            OTHER
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package dev.genv.enforcer.format.gpu;
+
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** The devices that nvidia-smi lists. */
+public record GpuDevices(Map<String, Integer> byUuid, List<Problem> problems) {
+    /** Parses {@code index, uuid, memory.total}; an invalid line is a problem. */
+    public static GpuDevices parse(List<String> lines) {
+        var problems = new ArrayList<Problem>();
+        var byUuid = new LinkedHashMap<String, Integer>();
+        var repeated = new HashSet<String>();
+        for (var line : lines) {
+            var fields = line.split(",", -1);
+            if (fields.length != 3
+                    || !fields[0].strip().matches("[0-9]{1,6}")
+                    || fields[1].strip().startsWith("[")) { // such as [GPU is lost], which identifies no device
+                GpuToolProblems.add(problems, line);
+            } else if (byUuid.put(fields[1].strip(), Integer.valueOf(fields[0].strip())) != null) {
+                repeated.add(fields[1].strip());
+                GpuToolProblems.add(
+                        problems,
+                        ProblemCode.GPU_LINE_UNREADABLE,
+                        "nvidia-smi names a device twice: " + GpuToolProblems.shorten(line));
+            } else if (line.contains(GpuToolProblems.GPU_IS_LOST)) {
+                GpuToolProblems.add(problems, line); // the device is known, but its processes are not
+            }
+        }
+        byUuid.keySet().removeAll(repeated);
+        return new GpuDevices(Map.copyOf(byUuid), List.copyOf(problems));
+    }
+
+    public boolean hasAll(List<GpuLine> lines) {
+        return lines.stream().allMatch(line -> byUuid.containsKey(line.uuid()));
+    }
+
+    /**
+     * Compares the devices with an answer to the process query.
+     *
+     * @param found whether that answer found devices
+     * @throws ToolException if the answers contradict each other because devices appeared or disappeared in between
+     */
+    public void requireSame(boolean found) throws ToolException {
+        if (!found && !byUuid.isEmpty()) {
+            throw new ToolException("nvidia-smi found no devices at first, and then " + byUuid.size());
+        }
+    }
+
+    public Optional<Integer> indexOf(String uuid) {
+        return Optional.ofNullable(byUuid.get(uuid));
+    }
+
+    public Set<Integer> indices() {
+        return Set.copyOf(byUuid.values());
+    }
+}

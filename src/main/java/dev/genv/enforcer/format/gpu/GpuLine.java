@@ -1,0 +1,38 @@
+package dev.genv.enforcer.format.gpu;
+
+import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.problem.Problem;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A process on a device, as nvidia-smi lists it.
+ *
+ * @param memory the used memory; null if the driver does not report it
+ */
+public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
+    /** Parses {@code gpu_uuid, pid, used_gpu_memory}; an invalid line is a problem. */
+    public static Found<List<GpuLine>> parse(List<String> text) {
+        var problems = new ArrayList<Problem>();
+        var lines =
+                text.stream().flatMap(line -> parse(line, problems).stream()).toList();
+        return Found.of(lines, problems);
+    }
+
+    private static Optional<GpuLine> parse(String line, List<Problem> problems) {
+        var fields = line.split(",", -1);
+        if (fields.length != 3 || !fields[1].strip().matches("[1-9][0-9]{0,8}")) {
+            GpuToolProblems.add(problems, line);
+            return Optional.empty();
+        }
+        return Optional.of(new GpuLine(fields[0].strip(), Integer.parseInt(fields[1].strip()), memory(fields[2])));
+    }
+
+    private static @Nullable Memory memory(String field) {
+        var number = field.strip();
+        return number.matches("[0-9]{1,12}") ? Memory.ofMebibytes(Long.parseLong(number)) : null;
+    }
+}

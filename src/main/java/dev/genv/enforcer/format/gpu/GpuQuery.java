@@ -1,0 +1,56 @@
+package dev.genv.enforcer.format.gpu;
+
+import dev.genv.enforcer.model.problem.ProblemCode;
+import java.util.List;
+import java.util.Optional;
+
+/** The queries to nvidia-smi, and whether it answered them. */
+public final class GpuQuery {
+    public static final String FORMAT = "--format=csv,noheader,nounits";
+    public static final String DEVICES = "--query-gpu=index,uuid,memory.total";
+    public static final String PROCESSES = "--query-compute-apps=gpu_uuid,pid,used_gpu_memory";
+    private static final String NO_DEVICES = "No devices were found";
+    private static final int NO_DEVICES_EXIT_CODE = 6;
+    private static final String NO_ACCESS = "Failed to initialize NVML: Unknown Error";
+    private static final String NEW_CONTAINER =
+            "this container has lost its access to the GPUs, as systemctl daemon-reload"
+                    + " takes it away, and must be recreated; on a plain host, load the driver again or reboot";
+
+    private GpuQuery() {}
+
+    /**
+     * Returns the lines of an answer; empty if there are no devices.
+     *
+     * @throws ToolException if it is no answer
+     */
+    public static List<String> lines(int exitCode, String stdout, String stderr) throws ToolException {
+        if (foundNoDevices(exitCode, stdout)) {
+            return List.of();
+        }
+        var lines = stdout.lines().filter(line -> !line.isBlank()).toList();
+        if (exitCode != 0) {
+            var output =
+                    Optional.of(stdout.strip()).filter(text -> !text.isEmpty()).orElse(stderr.strip());
+            throw failure(exitCode, output.lines().findFirst().orElse("it printed nothing"));
+        }
+        return lines;
+    }
+
+    /** Whether nvidia-smi reports that there are no devices, as opposed to devices without processes. */
+    public static boolean foundNoDevices(int exitCode, String stdout) {
+        var first = stdout.lines().filter(line -> !line.isBlank()).findFirst();
+        return first.isPresent()
+                && first.get().strip().equals(NO_DEVICES)
+                && (exitCode == 0 || exitCode == NO_DEVICES_EXIT_CODE);
+    }
+
+    private static ToolException failure(int exitCode, String output) {
+        var message = "nvidia-smi exited with %d: %s".formatted(exitCode, GpuToolProblems.shorten(output));
+        if (output.startsWith(NO_ACCESS)) {
+            return new ToolException(ProblemCode.GPU_NEEDS_NEW_CONTAINER, message + ": " + NEW_CONTAINER, null);
+        }
+        return output.contains(GpuToolProblems.NO_HANDLE)
+                ? new ToolException(ProblemCode.GPU_LOST, message + ": " + GpuToolProblems.LOST, null)
+                : new ToolException(message);
+    }
+}

@@ -1,0 +1,10 @@
+package dev.genv.enforcer.format.json;
+
+/** A text is invalid. The message is the end of a sentence that begins with the name of the text. */
+public final class UnreadableException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    public UnreadableException(String message) {
+        super(message);
+    }
+}

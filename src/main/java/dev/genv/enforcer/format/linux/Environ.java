@@ -1,0 +1,78 @@
+package dev.genv.enforcer.format.linux;
+
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Sha256;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HexFormat;
+
+/** Parses {@code /proc/PID/environ}: entries that end in a zero byte, with arbitrary content. */
+public final class Environ {
+    private static final byte[] VARIABLE = "GENV_ENVIRONMENT_ID=".getBytes(StandardCharsets.US_ASCII);
+
+    /** genv's own ids are pids and the ids of Jupyter kernels. */
+    private static final int LONGEST_ID = 4096;
+
+    private Environ() {}
+
+    /** Returns the membership that the last {@code GENV_ENVIRONMENT_ID} names. */
+    public static Membership membership(byte[] environ) {
+        return named(id(environ));
+    }
+
+    /** Returns the value of the last {@code GENV_ENVIRONMENT_ID}; empty if there is none. */
+    public static byte[] id(byte[] environ) {
+        byte[] id = {};
+        for (int start = 0, end; start < environ.length; start = end + 1) {
+            end = start;
+            while (end < environ.length && environ[end] != 0) {
+                end++;
+            }
+            if (startsWith(environ, start, end)) {
+                id = Arrays.copyOfRange(environ, start + VARIABLE.length, end);
+            }
+        }
+        return id;
+    }
+
+    /** Returns the membership for a value of the variable. */
+    public static Membership named(byte[] id) {
+        return named(id, id.length > LONGEST_ID ? Sha256.hex(id) : "");
+    }
+
+    /**
+     * Returns the membership for a value of the variable.
+     *
+     * @param id of a value of more than 4096 bytes, these many at least
+     * @param digest the SHA-256 of such a value in hexadecimal; otherwise empty
+     */
+    public static Membership named(byte[] id, String digest) {
+        return id.length == 0 ? new Membership.Outside() : new Membership.InEnvironment(text(id, digest));
+    }
+
+    private static boolean startsWith(byte[] environ, int start, int end) {
+        return end - start >= VARIABLE.length
+                && Arrays.equals(environ, start, start + VARIABLE.length, VARIABLE, 0, VARIABLE.length);
+    }
+
+    /**
+     * Returns the id as text. An id that is not UTF-8 becomes a text that no environment has as its id: an unknown membership would
+     * protect the process.
+     */
+    private static String text(byte[] id, String digest) {
+        if (!digest.isEmpty()) {
+            // Every violation would keep the whole text; a digest identifies it.
+            return "too-long:" + new String(id, 0, Math.min(id.length, 32), StandardCharsets.ISO_8859_1) + ":" + digest;
+        }
+        try {
+            return StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(id))
+                    .toString();
+        } catch (CharacterCodingException e) {
+            return "not-utf-8:" + HexFormat.of().formatHex(id);
+        }
+    }
+}

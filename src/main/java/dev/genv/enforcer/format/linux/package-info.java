@@ -1,0 +1,5 @@
+/** Parses files of Linux. */
+@NullMarked
+package dev.genv.enforcer.format.linux;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,183 @@
+package dev.genv.enforcer.node;
+
+import dev.genv.enforcer.enforcement.machine.Machine;
+import dev.genv.enforcer.enforcement.machine.Order;
+import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.facts.AccessFacts;
+import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.format.gpu.GpuLine;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.node.gpu.NvidiaSmi;
+import dev.genv.enforcer.node.linux.KernelClock;
+import dev.genv.enforcer.node.proc.LivenessReader;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.node.proc.ProcessReader;
+import dev.genv.enforcer.node.protection.AccountFiles;
+import dev.genv.enforcer.node.protection.ProgramFiles;
+import dev.genv.enforcer.node.state.NodeState;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.BiConsumer;
+
+/** The node: the machine that the service runs on. */
+public final class NodeMachine implements Machine, Closeable {
+    private final ProcFs proc;
+    private final AccountFiles accounts;
+    private final ProgramFiles programs;
+    private final ProcessReader processes;
+    private final LivenessReader liveness;
+    private final NvidiaSmi gpus;
+    private final NodeState state;
+    private final Signaller signaller;
+
+    /**
+     * Paths on this machine, and time limits.
+     *
+     * @param proc {@code /proc}, or another directory in tests
+     * @param nvidiaSmi a path, or a name that is searched in the standard directories
+     * @param programs the protected programs, in the order of their facts
+     */
+    public record NodePaths(
+            Path proc,
+            Path stateDirectory,
+            Duration lockTimeout,
+            String nvidiaSmi,
+            Duration gpuTimeout,
+            List<Path> programs) {
+        public NodePaths {
+            programs = List.copyOf(programs);
+        }
+    }
+
+    public NodeMachine(NodePaths paths) {
+        proc = new ProcFs(paths.proc());
+        accounts = new AccountFiles(proc);
+        programs = new ProgramFiles(proc, paths.programs());
+        processes = new ProcessReader(proc);
+        liveness = new LivenessReader(proc);
+        gpus = new NvidiaSmi(paths.nvidiaSmi(), paths.gpuTimeout());
+        state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
+        signaller = new Signaller(processes);
+    }
+
+    /**
+     * Gives an empty state directory of root the permissions that genv needs. Docker and Kubernetes create a missing mount point closed
+     * to other users, and genv would fail in it.
+     *
+     * @return what was done or why it failed; empty if nothing was to be done
+     */
+    public Optional<String> openStateDirectory() throws InterruptedException {
+        return state.openToAll();
+    }
+
+    /**
+     * Takes the enforcer lock, and removes the temporary files that a killed run left behind.
+     *
+     * @return what was done or why it failed; empty if nothing was to be done
+     */
+    public Optional<String> claim() throws InterruptedException {
+        return state.claim();
+    }
+
+    /** Returns what the service may do on this machine. */
+    public AccessFacts access() throws InterruptedException {
+        return access(state.checkDirectory().isWritable());
+    }
+
+    @Override
+    public HostFacts gather(Set<ProcessId> verified) throws InterruptedException {
+        proc.beginObservation();
+        var check = state.checkDirectory();
+        var access = access(check.isWritable());
+        var accountFacts = accounts.read();
+        var programFacts = programs.read();
+        var beforeListing = ticks();
+        var gpuFacts = gpus.query();
+        // Processes are read before the state, so that the environment of a process that was just started is never
+        // missing.
+        var processFacts = pids(gpuFacts).stream()
+                .map(pid -> processes.read(pid, programFacts))
+                .toList();
+        // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
+        var beforeState = ticks();
+        var stateFacts = state.read(check);
+        return new HostFacts(
+                proc.machine().facts(beforeListing, beforeState),
+                access,
+                accountFacts,
+                programFacts,
+                gpuFacts,
+                processFacts,
+                stateFacts,
+                liveness.read(stateFacts.envs()),
+                check.enforcers(),
+                verified.stream()
+                        .map(id -> new VerifiedProcess(id.pid(), processes.stat(id.pid())))
+                        .toList());
+    }
+
+    /** Releases the enforcer lock. */
+    @Override
+    public void close() throws IOException {
+        state.close();
+    }
+
+    private AccessFacts access(boolean stateIsWritable) {
+        var machine = proc.machine();
+        return new AccessFacts(
+                (int) ProcessHandle.current().pid(),
+                machine.effectiveCapabilities(),
+                machine.pidNamespace(),
+                machine.securityLabel(),
+                stateIsWritable);
+    }
+
+    private static long ticks() {
+        try {
+            return KernelClock.ticks();
+        } catch (IOException e) {
+            throw new IllegalStateException("the kernel's clock cannot be read", e);
+        }
+    }
+
+    private static List<Integer> pids(GpuFacts gpus) {
+        return gpus.processes() instanceof Reading.Value<GpuFacts.ToolOutput>(var output)
+                ? GpuLine.parse(output.stdout().text().lines().toList()).value().stream()
+                        .map(GpuLine::pid)
+                        .distinct()
+                        .sorted()
+                        .toList()
+                : List.of();
+    }
+
+    @Override
+    public void execute(List<Order> orders, BiConsumer<Order, Reply> done) throws InterruptedException {
+        proc.beginObservation();
+        // Read again, because a program may have been replaced since the check.
+        var programFacts = programs.read();
+        var detachments = new ArrayList<Order.Detach>();
+        for (var order : orders) {
+            switch (order) {
+                case Order.Terminate terminate ->
+                    done.accept(terminate, new Reply.Finished(signaller.terminate(terminate, programFacts)));
+                case Order.Detach detach -> detachments.add(detach);
+            }
+        }
+        if (!detachments.isEmpty()) {
+            var replies = state.detach(
+                    detachments.stream().map(Order.Detach::attachment).toList());
+            for (var i = 0; i < replies.size(); i++) {
+                done.accept(detachments.get(i), replies.get(i));
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+package dev.genv.enforcer.node.proc;
+
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
+import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.format.linux.Environ;
+import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Sha256;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Reads the facts of a process. */
+public final class ProcessReader {
+    private final ProcFs proc;
+
+    public ProcessReader(ProcFs proc) {
+        this.proc = proc;
+    }
+
+    /**
+     * Reads one process.
+     *
+     * @param programs the protected programs: only a process that may run one of them has its program identified
+     */
+    public ProcessFacts read(int pid, List<Reading<ProgramFile>> programs) {
+        var before = proc.statBytes(pid);
+        var stat = stat(before);
+        if (stat.isEmpty() || stat.get().isZombie()) {
+            return new ProcessFacts(pid, before, unread(), unread(), unread(), before);
+        }
+        var id = new ProcessId(pid, stat.get().startTime());
+        var uid = uid(pid);
+        var owner = uid instanceof Reading.Value<Long>(var number) ? number : null;
+        return new ProcessFacts(
+                pid,
+                before,
+                uid,
+                owner == null ? unread() : environ(id, owner, stat.get()),
+                executable(id.pid(), programs),
+                proc.statBytes(pid));
+    }
+
+    /** Returns the content of its stat. */
+    public Reading<Bytes> stat(int pid) {
+        return proc.statBytes(pid);
+    }
+
+    private static <T> Reading<T> unread() {
+        return Reading.failed(Failure.ABSENT, "");
+    }
+
+    private static Optional<ProcStat> stat(Reading<Bytes> stat) {
+        return stat instanceof Reading.Value<Bytes>(var bytes) ? ProcStat.tryParse(bytes.text()) : Optional.empty();
+    }
+
+    private Reading<Long> uid(int pid) {
+        try {
+            var uid = proc.realUid(pid);
+            return uid == null ? unread() : Reading.of(uid);
+        } catch (IOException e) {
+            return Reading.failed(Failure.OTHER, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private Reading<EnvironFacts> environ(ProcessId process, long uid, ProcStat stat) {
+        try {
+            return Reading.of(
+                    environ(stat.hasEnded() ? proc.environOfAThread(process, uid) : proc.environ(process, uid)));
+        } catch (IOException e) {
+            return Reading.failed(failure(e), String.valueOf(e.getMessage()));
+        }
+    }
+
+    private static EnvironFacts environ(byte[] bytes) {
+        var id = Environ.id(bytes);
+        return id.length > EnvironFacts.LONGEST_ID
+                ? new EnvironFacts(bytes.length, Bytes.of(Arrays.copyOf(id, EnvironFacts.LONGEST_ID)), Sha256.hex(id))
+                : new EnvironFacts(bytes.length, Bytes.of(id), "");
+    }
+
+    private Reading<ExecutableFacts> executable(int pid, List<Reading<ProgramFile>> programs) {
+        try {
+            var program = proc.program(pid);
+            var path = program.target();
+            var name = path == null ? null : String.valueOf(path.getFileName());
+            return Reading.of(new ExecutableFacts(
+                    name, mayRunOneOf(programs, name) ? file(program) : Reading.failed(Failure.SKIPPED, "")));
+        } catch (IOException e) {
+            return Reading.failed(failure(e), e.toString());
+        }
+    }
+
+    /** Most files differ by name. Others are not opened, because their file system may not answer. */
+    private static boolean mayRunOneOf(List<Reading<ProgramFile>> programs, @Nullable String name) {
+        return programs.stream()
+                .anyMatch(program -> program instanceof Reading.Value<ProgramFile>(var file)
+                        && (file.links() > 1 || name == null || name.equals(file.name())));
+    }
+
+    private Reading<FileId> file(ProcFs.Program program) {
+        try {
+            var status = proc.statusOfProgram(program);
+            return Reading.of(new FileId(status.device(), status.inode()));
+        } catch (IOException e) {
+            return Reading.failed(failure(e), e.toString());
+        }
+    }
+
+    private static Failure failure(IOException e) {
+        return switch (e) {
+            case AccessDeniedException _ -> Failure.DENIED;
+            case NoSuchFileException _ -> Failure.ABSENT;
+            case ReadTimeoutException _ -> Failure.TIMEOUT;
+            case NotReadException _ -> Failure.NO_TIME;
+            default -> Failure.OTHER;
+        };
+    }
+}

@@ -1,0 +1,60 @@
+package dev.genv.enforcer.node.protection;
+
+import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.node.files.FileTree;
+import dev.genv.enforcer.node.files.TrustedOwners;
+import dev.genv.enforcer.node.files.UntrustedException;
+import dev.genv.enforcer.node.proc.ProcFs;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+
+/** The files of the protected programs on the host. They are found again in every observation, because a program may be replaced. */
+public final class ProgramFiles {
+    private static final long ROOT = 0;
+
+    private final ProcFs proc;
+    private final List<Path> paths;
+
+    public ProgramFiles(ProcFs proc, List<Path> paths) {
+        this.proc = proc;
+        this.paths = List.copyOf(paths);
+    }
+
+    /** Returns the files, in the order of the paths. */
+    public List<Reading<ProgramFile>> read() {
+        var host = proc.machine().hostFiles();
+        return paths.stream().map(path -> read(host, path)).toList();
+    }
+
+    private static Reading<ProgramFile> read(FileTree host, Path path) {
+        try {
+            return Files.notExists(host.follow(path, FileTree.Inspection.NONE))
+                    ? Reading.failed(Failure.ABSENT, "")
+                    : Reading.of(find(host, path));
+        } catch (NoSuchFileException e) {
+            return Reading.failed(Failure.ABSENT, "");
+        } catch (UntrustedException e) {
+            return Reading.failed(Failure.UNTRUSTED, String.valueOf(e.getMessage()));
+        } catch (IOException e) {
+            return Reading.failed(Failure.OTHER, e.toString());
+        }
+    }
+
+    private static ProgramFile find(FileTree host, Path path) throws IOException {
+        var place = host.follow(path, new TrustedOwners(Set.of(ROOT)));
+        var status = FileCalls.status(place);
+        if (!status.isRegular()) {
+            throw new UntrustedException("it is not a file");
+        }
+        return new ProgramFile(
+                new FileId(status.device(), status.inode()), String.valueOf(place.getFileName()), status.links());
+    }
+}

@@ -1,0 +1,68 @@
+package dev.genv.enforcer.observation;
+
+import dev.genv.enforcer.facts.AccountFacts;
+import dev.genv.enforcer.facts.AccountFacts.TextFile;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.format.linux.PasswdFile;
+import dev.genv.enforcer.format.linux.SubuidFile;
+import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.model.user.SubordinateUids;
+import java.util.Optional;
+import java.util.function.Function;
+
+/** The accounts of a machine, passwd(5), and their subordinate uids, subuid(5). A file is parsed only if its version is new. */
+final class AccountReader {
+    private final ParsedFile<Accounts> passwd = new ParsedFile<>(PasswdFile::parse, Accounts.NONE);
+    private final ParsedFile<SubuidFile> subuid = new ParsedFile<>(SubuidFile::parse, SubuidFile.EMPTY);
+
+    /** Accounts and their subordinate uids. */
+    record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {}
+
+    /** Returns the present accounts; the last known ones and a problem if they cannot be read. A machine without subuid(5) has none. */
+    Found<HostAccounts> read(AccountFacts facts) {
+        var unreadable = passwd.read(facts.passwd())
+                .map(why -> problem("the accounts of this host cannot be read from /etc/passwd: ", why));
+        var noSubuid = facts.subuid() instanceof Reading.Failed<TextFile>(var failure, var _)
+                && failure == Reading.Failure.ABSENT;
+        var unreadableSubuid = (noSubuid ? Optional.<String>empty() : subuid.read(facts.subuid()))
+                .map(why -> problem("the subordinate uids of the users cannot be read from /etc/subuid: ", why));
+        var accounts = passwd.latest;
+        var found = Found.of(new HostAccounts(accounts, noSubuid ? SubordinateUids.NONE : subuid.latest.of(accounts)));
+        found = unreadable.map(found::with).orElse(found);
+        return unreadableSubuid.map(found::with).orElse(found);
+    }
+
+    private static Problem problem(String what, String why) {
+        return new Problem(ProblemCode.PASSWD_UNREADABLE, what + why);
+    }
+
+    /** The last content of a file that could be read. */
+    private static final class ParsedFile<T> {
+        private final Function<String, T> parser;
+        private String version = "";
+        private T latest;
+
+        ParsedFile(Function<String, T> parser, T absent) {
+            this.parser = parser;
+            latest = absent;
+        }
+
+        /** Reads a new version, and returns why that was not possible. */
+        Optional<String> read(Reading<TextFile> reading) {
+            return switch (reading) {
+                case Reading.Failed<TextFile>(var _, var reason) -> Optional.of(reason);
+                case Reading.Value<TextFile>(var file) -> {
+                    var content = file.content();
+                    if (content != null && !file.version().equals(version)) {
+                        latest = parser.apply(content.text());
+                        version = file.version();
+                    }
+                    yield file.version().equals(version) ? Optional.empty() : Optional.of("its content is missing");
+                }
+            };
+        }
+    }
+}

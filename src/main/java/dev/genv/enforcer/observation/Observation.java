@@ -1,0 +1,34 @@
+package dev.genv.enforcer.observation;
+
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Snapshot;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The result of an observation of one machine.
+ *
+ * @param gpuSource the source of the GPU data, such as {@code nvidia-smi}
+ * @param driver the version of the GPU driver; null if unknown
+ * @param ticks when the state was read, in clock ticks since boot, like the start time of a process
+ * @param ended the verified processes that have certainly exited
+ * @param missingPrivileges the privileges that the service lacks here, such as {@code SYS_PTRACE}; each is also a problem that says how
+ *     to grant it
+ * @param readOnlyReason why no action may be executed on this host; null if actions may be executed
+ * @param machine an id of the machine that does not depend on its name; null if unknown
+ * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
+ * @param stateChangedAt when the state was last changed, in clock ticks since boot; null if unknown
+ */
+public record Observation(
+        Snapshot snapshot,
+        String gpuSource,
+        @Nullable String driver,
+        long ticks,
+        Set<ProcessId> ended,
+        List<String> missingPrivileges,
+        @Nullable String readOnlyReason,
+        @Nullable String machine,
+        @Nullable Duration lockWait,
+        @Nullable Long stateChangedAt) {}

@@ -1,0 +1,178 @@
+package dev.genv.enforcer.observation;
+
+import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
+import dev.genv.enforcer.facts.MachineFacts;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.observation.gpu.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.GpuListing;
+import dev.genv.enforcer.observation.state.FactsLiveness;
+import dev.genv.enforcer.observation.state.LiveState;
+import dev.genv.enforcer.observation.state.StateParser;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Interprets the facts of one machine. It keeps only what must survive from one observation to the next: the order of the devices, the
+ * identity of the state directory, and what was parsed from accounts and state. One thread at a time uses it.
+ */
+public final class Observer {
+    private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s");
+    private static final Pattern MACHINE = Pattern.compile("[0-9a-f]{32}");
+    private static final Pattern BOOT = Pattern.compile("[0-9a-f-]{36}");
+
+    private final ObserverSettings settings;
+    private final DeviceOrder order = new DeviceOrder();
+    private final AccountReader accountReader = new AccountReader();
+    private final StateParser stateParser;
+    private Accounts accounts = Accounts.NONE;
+    private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
+
+    public Observer(ObserverSettings settings) {
+        this.settings = settings;
+        stateParser = new StateParser(settings.stateDirectory());
+    }
+
+    /**
+     * Interprets facts. Parts that could not be read are problems and missing parts of the result.
+     *
+     * @param verified the processes whose exit the service waits for
+     * @throws IllegalArgumentException if the facts are not of all {@link ObserverSettings#programs}
+     */
+    public Observation observe(HostFacts facts, Set<ProcessId> verified) {
+        var findings = new Findings();
+        var privileges = new Privileges(settings, facts.access());
+        var missingPrivileges = privileges.missing();
+        var other = findings.add(SecondEnforcer.of(facts.enforcers()));
+        missingPrivileges.forEach(privilege -> findings.add(privilege.problem()));
+        var hostAccounts = findings.add(accountReader.read(facts.accounts()));
+        accounts = hostAccounts.accounts();
+        immunity = findings.add(ImmunityRules.of(settings, facts.access().pid(), accounts, facts.programs()));
+        var listing = findings.add(listing(facts, privileges));
+        var processes = processes(listing, facts, immunity, findings);
+        var state = stateParser.parse(facts.state(), facts.machine());
+        var live = findings.add(LiveState.of(state, new FactsLiveness(facts.liveness()), accounts, immunity.exempt()));
+        var members = processes.stream()
+                .map(process -> findings.add(live.resolveMembership(process)))
+                .toList();
+        var devices = findings.add(live.devices(listing.devices(), findings.missing()));
+        var snapshot = new Snapshot(
+                settings.host(),
+                members,
+                live.environments(),
+                devices,
+                listing.devices(),
+                live.uidsOfPids(),
+                hostAccounts.subordinateUids(),
+                findings.missing(),
+                findings.problems());
+        return new Observation(
+                snapshot,
+                "nvidia-smi",
+                driver(facts.machine()),
+                facts.machine().beforeState(),
+                privileges.isOutsideHostPid() ? Set.of() : ended(facts.verified(), verified),
+                missingPrivileges.stream().map(MissingPrivilege::name).toList(),
+                privileges.isOutsideHostPid() ? settings.advice().namespaceReason() : other.orElse(null),
+                machine(facts.machine()),
+                state.lockWait(),
+                state.changedAt());
+    }
+
+    /** Returns which processes were immune at the last observation. */
+    public ImmunityRules immunity() {
+        return immunity;
+    }
+
+    /** Returns the same with the present files of the protected programs. */
+    public ImmunityRules immunity(List<Reading<ProgramFile>> programs) {
+        return ImmunityRules.of(settings, immunity.ownPid(), accounts, programs).value();
+    }
+
+    private Found<GpuListing> listing(HostFacts facts, Privileges privileges) {
+        if (privileges.isOutsideHostPid()) {
+            return Found.of(GpuListing.NONE).without(SnapshotPart.PROCESSES);
+        }
+        order.recordBoot(facts.machine().bootId());
+        var found = GpuListing.of(facts.gpu(), order);
+        var pids = facts.processes().stream().map(ProcessFacts::pid).collect(Collectors.toUnmodifiableSet());
+        var usage = found.value().usage();
+        return pids.containsAll(usage.keySet())
+                ? found
+                : new Found<>(GpuListing.NONE, found.problems(), found.missing())
+                        .without(SnapshotPart.PROCESSES)
+                        .with(new Problem(
+                                ProblemCode.GPU_TOOL_FAILED,
+                                "nvidia-smi lists more processes than can be observed: " + usage.size()));
+    }
+
+    private static List<GpuProcess> processes(
+            GpuListing listing, HostFacts facts, ImmunityRules rules, Findings findings) {
+        var byPid = facts.processes().stream()
+                .collect(Collectors.toMap(ProcessFacts::pid, Function.identity(), (first, _) -> first));
+        var processes = new ArrayList<GpuProcess>();
+        for (var entry : listing.usage().entrySet()) {
+            var process = ProcessIdentity.of(Objects.requireNonNull(byPid.get(entry.getKey())));
+            switch (process) {
+                case ProcessIdentity.Gone _ -> {}
+                case ProcessIdentity.Unreadable(var reason) ->
+                    findings.add(Found.of(reason)
+                            .with(new Problem(
+                                    ProblemCode.PROCESS_UNREADABLE, "process %d: %s".formatted(entry.getKey(), reason)))
+                            .without(SnapshotPart.EVERY_PROCESS));
+                case ProcessIdentity.Present(var present) -> {
+                    // A process that was started later only reuses the pid of the listed one.
+                    if (present.id().startTime() <= facts.machine().beforeListing()) {
+                        processes.add(gpuProcess(present, entry.getValue(), rules));
+                    }
+                }
+            }
+        }
+        return processes;
+    }
+
+    private static GpuProcess gpuProcess(ObservedProcess process, List<DeviceUsage> usage, ImmunityRules rules) {
+        return new GpuProcess(
+                process.id(), process.uid(), process.command(), process.membership(), usage, rules.immunity(process));
+    }
+
+    private static Set<ProcessId> ended(List<VerifiedProcess> facts, Set<ProcessId> verified) {
+        var stats = facts.stream()
+                .collect(Collectors.toMap(VerifiedProcess::pid, VerifiedProcess::stat, (first, _) -> first));
+        return verified.stream()
+                .filter(id -> Optional.ofNullable(stats.get(id.pid()))
+                        .filter(stat -> ProcessIdentity.hasEnded(id, stat))
+                        .isPresent())
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    private static @Nullable String driver(MachineFacts machine) {
+        var match = DRIVER.matcher(machine.driver());
+        return match.find() ? match.group(1) : null;
+    }
+
+    /** Machines that were copied have the same id, but none of them has the boot of another. */
+    private static @Nullable String machine(MachineFacts machine) {
+        var known = MACHINE.matcher(machine.machineId()).matches()
+                && BOOT.matcher(machine.bootId()).matches();
+        return known ? machine.machineId() + " " + machine.bootId() : null;
+    }
+}

@@ -1,0 +1,35 @@
+package dev.genv.enforcer.observation;
+
+import java.util.List;
+
+/**
+ * What the observer of a machine must know besides its facts.
+ *
+ * @param host the name of the machine in reports
+ * @param stateDirectory the path of genv's state directory
+ * @param protectedExecutables programs that are never terminated, besides the built-in ones
+ * @param exemptUsers names or uids of users whose processes are never terminated
+ * @param requireHostPid whether to act only in the first PID namespace, to which the GPU tool's pids belong
+ * @param acts whether any action is executed
+ * @param signals whether processes are terminated
+ * @param advice how a missing privilege is given
+ */
+public record ObserverSettings(
+        String host,
+        String stateDirectory,
+        List<ProtectedExecutable> protectedExecutables,
+        List<String> exemptUsers,
+        boolean requireHostPid,
+        boolean acts,
+        boolean signals,
+        Advice advice) {
+    public ObserverSettings {
+        protectedExecutables = List.copyOf(protectedExecutables);
+        exemptUsers = List.copyOf(exemptUsers);
+    }
+
+    /** Returns all protected programs, in the order in which {@link dev.genv.enforcer.facts.HostFacts#programs} answers for them. */
+    public List<ProtectedExecutable> programs() {
+        return ProtectedExecutable.with(protectedExecutables);
+    }
+}

@@ -1,0 +1,107 @@
+package dev.genv.enforcer.observation;
+
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.format.linux.Environ;
+import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId;
+import java.util.Optional;
+
+/** The identity of a process: start time, real uid, membership. */
+public sealed interface ProcessIdentity {
+    Membership.Unknown UID_UNKNOWN = new Membership.Unknown("its real uid cannot be read");
+    Membership.Unknown SILENT = new Membership.Unknown("its environ does not answer");
+    Membership.Unknown NOT_AVAILABLE = new Membership.Unknown("its environ is not available at this moment");
+
+    /** It has exited, a zombie included, or another process has its pid now. */
+    record Gone() implements ProcessIdentity {}
+
+    /** It is unknown whether it has exited, for a reason as a clause. */
+    record Unreadable(String reason) implements ProcessIdentity {}
+
+    /** It exists. */
+    record Present(ObservedProcess process) implements ProcessIdentity {}
+
+    /** Combines the facts of a process. They belong together only if it was the same process before and after. */
+    static ProcessIdentity of(ProcessFacts facts) {
+        if (isAbsent(facts.before()) || isAbsent(facts.after())) {
+            return new Gone();
+        }
+        var before = stat(facts.before());
+        var after = stat(facts.after());
+        if (before.isEmpty() || after.isEmpty()) {
+            return new Unreadable(reason(before.isEmpty() ? facts.before() : facts.after()));
+        }
+        var first = before.get();
+        var last = after.get();
+        if (first.isZombie() || last.isZombie() || first.startTime() != last.startTime()) {
+            return new Gone();
+        }
+        var uid = facts.uid() instanceof Reading.Value<Long>(var number) ? number : null;
+        return new Present(new ObservedProcess(
+                new ProcessId(facts.pid(), last.startTime()),
+                uid,
+                last.command(),
+                uid == null ? UID_UNKNOWN : membership(facts.environ(), first, last),
+                last.isKernelThread(),
+                facts.executable()));
+    }
+
+    /** Whether a process has certainly exited; a zombie has. */
+    static boolean hasEnded(ProcessId id, Reading<Bytes> stat) {
+        return isAbsent(stat)
+                || stat(stat)
+                        .filter(now -> now.isZombie() || now.startTime() != id.startTime())
+                        .isPresent();
+    }
+
+    /** Returns the membership that an environ names. */
+    static Membership membership(EnvironFacts environ) {
+        return Environ.named(environ.id().array(), environ.digest());
+    }
+
+    private static Membership membership(Reading<EnvironFacts> reading, ProcStat before, ProcStat after) {
+        return switch (reading) {
+            case Reading.Value<EnvironFacts>(var environ) ->
+                environ.size() == 0 && mayHaveNoEnviron(before, after) ? NOT_AVAILABLE : membership(environ);
+            case Reading.Failed<EnvironFacts>(var failure, var reason) ->
+                switch (failure) {
+                    case DENIED -> Membership.NOT_PERMITTED;
+                    case TIMEOUT, SKIPPED -> SILENT;
+                    case NO_TIME -> unreadable(reason.isEmpty() ? "no time was left to wait for its answer" : reason);
+                    case ABSENT, UNTRUSTED, OTHER -> unreadable(reason);
+                };
+        };
+    }
+
+    private static Membership unreadable(String reason) {
+        return new Membership.Unknown("its environ cannot be read" + (reason.isEmpty() ? "" : ": " + reason));
+    }
+
+    /**
+     * Whether an empty environ is no answer: the kernel shows one while a process exits or is in execve, and its stat has no address
+     * then. A process can change the address itself (prctl(2), PR_SET_MM), so a changed one proves nothing. If the first thread has
+     * exited, its stat never has one.
+     */
+    private static boolean mayHaveNoEnviron(ProcStat before, ProcStat after) {
+        return !before.hasEnded() && (before.environmentEnd() == 0 || after.environmentEnd() == 0);
+    }
+
+    private static boolean isAbsent(Reading<Bytes> stat) {
+        return stat instanceof Reading.Failed<Bytes>(var failure, var _) && failure == Failure.ABSENT;
+    }
+
+    private static Optional<ProcStat> stat(Reading<Bytes> reading) {
+        return reading instanceof Reading.Value<Bytes>(var bytes) ? ProcStat.tryParse(bytes.text()) : Optional.empty();
+    }
+
+    private static String reason(Reading<Bytes> stat) {
+        return stat instanceof Reading.Failed<Bytes>(var _, var reason) && !reason.isEmpty()
+                ? reason
+                : "its stat is unknown";
+    }
+}

@@ -1,0 +1,106 @@
+package dev.genv.enforcer.observation.gpu;
+
+import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.format.gpu.GpuDevices;
+import dev.genv.enforcer.format.gpu.GpuLine;
+import dev.genv.enforcer.format.gpu.GpuQuery;
+import dev.genv.enforcer.format.gpu.GpuToolProblems;
+import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * The devices and processes that the GPU tool lists.
+ *
+ * @param devices the indices of all devices
+ * @param usage by pid
+ */
+public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> usage) {
+    public static final GpuListing NONE = new GpuListing(Set.of(), Map.of());
+    private static final String HUNG =
+            "nvidia-smi hung in an earlier observation and could not be terminated: it is not run for a while";
+
+    /** Interprets the answers of the GPU tool. Without valid answers, the processes are missing. */
+    public static Found<GpuListing> of(GpuFacts facts, DeviceOrder order) {
+        try {
+            var processes = output(facts.processes());
+            var lines = GpuLine.parse(lines(processes));
+            var devices = GpuDevices.parse(lines(output(facts.devices())));
+            devices.requireSame(!GpuQuery.foundNoDevices(
+                    processes.exitCode(), processes.stdout().text()));
+            return of(lines, devices, order);
+        } catch (ToolException e) {
+            return Found.of(NONE)
+                    .with(new Problem(e.code(), String.valueOf(e.getMessage())))
+                    .without(SnapshotPart.PROCESSES);
+        }
+    }
+
+    /** Combines the lists of devices and processes. */
+    public static Found<GpuListing> of(Found<List<GpuLine>> lines, GpuDevices devices, DeviceOrder order) {
+        var problems = new ArrayList<>(lines.problems());
+        problems.addAll(devices.problems()); // they apply as long as the list that has them
+        var lost = order.findLost(devices.byUuid());
+        if (devices.problems().isEmpty()) { // otherwise another problem already reports an unknown device
+            lost.ifPresent(problems::add);
+        }
+        var moved = order.compare(devices.byUuid());
+        var listing = new GpuListing(devices.indices(), usage(lines.value(), devices, problems));
+        var found = Found.of(listing, problems);
+        if (!problems.isEmpty()) {
+            found = found.without(SnapshotPart.EVERY_PROCESS);
+        }
+        return moved.isEmpty() ? found : found.with(moved.get()).without(SnapshotPart.ATTACHMENTS);
+    }
+
+    private static ToolOutput output(Reading<ToolOutput> reading) throws ToolException {
+        return switch (reading) {
+            case Reading.Value<ToolOutput>(var output) -> output;
+            case Reading.Failed<ToolOutput>(var failure, var reason) ->
+                throw new ToolException(
+                        switch (failure) {
+                            case SKIPPED -> reason.isEmpty() ? HUNG : reason;
+                            case TIMEOUT -> reason.isEmpty() ? "nvidia-smi did not exit in time" : reason;
+                            default -> reason.isEmpty() ? "nvidia-smi cannot be run" : reason;
+                        });
+        };
+    }
+
+    private static List<String> lines(ToolOutput output) throws ToolException {
+        return GpuQuery.lines(
+                output.exitCode(), output.stdout().text(), output.stderr().text());
+    }
+
+    private static Map<Integer, List<DeviceUsage>> usage(
+            List<GpuLine> lines, GpuDevices devices, List<Problem> problems) {
+        var byPid = new TreeMap<Integer, Map<Integer, DeviceUsage>>();
+        for (var line : lines) {
+            var index = devices.indexOf(line.uuid());
+            if (index.isEmpty()) {
+                GpuToolProblems.add(
+                        problems,
+                        ProblemCode.DEVICE_UNKNOWN,
+                        "nvidia-smi lists process %d on %s, which is none of its devices"
+                                .formatted(line.pid(), GpuToolProblems.shorten(line.uuid())));
+            } else {
+                // With MIG a process can have several lines for one device.
+                byPid.computeIfAbsent(line.pid(), _ -> new TreeMap<>())
+                        .merge(index.get(), new DeviceUsage(index.get(), line.memory()), DeviceUsage::plus);
+            }
+        }
+        var usage = new LinkedHashMap<Integer, List<DeviceUsage>>();
+        byPid.forEach((pid, uses) -> usage.put(pid, List.copyOf(uses.values())));
+        return usage;
+    }
+}

@@ -1,0 +1,93 @@
+package dev.genv.enforcer.observation.state;
+
+import dev.genv.enforcer.format.DevicesFile;
+import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The two state files at one moment.
+ *
+ * @param problems the problems besides those of the files
+ * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
+ * @param changedAt when the files or their directory were last changed, in clock ticks since boot; a little later rather than
+ *     earlier. The time comes from the kernel, and users cannot set it back; null if unknown
+ */
+public record State(
+        File<EnvsFile> envs,
+        File<DevicesFile> devices,
+        List<Problem> problems,
+        @Nullable Duration lockWait,
+        @Nullable Long changedAt) {
+    /** A machine on which genv was never used. */
+    public static final State ABSENT = new State(new File.Absent<>(), new File.Absent<>());
+
+    public State(File<EnvsFile> envs, File<DevicesFile> devices) {
+        this(envs, devices, List.of(), null, null);
+    }
+
+    /** Returns the state with one more problem. */
+    public State with(Problem problem) {
+        var all = new ArrayList<>(problems);
+        all.add(problem);
+        return new State(envs, devices, List.copyOf(all), lockWait, changedAt);
+    }
+
+    /** Returns the state with the wait for the lock. */
+    public State withLockWait(@Nullable Duration wait) {
+        return new State(envs, devices, problems, wait, changedAt);
+    }
+
+    /** Returns the state with the time of its last change, in clock ticks since boot. */
+    public State changed(@Nullable Long at) {
+        return new State(envs, devices, problems, lockWait, at);
+    }
+
+    public boolean isReadable() {
+        return !(envs instanceof File.Unreadable) && !(devices instanceof File.Unreadable);
+    }
+
+    public static State unreadable(Problem why) {
+        return new State(new File.Unreadable<>(why), new File.Unreadable<>(why));
+    }
+
+    /** Parses both files. */
+    public static State parse(File<byte[]> envs, File<byte[]> devices) {
+        return new State(
+                parsed(envs, "envs.json", bytes -> EnvsFile.of(GenvJson.read(bytes))),
+                parsed(devices, "devices.json", bytes -> DevicesFile.of(GenvJson.read(bytes))));
+    }
+
+    /** A file that is present, absent or unreadable. */
+    public sealed interface File<T> {
+        record Present<T>(T content) implements File<T> {}
+
+        record Absent<T>() implements File<T> {}
+
+        record Unreadable<T>(Problem problem) implements File<T> {}
+    }
+
+    private static <T> File<T> parsed(File<byte[]> file, String name, Parser<T> parser) {
+        return switch (file) {
+            case File.Absent<byte[]>() -> new File.Absent<>();
+            case File.Unreadable<byte[]>(var problem) -> new File.Unreadable<>(problem);
+            case File.Present<byte[]>(var bytes) -> {
+                try {
+                    yield new File.Present<>(parser.parse(bytes));
+                } catch (UnreadableException e) {
+                    yield new File.Unreadable<>(new Problem(ProblemCode.STATE_UNREADABLE, name + " " + e.getMessage()));
+                }
+            }
+        };
+    }
+
+    private interface Parser<T> {
+        T parse(byte[] bytes) throws UnreadableException;
+    }
+}

@@ -1,0 +1,164 @@
+package dev.genv.enforcer.policy.definition;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.definition.RuleSetting.Kind;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What a rule declares of itself. Settings, plan requests, reports and metrics follow from it. */
+public final class RuleDefinition {
+    private final String name;
+    private final RuleMode defaultMode;
+    private final RuleScope scope;
+    private final Set<SnapshotPart> requiredParts;
+    private final List<StateChangeKind> restsOn;
+    private final boolean enforcedByUids;
+    private final List<RuleSetting> settings;
+
+    private RuleDefinition(Builder builder) {
+        name = builder.name;
+        defaultMode = Objects.requireNonNull(builder.defaultMode, "a rule has a default mode");
+        scope = Objects.requireNonNull(builder.scope, "a rule has a scope");
+        requiredParts = Set.copyOf(Objects.requireNonNull(builder.requiredParts, "a rule requires parts"));
+        restsOn = List.copyOf(Objects.requireNonNull(builder.restsOn, "a rule rests on state changes, or on none"));
+        enforcedByUids = builder.enforcedByUids;
+        settings = List.copyOf(builder.settings);
+    }
+
+    /** Begins the definition of a rule with this name, such as {@code env-devices}. */
+    public static Builder named(String name) {
+        return new Builder(name);
+    }
+
+    /** The name in settings, reports and metrics, such as {@code env-devices}. */
+    public String name() {
+        return name;
+    }
+
+    public RuleMode defaultMode() {
+        return defaultMode;
+    }
+
+    public RuleScope scope() {
+        return scope;
+    }
+
+    /** The parts of a host that must have been observed before the rule finds anything there. */
+    public Set<SnapshotPart> requiredParts() {
+        return requiredParts;
+    }
+
+    /** Returns the observed hosts on which the rule finds violations, because all required parts were observed. */
+    public List<Snapshot> checkable(Fleet fleet) {
+        var parts = requiredParts.toArray(SnapshotPart[]::new);
+        return fleet.snapshots().stream()
+                .filter(snapshot -> snapshot.has(parts))
+                .toList();
+    }
+
+    /** The changes of the state by which another user can cause a violation; of those that happened, the first one in this order is reported. */
+    public List<StateChangeKind> restsOn() {
+        return restsOn;
+    }
+
+    public boolean restsOn(StateChangeKind change) {
+        return restsOn.contains(change);
+    }
+
+    /** Whether the rule acts only on the uids of processes, so that it cannot be enforced where they are not reported. */
+    public boolean isEnforcedByUids() {
+        return enforcedByUids;
+    }
+
+    /** The settings of the rule, in the order of the documentation. */
+    public List<RuleSetting> settings() {
+        return settings;
+    }
+
+    /** Whether the rule does nothing without a limit. */
+    public boolean hasLimit() {
+        return settings.stream().anyMatch(setting -> setting.kind() == Kind.LIMIT);
+    }
+
+    /** Returns the setting of its mode. The setting of a limit has the name of the rule, so the mode has another name then. */
+    public RuleSetting modeSetting() {
+        return settings.getLast();
+    }
+
+    /** Returns the name. */
+    @Override
+    public String toString() {
+        return name;
+    }
+
+    /** Collects what a rule declares; every part that has no default must be set. */
+    public static final class Builder {
+        private final String name;
+        private final List<RuleSetting> settings = new ArrayList<>();
+        private @Nullable RuleMode defaultMode;
+        private @Nullable RuleScope scope;
+        private @Nullable Set<SnapshotPart> requiredParts;
+        private @Nullable List<StateChangeKind> restsOn;
+        private boolean enforcedByUids;
+
+        private Builder(String name) {
+            this.name = name;
+        }
+
+        /** Adds a limit, without which the rule does nothing. Its setting has the name of the rule. */
+        public Builder limit(String meaning) {
+            settings.add(new RuleSetting(name, Kind.LIMIT, meaning));
+            return this;
+        }
+
+        /** Adds limits of single users. */
+        public Builder limitsOfUsers(String setting, String meaning) {
+            settings.add(new RuleSetting(setting, Kind.LIMITS_OF_USERS, meaning));
+            return this;
+        }
+
+        /** Sets the mode of the rule if it is not configured, and what its setting means. Limits are added before. */
+        public Builder mode(RuleMode byDefault, String meaning) {
+            defaultMode = byDefault;
+            settings.add(new RuleSetting(settings.isEmpty() ? name : name + "-mode", Kind.MODE, meaning));
+            return this;
+        }
+
+        public Builder scope(RuleScope its) {
+            scope = its;
+            return this;
+        }
+
+        /** Sets the parts of a host that must have been observed before the rule finds anything there. */
+        public Builder requires(SnapshotPart... parts) {
+            requiredParts = Set.of(parts);
+            return this;
+        }
+
+        /** Sets the changes of the state by which another user can cause a violation, the most important one first. */
+        public Builder restsOn(StateChangeKind... changes) {
+            restsOn = List.of(changes);
+            return this;
+        }
+
+        /** Declares that the rule acts only on the uids of processes. */
+        public Builder enforcedByUids() {
+            enforcedByUids = true;
+            return this;
+        }
+
+        /**
+         * Returns the definition.
+         *
+         * @throws NullPointerException if a part without a default is missing
+         */
+        public RuleDefinition build() {
+            return new RuleDefinition(this);
+        }
+    }
+}

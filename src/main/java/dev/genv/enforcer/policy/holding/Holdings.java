@@ -1,0 +1,177 @@
+package dev.genv.enforcer.policy.holding;
+
+import dev.genv.enforcer.model.Appearances;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.policy.plan.HostProblem;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** The devices that users hold on one machine. Only devices that the GPU tool lists count. */
+public final class Holdings {
+    private final Snapshot snapshot;
+    private final Predicate<GpuProcess> ending;
+    private final Appearances appearances;
+    private final ConfirmedOwners owners;
+    private final Map<String, Environment> environments;
+    private final Map<String, List<GpuProcess>> processes;
+
+    /**
+     * Finds the holdings on one machine.
+     *
+     * @param ending whether a process of the machine is treated as gone
+     */
+    public Holdings(Snapshot snapshot, Predicate<GpuProcess> ending, Appearances appearances, ConfirmedOwners owners) {
+        this.snapshot = snapshot;
+        this.ending = ending;
+        this.appearances = appearances;
+        this.owners = owners;
+        this.environments = snapshot.environmentsById();
+        this.processes = snapshot.processesByEnvironment();
+    }
+
+    /** Returns the holdings of every user. */
+    public Map<String, List<Holding>> byUser() {
+        var busy = busyDevices();
+        var byUser = new TreeMap<String, List<Holding>>();
+        for (var device : listed()) {
+            sharesByUser(device)
+                    .forEach((user, shares) -> byUser.computeIfAbsent(user, _ -> new ArrayList<>())
+                            .add(holding(
+                                    device.index(),
+                                    shares,
+                                    busy.getOrDefault(user, Set.of()).contains(device.index()))));
+        }
+        return byUser;
+    }
+
+    private Holding holding(int device, List<Holding.Share> shares, boolean isBusy) {
+        var processes = processesOf(shares, device);
+        Holding.Use use;
+        if (!isBusy) {
+            use = Holding.Use.IDLE;
+        } else {
+            use = shares.stream().anyMatch(share -> isUsedByItsOwner(share, device))
+                    ? Holding.Use.PROVEN
+                    : Holding.Use.BUSY;
+        }
+        return new Holding(snapshot.host(), device, shares, processes, use, appearance(device, shares));
+    }
+
+    /** A device that one of the attachments held in the first observation is not new; otherwise the oldest one counts. */
+    private Appearances.@Nullable Appearance appearance(int device, List<Holding.Share> shares) {
+        Appearances.Appearance oldest = null;
+        for (var share : shares) {
+            var appearance = appearances.of(snapshot.host(), share.environment().eid(), device);
+            if (appearance == null) {
+                return null;
+            }
+            oldest = oldest == null || appearance.order() < oldest.order() ? appearance : oldest;
+        }
+        return oldest;
+    }
+
+    /**
+     * Whether the kernel proves that the user runs a process there: no other user can start a process with this uid. It proves nothing
+     * if the uid may be another user's.
+     */
+    private boolean isUsedByItsOwner(Holding.Share share, int device) {
+        return owners.isConfirmed(share.environment())
+                && processes.getOrDefault(share.environment().eid(), List.of()).stream()
+                        .anyMatch(process -> process.uid() != null
+                                && Objects.equals(
+                                        snapshot.userOf(process.uid(), share.environment()),
+                                        share.environment().uid())
+                                && process.uses(device)
+                                && !ending.test(process));
+    }
+
+    /** Returns a problem for each environment that counts in no quota. */
+    public List<HostProblem> problems() {
+        return listed().stream()
+                .flatMap(device -> device.attachments().stream())
+                .map(attachment -> environments.get(attachment.eid()))
+                .filter(environment -> environment != null && environment.user().isEmpty())
+                .distinct()
+                .map(environment -> new HostProblem(
+                        snapshot.host(),
+                        new Problem(
+                                ProblemCode.ENVIRONMENT_USER_UNKNOWN,
+                                "Environment %s has neither a user name nor a uid other than 0: it counts in no quota"
+                                        .formatted(SafeText.escape(environment.eid())))))
+                .toList();
+    }
+
+    private List<Device> listed() {
+        return snapshot.devices().stream()
+                .filter(device -> snapshot.listedDevices().contains(device.index()))
+                .toList();
+    }
+
+    private SortedMap<String, List<Holding.Share>> sharesByUser(Device device) {
+        var byUser = new TreeMap<String, List<Holding.Share>>();
+        for (var attachment : device.attachments()) {
+            var environment = environments.get(attachment.eid());
+            if (environment != null) {
+                environment
+                        .user()
+                        .filter(_ -> !environment.ownership().isDisputed())
+                        .ifPresent(user -> byUser.computeIfAbsent(user, _ -> new ArrayList<>())
+                                .add(new Holding.Share(environment, attachment)));
+            }
+        }
+        return byUser;
+    }
+
+    private List<GpuProcess> processesOf(List<Holding.Share> shares, int device) {
+        return shares.stream()
+                .map(share -> share.environment().eid())
+                .distinct()
+                .flatMap(eid -> processes.getOrDefault(eid, List.of()).stream())
+                .filter(process -> process.uses(device))
+                .toList();
+    }
+
+    /**
+     * Returns the devices that each user's environments use. The uid of a process does not matter, because a job in a container often
+     * runs under another uid than its user's.
+     */
+    private Map<String, Set<Integer>> busyDevices() {
+        var byPid = snapshot.processes().stream().collect(Collectors.groupingBy(GpuProcess::pid));
+        return snapshot.environments().stream()
+                .filter(environment -> environment.user().isPresent()
+                        && !environment.ownership().isDisputed())
+                .collect(Collectors.toMap(
+                        environment -> environment.user().orElseThrow(),
+                        environment -> busyDevices(environment, byPid),
+                        (some, more) -> {
+                            some.addAll(more);
+                            return some;
+                        }));
+    }
+
+    /** Returns the devices of the processes that name the environment, and of those that it lists, as genv's SDK and Ray do. */
+    private Set<Integer> busyDevices(Environment environment, Map<Integer, List<GpuProcess>> byPid) {
+        var naming = processes.getOrDefault(environment.eid(), List.of()).stream();
+        var listed = environment.pids().stream().flatMap(pid -> byPid.getOrDefault(pid, List.of()).stream());
+        return Stream.concat(naming, listed)
+                .filter(process -> !ending.test(process))
+                .flatMap(process -> process.devices().stream())
+                .collect(Collectors.toCollection(HashSet::new));
+    }
+}

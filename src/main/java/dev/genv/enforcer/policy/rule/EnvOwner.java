@@ -1,0 +1,117 @@
+package dev.genv.enforcer.policy.rule;
+
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
+import dev.genv.enforcer.policy.plan.HostProblem;
+import dev.genv.enforcer.policy.plan.Messages;
+import dev.genv.enforcer.policy.plan.Violation;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * Violated by a process that names the environment of another user, and by an environment whose owner is disputed. Users can forge
+ * most of the compared data, so the rule terminates a process only if the kernel's uids prove that it is a stranger.
+ */
+final class EnvOwner implements Rule {
+    private static final RuleDefinition DEFINITION = RuleDefinition.named("env-owner")
+            .mode(RuleMode.AUDIT, """
+                    Processes that run under another uid than the environment that they name, and environments whose recorded owners \
+                    disagree. `enforce` terminates a process only if the kernel proves that it belongs to another user. Use `audit` \
+                    first: a container that runs under another uid than its environment is such a process.""")
+            .scope(RuleScope.HOST)
+            .requires(SnapshotPart.ENVIRONMENTS)
+            .restsOn(StateChangeKind.OWNER_FORGED)
+            .enforcedByUids()
+            .build();
+
+    /** The largest number of findings of each kind on a machine: users choose how many the state contains. */
+    static final int MAX_FINDINGS = 100;
+
+    @Override
+    public RuleDefinition definition() {
+        return DEFINITION;
+    }
+
+    @Override
+    public RuleResult check(Fleet fleet, RuleContext context) {
+        var findings = new ArrayList<Finding>();
+        var problems = new ArrayList<HostProblem>();
+        for (var snapshot : DEFINITION.checkable(fleet)) {
+            var disputed = snapshot.environments().stream()
+                    .filter(environment -> environment.ownership().isDisputed())
+                    .toList();
+            var strangers = Stranger.of(snapshot);
+            disputed.stream()
+                    .limit(MAX_FINDINGS)
+                    .map(environment -> disputed(fleet, snapshot, environment))
+                    .forEach(findings::add);
+            // Processes that can be terminated come first, so that others cannot displace them.
+            var proven = strangers.stream().filter(Stranger::isProven).toList();
+            var unproven =
+                    strangers.stream().filter(stranger -> !stranger.isProven()).toList();
+            Stream.concat(proven.stream(), unproven.stream().limit(MAX_FINDINGS))
+                    .map(stranger -> stranger(fleet, snapshot, stranger))
+                    .forEach(findings::add);
+            if (disputed.size() > MAX_FINDINGS || unproven.size() > MAX_FINDINGS) {
+                problems.add(tooMany(snapshot.host(), disputed.size(), strangers.size()));
+            }
+        }
+        return new RuleResult(findings, problems);
+    }
+
+    private static HostProblem tooMany(String host, int disputed, int strangers) {
+        return new HostProblem(
+                host,
+                new Problem(
+                        ProblemCode.MORE_DISPUTES,
+                        "%d environments are disputed and %d processes name another user's environment; only %d of each are listed: check who wrote envs.json"
+                                .formatted(disputed, strangers, MAX_FINDINGS)));
+    }
+
+    private static Finding stranger(Fleet fleet, Snapshot snapshot, Stranger stranger) {
+        var environment = stranger.environment();
+        var process = stranger.process();
+        var message = Messages.on(fleet, snapshot.host())
+                + "Process %d of uid %d names environment %s of uid %d"
+                        .formatted(process.pid(), process.uid(), SafeText.escape(environment.eid()), environment.uid());
+        var finding = Finding.ofProcess(
+                DEFINITION,
+                snapshot,
+                process,
+                message,
+                environment.user().orElse(null),
+                environment.eid(),
+                process.devices());
+        return stranger.isProven() ? finding : new Finding(finding.violation(), List.of());
+    }
+
+    private static Finding disputed(Fleet fleet, Snapshot snapshot, Environment environment) {
+        var message = Messages.on(fleet, snapshot.host())
+                + "Environment %s is disputed: %s"
+                        .formatted(
+                                SafeText.escape(environment.eid()),
+                                SafeText.escape(
+                                        String.valueOf(environment.ownership().dispute())));
+        return new Finding(
+                new Violation(
+                        DEFINITION,
+                        snapshot.host(),
+                        "environment " + environment.eid(),
+                        message,
+                        environment.user().orElse(null),
+                        environment.eid(),
+                        List.of(),
+                        List.of()),
+                List.of());
+    }
+}

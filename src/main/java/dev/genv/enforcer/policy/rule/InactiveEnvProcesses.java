@@ -1,0 +1,48 @@
+package dev.genv.enforcer.policy.rule;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
+import dev.genv.enforcer.policy.plan.Messages;
+import java.util.ArrayList;
+
+/** Violated by a GPU process that names an environment which is not active. */
+final class InactiveEnvProcesses implements Rule {
+    private static final RuleDefinition DEFINITION = RuleDefinition.named("inactive-env-processes")
+            .mode(RuleMode.OFF, """
+                    Processes that use a GPU and name an environment that is not active. `enforce` terminates them. Use `audit` \
+                    first: a `nohup` job whose shell has exited is such a process.""")
+            .scope(RuleScope.HOST)
+            .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS)
+            .restsOn(StateChangeKind.ENVIRONMENT_ENDED)
+            .build();
+
+    @Override
+    public RuleDefinition definition() {
+        return DEFINITION;
+    }
+
+    @Override
+    public RuleResult check(Fleet fleet, RuleContext context) {
+        var findings = new ArrayList<Finding>();
+        for (var snapshot : DEFINITION.checkable(fleet)) {
+            var environments = snapshot.environmentsById();
+            for (var process : snapshot.processes()) {
+                if (process.membership() instanceof Membership.InEnvironment(var eid)
+                        && !environments.containsKey(eid)) {
+                    var message = Messages.on(fleet, snapshot.host())
+                            + "Process %d names environment %s, which is not active"
+                                    .formatted(process.pid(), SafeText.escape(eid));
+                    findings.add(
+                            Finding.ofProcess(DEFINITION, snapshot, process, message, null, eid, process.devices()));
+                }
+            }
+        }
+        return new RuleResult(findings);
+    }
+}

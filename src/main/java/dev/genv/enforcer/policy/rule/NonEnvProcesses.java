@@ -1,0 +1,45 @@
+package dev.genv.enforcer.policy.rule;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleScope;
+import dev.genv.enforcer.policy.definition.StateChangeKind;
+import dev.genv.enforcer.policy.plan.Messages;
+import java.util.ArrayList;
+
+/** Violated by a GPU process that is in no environment. */
+final class NonEnvProcesses implements Rule {
+    private static final RuleDefinition DEFINITION = RuleDefinition.named("non-env-processes")
+            .mode(RuleMode.OFF, """
+                    Processes that use a GPU and name no environment. `off` ignores them, `audit` reports them, `enforce` also \
+                    terminates them. `false` and `true` mean `off` and `enforce`, here and for the other rules. Use `audit` first: a \
+                    program that overwrites its environment variables seems to name none.""")
+            .scope(RuleScope.HOST)
+            .requires(SnapshotPart.PROCESSES)
+            .restsOn(StateChangeKind.PID_REMOVED)
+            .build();
+
+    @Override
+    public RuleDefinition definition() {
+        return DEFINITION;
+    }
+
+    @Override
+    public RuleResult check(Fleet fleet, RuleContext context) {
+        var findings = new ArrayList<Finding>();
+        for (var snapshot : DEFINITION.checkable(fleet)) {
+            for (var process : snapshot.processes()) {
+                if (process.membership() instanceof Membership.Outside) {
+                    var message = Messages.on(fleet, snapshot.host())
+                            + "Process %d is not running in a GPU environment".formatted(process.pid());
+                    findings.add(
+                            Finding.ofProcess(DEFINITION, snapshot, process, message, null, null, process.devices()));
+                }
+            }
+        }
+        return new RuleResult(findings);
+    }
+}

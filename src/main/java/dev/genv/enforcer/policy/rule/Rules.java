@@ -1,0 +1,37 @@
+package dev.genv.enforcer.policy.rule;
+
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import java.util.List;
+import java.util.Optional;
+
+/** All rules. */
+public final class Rules {
+    /** In the order of their checks: later rules treat a process that an earlier rule terminates as gone. */
+    private static final List<Rule> ALL = List.of(
+            new NonEnvProcesses(),
+            new InactiveEnvProcesses(),
+            new EnvDevices(),
+            new MaxDevicesPerUser(),
+            new EnvMemory(),
+            new EnvOwner());
+
+    private static final List<RuleDefinition> DEFINITIONS =
+            ALL.stream().map(Rule::definition).toList();
+
+    private Rules() {}
+
+    /** Returns the rules in the order of their checks. */
+    public static List<Rule> all() {
+        return ALL;
+    }
+
+    /** Returns what the rules declare, in the order of their checks. */
+    public static List<RuleDefinition> definitions() {
+        return DEFINITIONS;
+    }
+
+    /** Returns the definition of the rule with this name. */
+    public static Optional<RuleDefinition> find(String name) {
+        return DEFINITIONS.stream().filter(rule -> rule.name().equals(name)).findFirst();
+    }
+}

@@ -1,0 +1,100 @@
+package dev.genv.enforcer.remote.agent;
+
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.agent.message.AgentJson;
+import dev.genv.enforcer.remote.agent.message.AgentOutput;
+import dev.genv.enforcer.remote.agent.message.Request;
+import dev.genv.enforcer.remote.agent.message.UnreadableAnswerException;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.function.Function;
+import java.util.random.RandomGenerator;
+
+/** Runs the agent on machines. */
+final class AgentCommand {
+    /** In bytes. Both state files at their longest take half of it. */
+    static final int MAX_OUTPUT = 16 << 20;
+    /** The path that sudoers names. {@code -I} and {@code -S} keep files and variables of the login user out of the program. */
+    static final String PYTHON = "/usr/bin/python3";
+
+    private static final String COMMAND = PYTHON + " -I -S -";
+    private static final int NONCE_BYTES = 16;
+    /** For the way there and back, and for the start of Python. */
+    private static final Duration MARGIN = Duration.ofSeconds(1);
+
+    private final AgentConfig config;
+    private final Places places;
+    private final String service;
+    private final RandomGenerator random;
+
+    /**
+     * Creates the command for all machines of a service.
+     *
+     * @param service identifies this service among others that act on the same machines
+     * @param random users must not be able to predict it
+     */
+    AgentCommand(AgentConfig config, Places places, String service, RandomGenerator random) {
+        this.config = config;
+        this.places = places;
+        this.service = service;
+        this.random = random;
+    }
+
+    /**
+     * Directories on a machine.
+     *
+     * @param run where services that act on the machine keep their leases
+     */
+    record Places(String proc, String etc, String run) {
+        static final Places USUAL = new Places("/proc", "/etc", "/run/genv-enforcer");
+    }
+
+    /** What came of a request. */
+    record Reply(String nonce, CommandResult result, boolean sudo) {
+        /** Returns the lines of the agent, as far as they arrived. */
+        AgentOutput output() throws UnreadableAnswerException {
+            return AgentOutput.parse(result.output(), nonce);
+        }
+
+        /** Returns why there is no answer. */
+        UnreachableException failure() {
+            return AgentFailure.of(result, sudo);
+        }
+    }
+
+    /** Sends a request and waits for the end of the command. */
+    Reply run(CommandRunner machine, Function<Request.Common, Request> request)
+            throws UnreachableException, InterruptedException {
+        var nonce = nonce();
+        var common = new Request.Common(
+                nonce,
+                budget(),
+                places.proc,
+                places.etc,
+                places.run,
+                config.stateDirectory(),
+                config.lockTimeout(),
+                new Request.Lease(service, config.lease()));
+        var content = request.apply(common);
+        var program = AgentProgram.of(content).with(AgentJson.write(content));
+        var command = config.sudo() ? "sudo -n " + COMMAND : COMMAND;
+        var result = machine.run(new CommandRequest(command, program, config.timeout(), MAX_OUTPUT));
+        return new Reply(nonce, result, config.sudo());
+    }
+
+    private String nonce() {
+        var bytes = new byte[NONCE_BYTES];
+        random.nextBytes(bytes);
+        return HexFormat.of().formatHex(bytes);
+    }
+
+    private Duration budget() {
+        var most = config.timeout().minus(MARGIN);
+        var half = config.timeout().dividedBy(2);
+        return most.compareTo(half) < 0 ? half : most;
+    }
+}

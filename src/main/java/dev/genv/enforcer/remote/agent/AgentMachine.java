@@ -1,0 +1,143 @@
+package dev.genv.enforcer.remote.agent;
+
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.machine.Machine;
+import dev.genv.enforcer.enforcement.machine.Order;
+import dev.genv.enforcer.enforcement.machine.Reply;
+import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.format.gpu.GpuQuery;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.agent.message.AgentJson;
+import dev.genv.enforcer.remote.agent.message.Answer;
+import dev.genv.enforcer.remote.agent.message.Request;
+import dev.genv.enforcer.remote.agent.message.UnreadableAnswerException;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
+import java.util.function.LongSupplier;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/** A machine to which a Python program is sent for each observation and execution, so that nothing is installed there. */
+public final class AgentMachine implements Machine {
+    private static final Logger LOG = Logger.getLogger(AgentMachine.class);
+    private static final long MILLIS_PER_TICK = 10;
+    private static final Reply NOT_OBSERVED =
+            new Reply.Finished(Result.failed("the host was not observed since its connection was lost"));
+
+    private final String name;
+    private final CommandRunner connection;
+    private final AgentConfig config;
+    private final AgentCommand command;
+    private final LongSupplier nanos;
+    private final HostMemory memory;
+    private @Nullable LastObservation seen;
+    private Answer.@Nullable Handles handles;
+
+    /** Returns the machines of one service, each by its name and connection. */
+    public static BiFunction<String, CommandRunner, Machine> ofOneService(AgentConfig config) {
+        var random = new SecureRandom();
+        var service = HexFormat.of().toHexDigits(random.nextLong());
+        var command = new AgentCommand(config, AgentCommand.Places.USUAL, service, random);
+        return (name, connection) -> new AgentMachine(name, connection, config, command, System::nanoTime);
+    }
+
+    /**
+     * Creates the machine without connecting.
+     *
+     * @param name its name in the log
+     * @param nanos as {@link System#nanoTime}
+     */
+    AgentMachine(String name, CommandRunner connection, AgentConfig config, AgentCommand command, LongSupplier nanos) {
+        this.name = name;
+        this.connection = connection;
+        this.config = config;
+        this.command = command;
+        this.nanos = nanos;
+        memory = new HostMemory(nanos);
+    }
+
+    @Override
+    public HostFacts gather(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
+        seen = null;
+        var start = nanos.getAsLong();
+        var omitted = memory.omitted();
+        var reply = command.run(connection, common -> request(common, verified, omitted));
+        try {
+            var answer = observed(reply);
+            memory.record(answer, omitted);
+            seen = LastObservation.of(answer.facts(), start);
+            return answer.facts();
+        } catch (UnreadableAnswerException e) {
+            throw e.unreachable();
+        }
+    }
+
+    private Request request(Request.Common common, Set<ProcessId> verified, HostMemory.Omitted omitted) {
+        return new Request.Observe(
+                common,
+                config.acts(),
+                new Request.Gpu(
+                        config.nvidiaSmi(),
+                        config.gpuTimeout(),
+                        List.of(GpuQuery.FORMAT),
+                        GpuQuery.PROCESSES,
+                        GpuQuery.DEVICES,
+                        omitted.tool()),
+                omitted.kernels(),
+                pids(omitted.processes()),
+                pids(verified),
+                omitted.passwd(),
+                omitted.subuid(),
+                config.programs());
+    }
+
+    private static List<Integer> pids(Collection<ProcessId> processes) {
+        return processes.stream().map(ProcessId::pid).distinct().toList();
+    }
+
+    private Answer.Observed observed(AgentCommand.Reply reply) throws UnreadableAnswerException, UnreachableException {
+        var json = reply.output().json();
+        if (json == null) {
+            throw reply.failure();
+        }
+        return switch (AgentJson.read(json, Answer.class)) {
+            case Answer.Observed observed
+            when observed.facts().programs().size() == config.programs().size() -> observed;
+            case Answer.Observed _ -> throw new UnreadableAnswerException("not all protected programs are in it");
+            case Answer.Failed(var why) -> throw AgentFailure.of(why);
+            case Answer.Acted _ -> throw new UnreadableAnswerException("it is the answer to another request");
+        };
+    }
+
+    @Override
+    public void execute(List<Order> orders, BiConsumer<Order, Reply> done)
+            throws UnreachableException, InterruptedException {
+        var known = seen;
+        if (known == null) {
+            orders.forEach(order -> done.accept(order, NOT_OBSERVED));
+            return;
+        }
+        var passed = Duration.ofNanos(nanos.getAsLong() - known.nanos());
+        var deadline = known.ticks() + passed.plus(config.timeout()).toMillis() / MILLIS_PER_TICK;
+        log(new RemoteActions(known, deadline, done).run(orders, command, connection));
+    }
+
+    /** Logs once if a signal can reach a process that takes over the pid at this moment. */
+    private void log(Answer.@Nullable Handles now) {
+        if (now == Answer.Handles.COMPARISON && now != handles) {
+            LOG.infof(
+                    "[%s] This machine has no process descriptors (pidfd): a process is compared directly before its signal",
+                    name);
+        }
+        handles = now == null ? handles : now;
+    }
+}

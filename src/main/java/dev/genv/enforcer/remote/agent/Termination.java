@@ -1,0 +1,92 @@
+package dev.genv.enforcer.remote.agent;
+
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.machine.Order;
+import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.remote.agent.message.Answer;
+import dev.genv.enforcer.remote.agent.message.Request;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A process to terminate on a machine if its identity has not changed. */
+final class Termination {
+    static final Result OTHER = Result.failed("its identity has changed since the rules were checked");
+
+    private final Order.Terminate order;
+    /** What its environ must name. */
+    private EnvironFacts environ;
+
+    /** Its real uid; null for any but an exempt one, because it changed too often. */
+    private @Nullable Long uid;
+
+    private Collection<FileId> files;
+
+    private Termination(Order.Terminate order, EnvironFacts environ) {
+        this.order = order;
+        this.environ = environ;
+        uid = order.expected().uid();
+        files = order.expected().files();
+    }
+
+    /** Returns nothing if the last observation does not say what the machine must compare. */
+    static Optional<Termination> of(Order.Terminate order) {
+        var environ = order.expected().environ();
+        return environ == null || order.expected().uid() == null
+                ? Optional.empty()
+                : Optional.of(new Termination(order, environ));
+    }
+
+    Order.Terminate order() {
+        return order;
+    }
+
+    Request.Terminate request(int number) {
+        return new Request.Terminate(
+                number,
+                order.process().pid(),
+                order.process().startTime(),
+                uid,
+                order.expected().exempt().stream().sorted().toList(),
+                order.kill() ? "KILL" : "TERM",
+                List.copyOf(files),
+                environ.id(),
+                environ.digest());
+    }
+
+    /** Returns the result; empty if it must be tried again, because its identity changed too often before. */
+    Optional<Result> result(Answer.Terminated answer) {
+        return switch (answer.result()) {
+            case SIGNALLED -> Optional.of(Result.of(Outcome.SIGNALLED));
+            case GONE -> Optional.of(Result.of(Outcome.ALREADY_GONE));
+            case DENIED -> Optional.of(new Result(Outcome.DENIED, "needs the capability CAP_KILL"));
+            case PROTECTED -> Optional.of(new Result(Outcome.SKIPPED_PROTECTED, "it runs a protected program"));
+            case TIMEOUT -> Optional.of(Result.failed("its environ does not answer"));
+            case LATE -> Optional.of(Result.failed(RemoteActions.ABANDONED));
+            case UNREADABLE -> Optional.of(OTHER);
+            case OTHER_USER -> ofOtherUser(answer.uid());
+            case CHANGED -> changed(answer.environ());
+        };
+    }
+
+    /** The next attempt accepts any uid, because a process that changes its uid all the time would never have the expected one. */
+    private Optional<Result> ofOtherUser(@Nullable Long now) {
+        if (now == null) {
+            return Optional.of(OTHER);
+        }
+        uid = null;
+        files = order.check().protectedFiles(now);
+        return order.check().refusal(now, null);
+    }
+
+    private Optional<Result> changed(@Nullable EnvironFacts now) {
+        if (now == null) {
+            return Optional.of(OTHER);
+        }
+        environ = now;
+        return order.check().refusal(order.expected().uid(), now);
+    }
+}

@@ -1,0 +1,99 @@
+"""The answers of nvidia-smi."""
+LARGEST_OUTPUT = 1 << 20
+MOST_PROCESSES = 4096
+
+
+class Tool:
+    """A program that is run in its own process group, with a clean environment, a time limit and bounded output."""
+
+    def __init__(self, path):
+        self.path, self.name = path, text(os.path.basename(path))
+        self.hangs = False  # whether not even SIGKILL terminated it
+
+    def run(self, arguments, seconds):
+        """Returns a ToolOutput."""
+        deadline = time.monotonic() + seconds
+        (out, out_end), (err, err_end) = os.pipe(), os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            self.execute(arguments, out_end, err_end)
+        outputs = {out: bytearray(), err: bytearray()}
+        os.close(out_end)
+        os.close(err_end)
+        exited, unfinished = False, list(outputs)
+        while not exited and time.monotonic() < deadline and self.is_bounded(outputs):
+            unfinished = self.collect(unfinished, outputs, 0.02 if unfinished else 0.001)
+            # A child of the tool may keep its output open for ever, so the end of the output does not count.
+            exited, status = os.waitpid(pid, os.WNOHANG)
+        if not exited:
+            self.kill(pid)
+        self.collect(unfinished, outputs, 0)
+        if not self.is_bounded(outputs):
+            raise OSError(errno.EFBIG, "%s printed more than %d bytes" % (self.name, LARGEST_OUTPUT))
+        if not exited:
+            raise NoAnswer("%s did not exit within %.2f s" % (self.name, seconds))
+        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+        return {"exitCode": code, "stdout": base64(outputs[out]), "stderr": base64(outputs[err])}
+
+    def execute(self, arguments, out, err):
+        """Never returns."""
+        try:
+            os.setsid()
+            for descriptor, source in enumerate((os.open(os.devnull, os.O_RDONLY), out, err)):
+                os.dup2(source, descriptor)
+            os.execve(self.path, [self.path] + arguments, {"PATH": PATH, "LC_ALL": "C", "GENV_BYPASS": "1"})
+        except OSError as error:
+            os.write(2, ("it cannot be run: %s" % error.strerror).encode())
+        finally:
+            os._exit(127)
+
+    @staticmethod
+    def is_bounded(outputs):
+        return all(len(output) <= LARGEST_OUTPUT for output in outputs.values())
+
+    @staticmethod
+    def collect(streams, outputs, seconds):
+        """Reads what comes within this time, and returns the streams that have not ended."""
+        parts = {stream: os.read(stream, 1 << 20) for stream in select.select(streams, [], [], seconds)[0]}
+        for stream, part in parts.items():
+            outputs[stream] += part
+        return [stream for stream in streams if parts.get(stream, True)]
+
+    def kill(self, pid):
+        for end in (os.killpg, os.kill):
+            try:
+                end(pid, SIGKILL)
+            except ProcessLookupError:
+                pass  # it has not reached its own process group yet
+        deadline, self.hangs = time.monotonic() + 0.5, True
+        while self.hangs and time.monotonic() < deadline:
+            time.sleep(PAUSE)
+            self.hangs = os.waitpid(pid, os.WNOHANG)[0] == 0
+
+
+def gpu_facts(request, machine):
+    """Returns GpuFacts, the listed pids, and whether the tool still runs and cannot be terminated."""
+    if request["skip"]:
+        skipped = failed("SKIPPED", "nvidia-smi hung in an earlier observation and could not be terminated: "
+                                    "it is not run for a while")
+        return {"processes": skipped, "devices": skipped}, [], False
+    found = reading(find_program, request["program"])
+    if "failure" in found:
+        return {"processes": found, "devices": found}, [], False
+    tool, pids = Tool(found["value"]), []
+    processes = tool_reading(tool, request["processes"], request, machine)
+    devices = processes
+    if processes.get("failure") != "TIMEOUT":
+        devices = tool_reading(tool, request["devices"], request, machine)
+    if "value" in processes:
+        lines = binascii.a2b_base64(processes["value"]["stdout"]).split(b"\n")
+        columns = [line.split(b",")[1].strip() for line in lines if b"," in line]
+        pids = {int(pid) for pid in columns if pid.isdigit() and len(pid) < 10} - {0}
+    if len(pids) > MOST_PROCESSES:
+        why = "%s lists more processes than can be observed: %d" % (tool.name, len(pids))
+        processes, pids = failed("OTHER", why), []
+    return {"processes": processes, "devices": devices}, pids, tool.hangs
+
+
+def tool_reading(tool, query, request, machine):
+    return reading(tool.run, [query] + request["arguments"], machine.limit(request["timeout"], 0.44))

@@ -1,0 +1,140 @@
+"""The machine as /proc shows it."""
+VARIABLE = b"\0GENV_ENVIRONMENT_ID="
+LONGEST_ID = 4096
+LARGEST_ENVIRON = 8 << 20
+MOST_HOLDERS = 20
+
+
+class Machine:
+    """The machine as /proc shows it, the request, and the time that is left for it."""
+
+    def __init__(self, request):
+        self.request, self.root = request, request["proc"]
+        self.state = request["state"].rstrip("/")  # with a slash at the end, the kernel follows a link
+        self.has_statx = statx(AT_FDCWD, "/", AT_STATX_DONT_SYNC) is not None
+        self.finish = time.monotonic() + request["budget"]
+        self.boot = first_line(self.root + "/sys/kernel/random/boot_id")
+
+    def ticks(self):
+        """Returns the clock ticks since boot: hundredths of a second."""
+        return int(read_file(self.root + "/uptime", 64).split()[0].replace(b".", b""))
+
+    def limit(self, most, spare):
+        """Returns the seconds that a step may take, so that this part of the budget is left for the rest."""
+        return max(min(most, self.finish - time.monotonic() - self.request["budget"] * spare), 0.2)
+
+    def path(self, task, name):
+        return "%s/%s/%s" % (self.root, task, name)
+
+    def pids(self):
+        return [int(name) for name in os.listdir(self.root) if name.isdigit() and len(name) < 10]
+
+    def stat(self, task):
+        return read_file(self.path(task, "stat"), 1 << 20)
+
+    def stat_text(self, task):
+        return base64(self.stat(task))
+
+    def status(self, task, key):
+        """Returns the first word of a line of /proc/PID/status."""
+        for line in read_file(self.path(task, "status"), 1 << 20).split(b"\n"):
+            if line.startswith(key + b":\t"):
+                return line.split()[1]
+        raise OSError(errno.EINVAL, "status has no line %s" % key.decode())
+
+    def uid(self, task):
+        """Returns the real uid."""
+        uid = self.status(task, b"Uid")
+        if not uid.isdigit():
+            raise OSError(errno.EINVAL, "status has no uid")
+        return int(uid)
+
+    def running_task(self, pid, stat_before):
+        """Returns the process or, if its first thread has exited, another of its threads that has its memory."""
+        for thread in os.listdir(self.path(pid, "task")) if has_exited(fields(stat_before)) else []:
+            task = "%d/task/%s" % (pid, thread)
+            if self.has_memory(task):
+                return task
+        return pid
+
+    def has_memory(self, task):
+        """Whether a thread still has an environment: a thread that exits has none, and shows an empty one."""
+        now = fields(reading(self.stat, task).get("value", b") Z"))
+        return not has_exited(now) and now[48] not in (b"", b"0")
+
+    def environ(self, task):
+        """Returns EnvironFacts: the last variable of that name counts."""
+        content = b"\0" + read_file(self.path(task, "environ"), LARGEST_ENVIRON)
+        start = content.rfind(VARIABLE)
+        value = content[start + len(VARIABLE):].split(b"\0", 1)[0] if start >= 0 else b""
+        digest = sha256(value) if len(value) > LONGEST_ID else ""
+        return {"size": len(content) - 1, "id": base64(value[:LONGEST_ID]), "digest": digest}
+
+    def program(self, task):
+        """Returns the name of the program; None if its path is longer than the kernel shows."""
+        try:
+            return text(os.path.basename(os.readlink(self.path(task, "exe"))))
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return None
+            raise
+
+    def process(self, pid, programs):
+        """Yields the parts of ProcessFacts, in an order that leaves what may hang to the end."""
+        try:
+            before = self.stat(pid)
+            yield {"before": {"value": base64(before)}, "uid": reading(self.uid, pid)}
+            task = self.running_task(pid, before)
+            environ = reading(self.environ, task)
+            if task != pid and environ.get("value", {}).get("size") == 0 and not self.has_memory(task):
+                environ = failed("OTHER", "the thread has exited")
+            yield {"environ": environ}
+            name = self.program(task)
+            # In a container, each of these may have another name. Without statx(2) only one with
+            # such a name is examined, because its file system may have to answer.
+            is_asked = programs and (self.has_statx or any(
+                program["links"] != 1 or name in (None, program["name"]) for program in programs))
+            yield {"executable": {"value": {"name": name, "file": failed("TIMEOUT" if is_asked else "SKIPPED")}}}
+            if is_asked:
+                file = reading(file_id, self.path(task, "exe"))
+                yield {"executable": {"value": {"name": name, "file": file}}}
+        except OSError as error:
+            yield {"missing": failure(error)}
+        yield {"after": reading(self.stat_text, pid)}
+
+    def holders(self, status):
+        """Returns the pids that hold the lock (flock) of a file."""
+        found = {}
+        for line in read_file(self.root + "/locks").split(b"\n"):
+            # Such as 1: FLOCK  ADVISORY  WRITE 812 fe:00:2147295 0 EOF; a process that waits has an arrow in front.
+            _, kind, _, _, pid, place = (line.split() + [b""] * 6)[:6]
+            device, _, inode = place.rpartition(b":")
+            if kind == b"FLOCK" and inode == b"%d" % status.st_ino:
+                found.setdefault(device, {})[int(pid)] = None
+        device = b"%02x:%02x" % (os.major(status.st_dev), os.minor(status.st_dev))
+        # Some file systems, such as btrfs, show another device there than in stat(2).
+        pids = found.get(device) or (list(found.values())[0] if len(found) == 1 else {})
+        return list(pids)[:MOST_HOLDERS]
+
+    def mounts(self):
+        """Returns the point, the type and the user (None if the kernel serves it) of each mount."""
+        found = []
+        for line in reading(read_file, self.root + "/self/mountinfo").get("value", b"").split(b"\n"):
+            before, _, after = line.partition(b" - ")
+            words = before.split() + [b""] * 5
+            kind, _, options = (after.split(b" ") + [b""] * 3)[:3]  # the source between them may be empty
+            users = [option[8:] for option in options.split(b",") if option.startswith(b"user_id=")]
+            user = int(users[0]) if kind.startswith(b"fuse") and users and users[0].isdigit() else None
+            # Blanks and the like are written in octal.
+            point = words[4].decode("unicode_escape").encode("latin-1") if b"\\" in words[4] else words[4]
+            found.append((os.fsdecode(point), text(kind), user))
+        return found
+
+
+def fields(content):
+    """Returns the fields of /proc/PID/stat from the third one on: the name before them may contain anything."""
+    return (content[content.rfind(b")") + 1:].split() + [b""] * 49)[:49]
+
+
+def has_exited(stat_fields):
+    return stat_fields[0] in (b"Z", b"X", b"x")

@@ -1,0 +1,141 @@
+"""Gathers the facts of a machine."""
+ENFORCER_LOCK = ".genv-enforcer.lock"
+
+
+def read_state(machine, directory, seconds):
+    """Returns LockFacts and both state files as they were at one moment."""
+    if machine.request["acts"]:
+        lock = GenvLock(directory, seconds, False)
+        while lock.take():
+            facts = lock.facts(machine)
+            files = [state_file(directory, name) for name in (ENVS, DEVICES)]
+            is_complete = lock.file is not None or stamp_in(directory, LOCK) is None
+            lock.release()
+            if is_complete:
+                return facts, files
+            # Somebody has created the lock, and may have written.
+            lock.outcome, lock.reason = "UNUSABLE", "is created and removed repeatedly"
+            if not lock.has_time():
+                break
+        facts = lock.facts(machine)
+    else:
+        facts = NOT_ATTEMPTED
+    return facts, read_unlocked(directory, time.monotonic() + 1)
+
+
+def read_unlocked(directory, stop):
+    """Reads both files without the lock. genv writes in place, so only what does not change for a while counts."""
+    def versions():
+        return [(stamp_in(directory, name), state_file(directory, name), stamp_in(directory, name))
+                for name in (ENVS, DEVICES)]
+
+    earlier = versions()
+    while True:
+        time.sleep(0.05)
+        now = versions()
+        stable = [version == former and version[0] == version[2] for version, former in zip(now, earlier)]
+        if all(stable) or time.monotonic() > stop:
+            return [version[1] if each else refused("CHANGES_WITHOUT_LOCK") for version, each in zip(now, stable)]
+        earlier = now
+
+
+def other_enforcer(machine, directory):
+    """Returns the pid of an enforcer that acts here from the machine itself; None if there is none."""
+    try:
+        file = open_in(directory, ENFORCER_LOCK)
+        status = os.fstat(file)
+        is_private = stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o600 and status.st_nlink == 1
+        # It names its directory: a user may have moved the file of another directory here.
+        expected = b"genv-enforcer of directory %d\n" % os.fstat(directory).st_ino
+        if not is_private or status.st_uid != os.geteuid() or read(file, 64) != expected:
+            return None
+        pids = [pid for pid in machine.holders(status) if pid > 0]
+        return next((pid for pid in pids if reading(machine.uid, pid).get("value") == os.geteuid()), None)
+    except OSError:
+        return None
+
+
+def changed_at(machine, directory):
+    """Returns when the directory or a state file in it was last changed, in clock ticks, rather late than early."""
+    stamps = [stamp(os.fstat(directory))] + [stamp_in(directory, name) for name in (ENVS, DEVICES)]
+    ago = time.time() - max(each[-1] for each in stamps if each) / 1e9
+    return machine.ticks() - int(ago * 100) + 1
+
+
+def observe_state(machine, seconds):
+    """Yields StateFacts, and what else depends on the state directory. A child process executes it."""
+    directory, problem = open_state(machine)
+    key = "none"
+    if directory is None:
+        yield {"directory": problem}
+    else:
+        status = os.fstat(directory)
+        key = "%d:%d" % (status.st_dev, status.st_ino)
+        yield {"isWritable": os.access(".", os.W_OK, dir_fd=directory)}
+        if machine.request["acts"]:
+            yield {"enforcer": other_enforcer(machine, directory)}
+        lock, (envs, devices) = read_state(machine, directory, seconds)
+        now = stamp_in(None, machine.state)
+        if now is None or now[:2] != stamp(status)[:2]:
+            yield {"directory": unreadable("is replaced while it is read")}
+        else:
+            born = (statx(directory, "", AT_EMPTY_PATH) or (0, 0, 0))[2]
+            yield {"directory": {"present": {"id": identity(status), "born": born}}, "lock": lock, "envs": envs[0],
+                   "devices": devices[0], "changedAt": changed_at(machine, directory)}
+    if machine.request["acts"]:
+        yield {"leased": lease(machine, key)}
+
+
+def state_facts(machine):
+    """Returns StateFacts, and what else depends on the state directory."""
+    lock_seconds = machine.limit(machine.request["lockTimeout"], 0.28)
+    seconds = machine.limit(lock_seconds + 4, 0.11)
+    facts = {"lock": NOT_ATTEMPTED, "envs": {"absent": {}}, "devices": {"absent": {}}, "changedAt": None}
+    known = {"isWritable": True, "enforcer": None, "leased": None}
+    try:
+        child = Call([lambda: observe_state(machine, lock_seconds)])
+        for part in child.parts(seconds):
+            known.update(part)  # what is known stays known if the rest does not answer
+        child.close()
+    except NoAnswer:
+        why, mount = "there was no answer within %d ms" % (seconds * 1000), mount_of(machine.mounts(), machine.state)
+        if mount:
+            why += "; it is in a file system of the type %s that is mounted on %s" % (mount[1], text(mount[0]))
+        known["directory"] = unreadable(why, "TIMEOUT")
+    except OSError as error:
+        known["directory"] = unreadable(error.strerror, failure(error)["failure"])
+    facts.update((key, known.pop(key)) for key in ("directory", "lock", "envs", "devices", "changedAt") if key in known)
+    return facts, known
+
+
+def access_facts(machine, is_writable):
+    """Returns AccessFacts."""
+    capabilities = reading(machine.status, "self", b"CapEff").get("value", b"0")
+    namespace = reading(os.readlink, machine.path("self", "ns/pid")).get("value", "")
+    label = first_line(machine.path("self", "attr/apparmor/current"), machine.path("self", "attr/current"))
+    return {"pid": os.getpid(), "capabilities": signed(int(capabilities, 16)),
+            "pidNamespace": namespace, "securityLabel": label, "stateIsWritable": is_writable}
+
+
+def observe(machine):
+    """Returns HostFacts. The processes come before the state: the environment of a new process is not missing then."""
+    request, etc = machine.request, machine.request["etc"]
+    ids = [etc + "/machine-id", os.path.dirname(etc) + "/var/lib/dbus/machine-id"]
+    facts = {"machine": {"machineId": first_line(*ids), "bootId": machine.boot,
+                         "driver": first_line(machine.path("driver", "nvidia/version"))},
+             "accounts": {name: reading(text_file, etc + "/" + name, request[name]) for name in ("passwd", "subuid")},
+             "programs": [reading(program_file, path) for path in request["programs"]]}
+    facts["machine"]["beforeListing"] = machine.ticks()
+    facts["gpu"], pids, tool_hangs = gpu_facts(request["gpu"], machine)
+    known = [program["value"] for program in facts["programs"] if "value" in program]
+    facts["processes"] = process_facts(machine, sorted(pids), known)
+    facts["machine"]["beforeState"] = machine.ticks()
+    facts["state"], directory = state_facts(machine)
+    facts["access"] = access_facts(machine, directory["isWritable"])
+    facts["liveness"] = liveness_facts(machine, facts["state"]["envs"])
+    other = {"leased": directory["leased"]} if directory["leased"] else None
+    if directory["enforcer"]:
+        other = {"onMachine": {"pid": directory["enforcer"]}}
+    facts["enforcers"] = {"other": other, "unusable": ""}
+    facts["verified"] = [{"pid": pid, "stat": reading(machine.stat_text, pid)} for pid in request["verified"]]
+    return {"facts": facts, "toolHangs": tool_hangs}

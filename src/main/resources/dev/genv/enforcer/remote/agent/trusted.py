@@ -1,0 +1,72 @@
+"""Files that users must not be able to replace, and files of /etc."""
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+LARGEST_ACCOUNTS = 2 << 20
+
+
+def follow(path, owners):
+    """Resolves links like the kernel, and returns the path of the file and its status.
+
+    Raises Untrusted if other users than the owners can replace the file or a step of the path.
+    """
+    def require_trusted(step, kind):
+        status = os.lstat(step)
+        if status.st_uid not in owners:
+            raise Untrusted("%s belongs to user %d" % (step, status.st_uid))
+        # In a sticky directory users cannot replace files of others. In the file's own directory they could add files.
+        if kind != "link" and status.st_mode & 0o22 and not (kind == "above" and status.st_mode & stat.S_ISVTX):
+            raise Untrusted("others can write " + step)
+        return status
+
+    ahead, place, links = path.split("/")[::-1], "", 0
+    while ahead:
+        name = ahead.pop()
+        if name in ("", ".", ".."):
+            place = os.path.dirname(place).rstrip("/") if name == ".." else place
+            continue
+        require_trusted(place or "/", "above" if ahead else "folder")
+        step = place + "/" + name
+        if not os.path.islink(step):
+            place = step
+            continue
+        require_trusted(step, "link")
+        links += 1
+        if links > 40:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        target = os.readlink(step)
+        place = "" if target.startswith("/") else place
+        ahead += target.split("/")[::-1]
+    status = require_trusted(place, "file")
+    if not stat.S_ISREG(status.st_mode):
+        raise Untrusted("it is not a file")
+    return place, status
+
+
+def program_file(path):
+    """Returns a ProgramFile."""
+    os.stat(path)  # first of all: nobody can replace what is not there
+    place, status = follow(path, {0})
+    return {"id": identity(status), "name": text(os.path.basename(place)), "links": status.st_nlink}
+
+
+def text_file(path, known):
+    """Returns a TextFile, without its content if the recipient has this version."""
+    with open(path, "rb", 0, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_ACCOUNTS:
+            raise OSError(errno.EINVAL, "it is not a file of at most %d bytes" % LARGEST_ACCOUNTS)
+        version = ":".join(map(str, stamp(status)))
+        return {"version": version, "content": None if version == known else base64(file.read(LARGEST_ACCOUNTS))}
+
+
+def find_program(name):
+    """Returns the path of a program that only root and the present user can replace. Raises OSError, Untrusted."""
+    paths = [name] if "/" in name else [folder + "/" + name for folder in PATH.split(":")]
+    path = next((each for each in paths if os.path.isfile(each) and os.access(each, os.X_OK)), None)
+    if path is None:
+        what = "%s is not a program" if "/" in name else "%s is not in any of " + PATH
+        raise OSError(errno.ENOENT, what % text(name))
+    try:
+        follow(path, {0, os.geteuid()})
+    except Untrusted as error:
+        raise Untrusted("%s is not used: %s" % (path, error))
+    return path

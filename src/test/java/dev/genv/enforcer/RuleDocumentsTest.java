@@ -1,0 +1,164 @@
+package dev.genv.enforcer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.problem.ProblemConsequence;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleSetting;
+import dev.genv.enforcer.policy.rule.Rules;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What people write about the rules follows from what the rules declare. A failure names what is missing, and where. */
+class RuleDocumentsTest {
+    private static final Path PAGES = Path.of("src/site/markdown");
+    private static final Path BUG_FORM = Path.of(".github/ISSUE_TEMPLATE/bug.yml");
+    private static final Pattern TABLE =
+            Pattern.compile("(?m)^\\| rule \\| default \\|.*\\n\\|[- |]+\\n((?:\\|.*\\n)+)");
+    private static final Pattern ROW = Pattern.compile("(?m)^\\| `([^`]+)` \\| (.+?) \\|");
+    private static final Pattern OPTION = Pattern.compile("(?m)^ +- ([a-z]+(?:-[a-z]+)+)$");
+    private static final Pattern NAME = Pattern.compile("`([a-z]+(?:-[a-z]+)+)`");
+
+    /** The rules of genv 1.4.3. */
+    private static final Set<String> RULES_OF_GENV =
+            Set.of("non-env-processes", "env-devices", "max-devices-per-user", "env-memory");
+
+    private final List<String> missing = new ArrayList<>();
+
+    @ParameterizedTest
+    @ValueSource(strings = {"README.md", "src/site/markdown/rules-and-safety.md"})
+    void theTableOfRulesListsEachRuleWithItsDefaultInTheOrderOfTheChecks(String page) throws IOException {
+        var table = TABLE.matcher(Files.readString(Path.of(page)));
+        assertThat(table.find()).as("%s has a table of rules", page).isTrue();
+        var rows = ROW.matcher(table.group(1)).results().toList();
+        var listed = rows.stream().map(row -> row.group(1)).toList();
+        reportDifferences(listed, "%s: the table of rules".formatted(page));
+        for (var row : rows) {
+            var rule = Rules.find(row.group(1));
+            if (rule.isPresent() && !row.group(2).equals(defaultCell(rule.get()))) {
+                missing.add("%s: the default of %s is %s, and not %s"
+                        .formatted(page, rule.get(), defaultCell(rule.get()), row.group(2)));
+            }
+        }
+        assertThat(missing).isEmpty();
+        assertThat(listed)
+                .as("%s: the table of rules has the order of the checks", page)
+                .isEqualTo(names());
+    }
+
+    @Test
+    void thePageOfSettingsListsEachSettingOfEachRule() throws IOException {
+        var page = Files.readString(PAGES.resolve("settings.md"));
+        forEachSetting((rule, setting) -> {
+            var variable = "GENV_ENFORCER_" + setting.name().replace('-', '_').toUpperCase(Locale.ROOT);
+            if (!page.contains("| `%s` |".formatted(variable))) {
+                missing.add("settings.md lacks %s of the rule %s: run SettingsPageTest with -Dchart.rewrite=true"
+                        .formatted(variable, rule));
+            }
+        });
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void thePageOfTheApiNamesEachFieldOfAPlanRequest() throws IOException {
+        var page = Files.readString(PAGES.resolve("http-api.md"));
+        var plan = page.substring(page.indexOf("\n## Plan\n"), page.indexOf("\n## Access\n"));
+        forEachSetting((rule, setting) -> {
+            var field = setting.name().replace('-', '_');
+            var isField = setting.kind() != RuleSetting.Kind.MODE || !rule.hasLimit();
+            if (isField && !plan.contains("`%s`".formatted(field))) {
+                missing.add(
+                        "http-api.md: the section on plans lacks the field %s of the rule %s".formatted(field, rule));
+            }
+        });
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void thePageOfDifferencesNamesEachRuleThatGenvLacks() throws IOException {
+        var page = Files.readString(PAGES.resolve("compared-with-genv.md"));
+        names().stream()
+                .filter(rule -> !RULES_OF_GENV.contains(rule) && !page.contains("`%s`".formatted(rule)))
+                .forEach(rule -> missing.add("compared-with-genv.md: the additions lack the rule " + rule));
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void theFormForBugsOffersEachRule() throws IOException {
+        var form = Files.readString(BUG_FORM);
+        var listed =
+                OPTION.matcher(form).results().map(option -> option.group(1)).toList();
+        reportDifferences(listed, "bug.yml: the list of rules");
+        assertThat(missing).isEmpty();
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = ProblemConsequence.class,
+            names = {"STATE_RULES_STOP", "ATTACHMENT_RULES_STOP", "DEVICE_NOT_CHECKED"})
+    void aProblemOfTheAttachmentsStopsTheRulesThatRequireThem(ProblemConsequence consequence) {
+        assertNames(consequence, SnapshotPart.ATTACHMENTS);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = ProblemConsequence.class,
+            names = {"PROCESSES_SKIPPED", "GPUS_SKIPPED"})
+    void anIncompleteListOfProcessesStopsTheRulesThatRequireAllOfThem(ProblemConsequence consequence) {
+        assertNames(consequence, SnapshotPart.EVERY_PROCESS);
+    }
+
+    private void assertNames(ProblemConsequence consequence, SnapshotPart part) {
+        var named = NAME.matcher(consequence.text())
+                .results()
+                .map(name -> name.group(1))
+                .toList();
+        for (var rule : Rules.definitions()) {
+            if (rule.requiredParts().contains(part) != named.contains(rule.name())) {
+                missing.add("ProblemConsequence.%s %s the rule %s, which %s the part %s"
+                        .formatted(
+                                consequence,
+                                named.contains(rule.name()) ? "names" : "lacks",
+                                rule,
+                                named.contains(rule.name()) ? "does not require" : "requires",
+                                part));
+            }
+        }
+        assertThat(missing).isEmpty();
+    }
+
+    private void reportDifferences(List<String> listed, String where) {
+        names().stream()
+                .filter(rule -> !listed.contains(rule))
+                .forEach(rule -> missing.add("%s lacks %s".formatted(where, rule)));
+        listed.stream()
+                .filter(rule -> !names().contains(rule))
+                .forEach(rule -> missing.add("%s has %s, which is no rule".formatted(where, rule)));
+    }
+
+    private static String defaultCell(RuleDefinition rule) {
+        return rule.hasLimit()
+                ? "no limit"
+                : "`%s`".formatted(rule.defaultMode().name().toLowerCase(Locale.ROOT));
+    }
+
+    private static void forEachSetting(BiConsumer<RuleDefinition, RuleSetting> consumer) {
+        Rules.definitions().forEach(rule -> rule.settings().forEach(setting -> consumer.accept(rule, setting)));
+    }
+
+    private static List<String> names() {
+        return Rules.definitions().stream().map(RuleDefinition::name).toList();
+    }
+}

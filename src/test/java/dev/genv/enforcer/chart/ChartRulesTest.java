@@ -1,0 +1,151 @@
+package dev.genv.enforcer.chart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleSetting;
+import dev.genv.enforcer.policy.definition.RuleSetting.Kind;
+import dev.genv.enforcer.policy.rule.Rules;
+import dev.genv.enforcer.testsupport.RenderedChart;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.BiConsumer;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** The chart has a value for each setting that a rule declares. A failure names what is missing, and in which file. */
+class ChartRulesTest {
+    private static final String TEMPLATE = "templates/_settings.tpl";
+    private static final Pattern MODES = Pattern.compile("\\$modes := list (.*) -}}");
+
+    private final List<String> missing = new ArrayList<>();
+
+    @Test
+    void everySettingOfARuleIsAValueWithItsDefault() throws IOException {
+        var values = ChartValues.read().all();
+        forEachSetting((rule, setting) -> {
+            var path = "settings." + valueOf(setting);
+            var described = values.stream()
+                    .filter(value -> value.path().equals(path))
+                    .map(ChartValues.Value::description)
+                    .findFirst();
+            if (described.isEmpty()) {
+                missing.add("values.yaml lacks %s of the rule %s".formatted(path, rule));
+            } else if (!described.get().contains(defaultOf(rule, setting))) {
+                missing.add("values.yaml: the comment of %s lacks \"%s\"".formatted(path, defaultOf(rule, setting)));
+            }
+        });
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void theSchemaGivesEverySettingOfARuleItsType() throws IOException {
+        var schema = RenderedChart.parse(file("values.schema.json")).at("/properties/settings/properties");
+        forEachSetting((rule, setting) -> {
+            var described = schema.path(valueOf(setting));
+            if (!typeOf(described).equals(typeOf(setting))) {
+                missing.add("values.schema.json lacks settings.%s of the rule %s with the type %s"
+                        .formatted(valueOf(setting), rule, typeOf(setting)));
+            }
+        });
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void theTemplatesPassEverySettingOfARuleToTheService() throws IOException {
+        var template = file(TEMPLATE);
+        var modes = MODES.matcher(template);
+        assertThat(modes.find()).as("%s has the list $modes", TEMPLATE).isTrue();
+        forEachSetting((rule, setting) -> {
+            var variable = "GENV_ENFORCER_%s: settings.%s\n"
+                    .formatted(setting.name().replace('-', '_').toUpperCase(Locale.ROOT), valueOf(setting));
+            if (!template.contains(variable)) {
+                missing.add("%s: the variables lack \"%s\" of the rule %s".formatted(TEMPLATE, variable.strip(), rule));
+            }
+            if (setting.kind() == Kind.MODE && !modes.group(1).contains("\"%s\"".formatted(valueOf(setting)))) {
+                missing.add(
+                        "%s: the list $modes lacks \"%s\" of the rule %s".formatted(TEMPLATE, valueOf(setting), rule));
+            }
+        });
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void theFullExampleSetsEverySettingOfARule() {
+        var example = RenderedChart.parse(RenderedChart.example("full")).path("settings");
+        forEachSetting((rule, setting) -> {
+            if (!example.has(valueOf(setting))) {
+                missing.add("ci/full-values.yaml lacks settings.%s of the rule %s".formatted(valueOf(setting), rule));
+            }
+        });
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void refusesTheModeOfARuleWhoseLimitIsNotSet() {
+        Rules.definitions().stream().filter(RuleDefinition::hasLimit).forEach(rule -> {
+            var value = valueOf(rule.modeSetting());
+            var refusal = RenderedChart.errorOf("settings: {%s: audit}".formatted(value));
+            assertThat(refusal)
+                    .as("the chart refuses settings.%s without a limit of the rule %s", value, rule)
+                    .contains("settings.%s is audit, but there is no limit".formatted(value));
+        });
+    }
+
+    /** genv's own protocol reports no uids. */
+    @Test
+    void refusesToEnforceARuleThatNeedsUidsWithTheAgentOfGenv() {
+        Rules.definitions().stream().filter(RuleDefinition::isEnforcedByUids).forEach(rule -> {
+            var value = valueOf(rule.modeSetting());
+            var refusal = RenderedChart.errorOf("""
+                    mode: remote
+                    settings: {%s: enforce}
+                    remote:
+                      hosts: [raz@gpu-1]
+                      agent: genv
+                      identity: {existingSecret: login}
+                      knownHosts: {existingSecret: known}
+                    """.formatted(value));
+            assertThat(refusal).contains("settings.%s is enforce, but genv's own protocol".formatted(value));
+        });
+    }
+
+    private static String defaultOf(RuleDefinition rule, RuleSetting setting) {
+        return switch (setting.kind()) {
+            case MODE -> "Default: `%s`".formatted(rule.defaultMode().name().toLowerCase(Locale.ROOT));
+            case LIMIT -> "Default: no limit";
+            case LIMITS_OF_USERS -> "";
+        };
+    }
+
+    private static String typeOf(RuleSetting setting) {
+        return switch (setting.kind()) {
+            case MODE -> "#/definitions/ruleMode";
+            case LIMIT -> "#/definitions/limit";
+            case LIMITS_OF_USERS -> "object";
+        };
+    }
+
+    private static String typeOf(JsonNode described) {
+        return described.path("$ref").asText(described.path("type").asText());
+    }
+
+    /** Such as {@code envDevices} for {@code env-devices}. */
+    private static String valueOf(RuleSetting setting) {
+        return Pattern.compile("-(.)")
+                .matcher(setting.name())
+                .replaceAll(letter -> letter.group(1).toUpperCase(Locale.ROOT));
+    }
+
+    private static String file(String name) throws IOException {
+        return Files.readString(RenderedChart.CHART.resolve(name));
+    }
+
+    private static void forEachSetting(BiConsumer<RuleDefinition, RuleSetting> consumer) {
+        Rules.definitions().forEach(rule -> rule.settings().forEach(setting -> consumer.accept(rule, setting)));
+    }
+}

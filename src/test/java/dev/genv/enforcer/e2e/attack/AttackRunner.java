@@ -1,0 +1,108 @@
+package dev.genv.enforcer.e2e.attack;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.e2e.Node;
+import dev.genv.enforcer.testsupport.TestTimeouts;
+import dev.genv.enforcer.testsupport.linux.FileVersions;
+import java.io.IOException;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** Runs an attack on a node, and checks its outcome. */
+final class AttackRunner {
+    /** They take longer than the state-change grace. */
+    private static final int OBSERVATIONS = 6;
+
+    private final TwoUserNode twoUserNode;
+    private final Attack attack;
+    private final Set<String> reported = new TreeSet<>();
+
+    /** The outcome of an attack. */
+    record Outcome(
+            Attack attack,
+            Attack.VictimOutcome victimOutcome,
+            boolean rootFilesUnchanged,
+            Attack.AttackerOutcome attackerOutcome,
+            Set<String> reported) {}
+
+    AttackRunner(TwoUserNode twoUserNode, Attack attack) {
+        this.twoUserNode = twoUserNode;
+        this.attack = attack;
+    }
+
+    Outcome run() throws Exception {
+        twoUserNode.serviceClient().awaitHealthy();
+        attack.step().run(twoUserNode);
+        observeUntilExpected();
+        var client = twoUserNode.serviceClient();
+        var service = twoUserNode.service();
+        assertThat(client.status("/q/health/live")).as("liveness").isEqualTo(200);
+        assertThat(service.peakMemory()).as("resident MiB").isLessThan(Node.memoryLimit());
+        var rootFilesNow = FileVersions.in(twoUserNode.rootFiles);
+        assertThat(rootFilesNow).as("root's files").isEqualTo(twoUserNode.rootFilesBefore);
+        assertThat(service.outputLines())
+                .as("the log")
+                .noneMatch(line -> line.contains("\u001b") || line.contains("\u202e"));
+        assertThat(reported).isEqualTo(new TreeSet<>(attack.reported()));
+        return new Outcome(
+                attack, victimOutcome(), rootFilesNow.equals(twoUserNode.rootFilesBefore), attackerOutcome(), reported);
+    }
+
+    private void observeUntilExpected() throws IOException {
+        var client = twoUserNode.serviceClient();
+        var observation = client.observe();
+        var deadline = System.nanoTime() + TestTimeouts.HANG.toNanos();
+        for (var observations = 0; observations < OBSERVATIONS || !isAsExpected(); observations++) {
+            assertThat(System.nanoTime())
+                    .as(
+                            "bob's job %s, the attacker's process %s, reported %s",
+                            twoUserNode.isVictimJobAlive(), twoUserNode.isAttackerProcessAlive(), reported)
+                    .isLessThan(deadline);
+            observation = client.awaitNext(observation);
+            reported.addAll(observation.problems());
+            client.json("/violations")
+                    .forEach(violation -> reported.add(violation.path("rule").asText()));
+            if (!attack.reported().contains("kernels_unknown")) {
+                // The search for kernels has a time limit, which a busy machine may reach.
+                reported.remove("kernels_unknown");
+            }
+        }
+    }
+
+    private boolean isAsExpected() {
+        return twoUserNode.isVictimJobAlive() == (attack.victimOutcome() == Attack.VictimOutcome.UNAFFECTED)
+                && attackerOutcome() == attack.attackerOutcome()
+                && reported.containsAll(attack.reported());
+    }
+
+    private Attack.AttackerOutcome attackerOutcome() {
+        return twoUserNode.isAttackerProcessAlive()
+                ? Attack.AttackerOutcome.NOT_TERMINATED
+                : Attack.AttackerOutcome.TERMINATED;
+    }
+
+    private Attack.VictimOutcome victimOutcome() throws IOException {
+        var lines = twoUserNode.service().outputLines();
+        var actions = lines.stream()
+                .filter(line -> line.contains("action=") && line.contains("pid=%d ".formatted(twoUserNode.victimJob())))
+                .toList();
+        if (twoUserNode.isVictimJobAlive()) {
+            assertThat(actions).noneMatch(line -> line.contains("outcome=signalled"));
+            assertThat(lines)
+                    .noneMatch(line -> line.contains("environment=\"%s\"".formatted(TwoUserNode.VICTIM_ENVIRONMENT))
+                            && line.contains("outcome=detached"));
+            return Attack.VictimOutcome.UNAFFECTED;
+        }
+        assertThat(actions.getFirst()).contains("outcome=skipped_grace");
+        if (attack.victimOutcome() == Attack.VictimOutcome.TERMINATED_AFTER_START_GRACE) {
+            return attack.victimOutcome();
+        }
+        var changes = twoUserNode.serviceClient().json("/violations").findValues("state_change");
+        assertThat(changes).anySatisfy(change -> {
+            assertThat(change.path("before").asText()).isNotEmpty();
+            assertThat(change.path("after").asText()).isNotEmpty();
+        });
+        return Attack.VictimOutcome.TERMINATED_AFTER_GRACE;
+    }
+}

@@ -1,0 +1,245 @@
+package dev.genv.enforcer.e2e.attack;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.e2e.Command;
+import dev.genv.enforcer.e2e.Node;
+import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.e2e.TestUsers;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.FileVersions;
+import dev.genv.enforcer.testsupport.state.StateFiles;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A node that bob and the attacker share. Bob's environment has device 0 and a job on it, the attacker's environment has device 1,
+ * and device 2 is free. No user may have more than one device. Root has files of its own.
+ */
+final class TwoUserNode implements Closeable {
+    static final String VICTIM_ENVIRONMENT = "bobs";
+    static final String ATTACKER_ENVIRONMENT = "hers";
+    static final String VICTIM_NAME = "bob";
+    static final String ATTACKER_NAME = "attacker";
+    private static final Duration TIMEOUT = HANG;
+    private static final Duration GRACE = Duration.ofSeconds(3);
+
+    final Node node;
+    final Path rootFiles;
+    final Map<String, FileVersions.Version> rootFilesBefore;
+    private final Child victimShell;
+    private final Child attackerShell;
+    private final List<Child> children = new ArrayList<>();
+    private Node.Service service;
+    private ServiceClient serviceClient;
+    private Child victimJob;
+    private Child attackerProcess;
+
+    /** Uses this node; its creator closes it. */
+    TwoUserNode(Node node) throws IOException {
+        this.node = node;
+        // Other users may pass through it and not write to it: otherwise the service would not trust the tool.
+        Files.setPosixFilePermissions(node.directory, PosixFilePermissions.fromString("rwxr-xr-x"));
+        node.gpus.gpus(3);
+        rootFiles = Files.createDirectory(node.directory.resolve("root"));
+        for (var name : List.of("envs.json", "devices.json", "genv.lock", ".genv-enforcer.lock")) {
+            Files.writeString(rootFiles.resolve(name), "root's own " + name);
+        }
+        rootFilesBefore = FileVersions.in(rootFiles);
+        victimShell = add(Child.ofUser(TestUsers.HONEST_UID));
+        victimJob = add(Child.ofUser(TestUsers.HONEST_UID, Map.of("GENV_ENVIRONMENT_ID", VICTIM_ENVIRONMENT)));
+        attackerShell = add(Child.ofUser(TestUsers.ATTACKER_UID));
+        write(validState());
+        node.gpus.process(0, victimJob.pid(), "900");
+        node.set("NON_ENV_PROCESSES", "enforce")
+                .set("INACTIVE_ENV_PROCESSES", "enforce")
+                .set("MAX_DEVICES_PER_USER", 1)
+                .set("STATE_CHANGE_GRACE", GRACE.toSeconds() + "s")
+                .set("LOCK_TIMEOUT", "300ms");
+        service = node.startService();
+        serviceClient = new ServiceClient(service);
+    }
+
+    /** Returns a copy of the state before an attack. */
+    StateFiles validState() {
+        return new StateFiles(node.stateDirectory)
+                .env(VICTIM_ENVIRONMENT, TestUsers.HONEST_UID, VICTIM_NAME, "1000mi", victimShell())
+                .env(ATTACKER_ENVIRONMENT, TestUsers.ATTACKER_UID, ATTACKER_NAME, null, attackerShell())
+                .device(0, VICTIM_ENVIRONMENT)
+                .device(1, ATTACKER_ENVIRONMENT)
+                .device(2);
+    }
+
+    int victimShell() {
+        return victimShell.pid();
+    }
+
+    int attackerShell() {
+        return attackerShell.pid();
+    }
+
+    int victimJob() {
+        return victimJob.pid();
+    }
+
+    boolean isVictimJobAlive() {
+        return victimJob.isAlive();
+    }
+
+    boolean isAttackerProcessAlive() {
+        return attackerProcess.isAlive();
+    }
+
+    Node.Service service() {
+        return service;
+    }
+
+    ServiceClient serviceClient() {
+        return serviceClient;
+    }
+
+    /** Starts another job of bob, which is on no GPU yet. */
+    void startVictimJob(Map<String, String> variables) throws IOException {
+        victimJob = add(Child.ofUser(TestUsers.HONEST_UID, variables));
+    }
+
+    /** Lists bob's job on a GPU. */
+    void useGpuAsVictim(int gpu) throws IOException {
+        node.gpus.process(gpu, victimJob(), "10");
+    }
+
+    /** Ends bob's job, and waits until no observation that shows it is under way. */
+    public void closeVictimJob() throws IOException {
+        victimJob.close();
+        awaitTwoObservations();
+    }
+
+    /** Replaces bob's job by one of genv's SDK: it names no environment, and bob's environment lists its pid. */
+    void restartVictimJobThroughSdk() throws IOException {
+        victimJob.close();
+        victimJob = add(Child.ofUser(TestUsers.HONEST_UID));
+        write(validState()
+                .env(VICTIM_ENVIRONMENT, TestUsers.HONEST_UID, VICTIM_NAME, "1000mi", victimShell(), victimJob()));
+        node.gpus.process(0, victimJob(), "10");
+        await().atMost(TIMEOUT).until(() -> serviceClient.observe().problems().contains("membership_unknown"));
+    }
+
+    /** Replaces bob's job by one under another uid, as in many containers. */
+    void restartVictimJobAs(int uid) throws IOException {
+        victimJob.close();
+        victimJob = add(Child.ofUser(uid, Map.of("GENV_ENVIRONMENT_ID", VICTIM_ENVIRONMENT)));
+        node.gpus.process(0, victimJob(), "900");
+        awaitTwoObservations();
+    }
+
+    /** Waits until the service reports that bob's job breaks a rule and has a grace period. */
+    void awaitGraceOfVictimJob() {
+        await().atMost(TIMEOUT)
+                .until(() -> service.outputLines().stream()
+                        .anyMatch(line ->
+                                line.contains("pid=%d ".formatted(victimJob.pid())) && line.contains("skipped_grace")));
+    }
+
+    /** Writes both state files in place, as the attacker. */
+    void writeAsAttacker(StateFiles files) throws IOException {
+        writeAsAttacker("envs.json", files.envsJson());
+        writeAsAttacker("devices.json", files.devicesJson());
+    }
+
+    void writeAsAttacker(String file, String content) throws IOException {
+        var draft = Files.writeString(node.directory.resolve("draft"), content);
+        runAsAttacker("cat %s >%s".formatted(draft, file));
+    }
+
+    /** Runs a script of the attacker in the state directory, to its end. */
+    void runAsAttacker(String script) throws IOException {
+        Command.run(attackerCommand(script));
+    }
+
+    /** Starts a script of the attacker in the state directory, which ends by executing the program {@code becomes}. */
+    Child startAsAttacker(String script, Map<String, String> variables, String becomes) throws IOException {
+        var all = new HashMap<>(variables);
+        all.put("PATH", "/usr/bin:/bin");
+        var child = add(Child.running(attackerCommand(script), all));
+        await().until(() -> child.command().equals(becomes));
+        return child;
+    }
+
+    /** Lists a process of the attacker on a GPU, in MiB; the outcome of an attack is what happens to it. */
+    void useGpuAsAttacker(Child process, int gpu, int memory) throws IOException {
+        attackerProcess = process;
+        node.gpus.process(gpu, process.pid(), Integer.toString(memory));
+    }
+
+    void useGpuAsAttacker(Map<String, String> variables, int gpu, int memory) throws IOException {
+        useGpuAsAttacker(add(Child.ofUser(TestUsers.ATTACKER_UID, variables)), gpu, memory);
+    }
+
+    /** Starts a process of any user, with exactly these variables. */
+    Child startAs(int uid, Map<String, String> variables) throws IOException {
+        return add(Child.ofUser(uid, variables));
+    }
+
+    /** Starts a process of root, which becomes this program. */
+    Child startAsRoot(List<String> command, Map<String, String> variables, String becomes) throws IOException {
+        var child = add(Child.running(command, variables));
+        await().until(() -> child.command().equals(becomes));
+        return child;
+    }
+
+    /** Waits for a file in the state directory that a process of the attacker creates. */
+    void awaitFile(String name) {
+        await().atMost(TIMEOUT).until(() -> Files.exists(node.stateDirectory.resolve(name)));
+    }
+
+    /** Waits for an observation that begins after this call. */
+    void awaitTwoObservations() throws IOException {
+        serviceClient.awaitNext(serviceClient.awaitNext(serviceClient.observe()));
+    }
+
+    /** Stops the service, and starts another one on the same node. */
+    void restartService() throws Exception {
+        restartServiceAfter(_ -> {});
+    }
+
+    /** The same, with a step while no service runs. */
+    void restartServiceAfter(Attack.Step step) throws Exception {
+        service.stop();
+        step.run(this);
+        service = node.startService();
+        serviceClient = new ServiceClient(service);
+        serviceClient.awaitObservation();
+    }
+
+    private void write(StateFiles files) throws IOException {
+        files.write();
+        Files.setPosixFilePermissions(node.stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
+        for (var name : List.of("envs.json", "devices.json")) {
+            Files.setPosixFilePermissions(
+                    node.stateDirectory.resolve(name), PosixFilePermissions.fromString("rw-rw-rw-"));
+        }
+    }
+
+    private Child add(Child child) {
+        children.add(child);
+        return child;
+    }
+
+    private List<String> attackerCommand(String script) {
+        return Command.asUser(TestUsers.ATTACKER_UID, node.stateDirectory, script);
+    }
+
+    @Override
+    public void close() {
+        children.forEach(Child::close);
+    }
+}

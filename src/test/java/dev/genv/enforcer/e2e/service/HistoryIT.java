@@ -1,0 +1,190 @@
+package dev.genv.enforcer.e2e.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import dev.genv.enforcer.e2e.Command;
+import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.e2e.TestUsers;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Child;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** What the packaged service records of the state and of its own actions, and what it does after a restart. */
+class HistoryIT extends NodeSuite {
+    private static final Duration TIMEOUT = Duration.ofSeconds(40);
+    private static final Map<String, String> PATH = Map.of("PATH", "/usr/bin:/bin");
+
+    /** Longer than the tests: a process that is signalled had no such grace period. */
+    private static final String LONG_GRACE = "10m";
+
+    /** Many trainers take a first SIGTERM for "save, then end", and a second one for "at once". */
+    @Test
+    void signalledProcessIsSignalledOnlyOnceAfterARestart() throws IOException {
+        var signals = directory.resolve("signals");
+        var script = "trap 'echo term >>%s' TERM; while :; do sleep 0.05; done".formatted(signals);
+        node.set("NON_ENV_PROCESSES", "enforce").set("KILL_AFTER", "never").set("STATE_CHANGE_GRACE", "0s");
+        try (var stray = Child.running(List.of("/bin/sh", "-c", script), PATH)) {
+            node.gpus.process(0, stray.pid(), "10");
+            var first = node.startService();
+            await().atMost(TIMEOUT).until(() -> Files.exists(signals));
+            first.stop();
+
+            var serviceClient =
+                    new ServiceClient(node.set("STATE_CHANGE_GRACE", LONG_GRACE).startService());
+            awaitCycles(serviceClient, stray, 4);
+
+            assertThat(signals).hasContent("term");
+            assertThat(violationOf(serviceClient, stray).path("actions").findValuesAsText("outcome"))
+                    .containsExactly("skipped_grace");
+        }
+    }
+
+    /** The other user's process started after the shell of the environment, so it names that environment on purpose. */
+    @Test
+    void strangerIsTerminatedAfterARestart() throws IOException {
+        Requirements.root();
+        node.set("STATE_CHANGE_GRACE", "2s");
+        try (var shell = Child.ofUser(TestUsers.HONEST_UID)) {
+            var eid = Integer.toString(shell.pid());
+            node.state
+                    .env(eid, TestUsers.HONEST_UID, "bob", "1000mi", shell.pid())
+                    .device(0, eid)
+                    .device(1)
+                    .device(2)
+                    .write();
+            // The process must start later than the shell by the kernel's clock, which has 100 ticks per second.
+            await().until(() -> ticks() > shell.startTime());
+            try (var stranger = Child.ofUser(TestUsers.ATTACKER_UID, Map.of("GENV_ENVIRONMENT_ID", eid))) {
+                node.gpus.process(0, stranger.pid(), "1500");
+                node.startService();
+                await().atMost(TIMEOUT).until(() -> !stranger.isAlive());
+            }
+        }
+    }
+
+    /** The shell has exited, and the job runs. Another user adds the environment again with the job's own pid. */
+    @Test
+    void processIsProtectedWhenItsEndedEnvironmentReappears() throws IOException {
+        Requirements.root();
+        node.set("STATE_CHANGE_GRACE", "1s");
+        try (var shell = Child.ofUser(TestUsers.HONEST_UID);
+                var other = Child.ofUser(TestUsers.HONEST_UID)) {
+            var eid = Integer.toString(shell.pid());
+            try (var job = Child.ofUser(TestUsers.HONEST_UID, Map.of("GENV_ENVIRONMENT_ID", eid))) {
+                node.state
+                        .env(eid, TestUsers.HONEST_UID, "bob", null, shell.pid())
+                        .env("other", TestUsers.HONEST_UID, "bob", null, other.pid())
+                        .device(0, eid)
+                        .device(1, "other")
+                        .device(2)
+                        .write();
+                node.gpus.process(0, job.pid(), "10");
+                var serviceClient = new ServiceClient(node.startService());
+                serviceClient.awaitObservation();
+                Command.run("kill", Integer.toString(shell.pid()));
+                await().atMost(TIMEOUT)
+                        .until(() -> serviceClient
+                                        .json("/hosts")
+                                        .path(0)
+                                        .path("environments")
+                                        .asInt()
+                                == 1);
+
+                node.state
+                        .env(eid, TestUsers.HONEST_UID, "bob", null, job.pid())
+                        .device(0)
+                        .write();
+                awaitCycles(serviceClient, job, 5);
+
+                assertThat(job.isAlive()).isTrue();
+                assertThat(violationOf(serviceClient, job).path("actions").findValuesAsText("outcome"))
+                        .containsExactly("skipped_protected");
+            }
+        }
+    }
+
+    /** No user could see or correct anything while the service was stopped: a cycle counts two intervals at most. */
+    @Test
+    void graceDoesNotExpireWhileTheServiceIsSuspended() throws Exception {
+        var grace = Duration.ofSeconds(6);
+        node.set("STATE_CHANGE_GRACE", grace.toSeconds() + "s");
+        try (var shell = Child.withEnvironment(Map.of());
+                var job = Child.inEnvironment("a")) {
+            writeEnvironment(shell);
+            node.gpus.process(0, job.pid(), "10");
+            var service = node.startService();
+            var serviceClient = new ServiceClient(service);
+            serviceClient.awaitObservation();
+            node.state.device(0).write();
+            awaitCycles(serviceClient, job, 1);
+
+            Command.run("kill", "-STOP", Long.toString(service.process().pid()));
+            Thread.sleep(grace.plusSeconds(1).toMillis()); // not a condition to wait for: this time must not count
+            Command.run("kill", "-CONT", Long.toString(service.process().pid()));
+
+            await().atMost(TIMEOUT).until(() -> !job.isAlive());
+            await().atMost(TIMEOUT)
+                    .until(() -> violationOf(serviceClient, job)
+                            .path("status")
+                            .asText()
+                            .equals("resolved"));
+            assertThat(violationOf(serviceClient, job).path("cycles").asInt())
+                    .as("6 s are at least three cycles of one second, each counted twice at most, after the first")
+                    .isGreaterThanOrEqualTo(4);
+        }
+    }
+
+    /** An unreadable line could belong to any process. Otherwise the service would keep the violation of every process that exits. */
+    @Test
+    void violationsOfExitedProcessesAreResolvedDespiteIncompleteListing() throws IOException {
+        node.set("NON_ENV_PROCESSES", "audit");
+        node.gpus.fault("case $1 in *compute-apps*) echo 'no line of a process' ;; esac");
+        try (var lasting = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, lasting.pid(), "10");
+            var serviceClient = new ServiceClient(node.startService());
+            awaitCycles(serviceClient, lasting, 1);
+            for (var i = 0; i < 3; i++) {
+                try (var shortLived = Child.withEnvironment(Map.of())) {
+                    node.gpus.process(0, shortLived.pid(), "10");
+                    awaitCycles(serviceClient, shortLived, 1);
+                }
+            }
+            await().atMost(TIMEOUT)
+                    .until(() ->
+                            serviceClient.json("/violations?status=resolved").size() == 3);
+            assertThat(serviceClient.observe().problems()).containsExactly("gpu_line_unreadable");
+            assertThat(violationOf(serviceClient, lasting).path("status").asText())
+                    .isEqualTo("active");
+        }
+    }
+
+    private static void awaitCycles(ServiceClient serviceClient, Child process, int count) {
+        await().atMost(TIMEOUT)
+                .until(() -> violationOf(serviceClient, process).path("cycles").asInt() >= count);
+    }
+
+    private static JsonNode violationOf(ServiceClient serviceClient, Child process) throws IOException {
+        for (var violation : serviceClient.json("/violations")) {
+            if (violation.path("processes").path(0).path("pid").asInt() == process.pid()) {
+                return violation;
+            }
+        }
+        return MissingNode.getInstance();
+    }
+
+    /** Clock ticks since boot, as the kernel counts a process's start. */
+    private static long ticks() throws IOException {
+        try (var now = Child.withEnvironment(Map.of())) {
+            return now.startTime();
+        }
+    }
+}

@@ -1,0 +1,119 @@
+package dev.genv.enforcer.e2e.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.e2e.Node;
+import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.e2e.Suite;
+import dev.genv.enforcer.e2e.TestUsers;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+
+/** The service is killed with SIGKILL at any moment around a detachment: the file is the complete old or new one. */
+class KillIT extends NodeSuite {
+    private static final String HEAVY_USER = "greedy";
+    private static final String LIGHT_USER = "modest";
+    private static final long CYCLE_NANOS = Duration.ofMillis(1200).toNanos();
+    private static final long WRITING_NANOS = Duration.ofMillis(4).toNanos();
+    private static final long PAUSE_NANOS = 50_000;
+    /** Attachments of inactive environments, which make the file large, so that writing it takes a while. */
+    private static final int DEAD_ENVIRONMENTS = 3_000;
+
+    private final long seed = Long.getLong("kill.seed", System.nanoTime());
+    private final Random random = new Random(seed);
+
+    @Test
+    void killLeavesACompleteStateFileAndNoTempFile() throws IOException {
+        Requirements.root();
+        var rounds = Suite.repetitions(20, 200);
+        var old = 0;
+        var left = 0;
+        try (var honestUser = Child.ofUser(TestUsers.HONEST_UID);
+                var attacker = Child.ofUser(TestUsers.ATTACKER_UID)) {
+            node.state
+                    .env(LIGHT_USER, TestUsers.HONEST_UID, LIGHT_USER, null, honestUser.pid())
+                    .env(HEAVY_USER, TestUsers.ATTACKER_UID, HEAVY_USER, null, attacker.pid());
+            node.set("MAX_DEVICES_FOR_USER", HEAVY_USER + "=0").set("STATE_CHANGE_GRACE", "0s");
+            var after = devices(LIGHT_USER);
+            var before = devices(HEAVY_USER, LIGHT_USER);
+            node.state.write();
+            for (var round = 0; round < rounds; round++) {
+                killDuringADetachment(before);
+                var now = Files.readString(node.devicesJson());
+                assertThat(now.equals(before) || now.equals(after))
+                        .as("round %d of seed %d: the file is the old one or the new one", round, seed)
+                        .isTrue();
+                old += now.equals(before) ? 1 : 0;
+                left += tempFiles().size();
+                assertThat(Files.readString(node.stateDirectory.resolve("envs.json")))
+                        .isEqualTo(node.state.envsJson());
+            }
+            var service = startAndAwaitFirstCycle();
+            await().until(() -> Files.readString(node.devicesJson()).equals(after));
+            service.stop();
+            assertThat(tempFiles()).isEmpty();
+        }
+        System.out.printf(
+                "KillIT: %d rounds of seed %d; the old file was there %d times, a temporary one %d times%n",
+                rounds, seed, old, left);
+    }
+
+    private void killDuringADetachment(String before) throws IOException {
+        var service = startAndAwaitFirstCycle();
+        assertThat(tempFiles()).as("after the first cycle").isEmpty();
+        try (var _ = RealFlock.take(node.stateDirectory.resolve("genv.lock"))) {
+            Files.writeString(node.devicesJson(), before); // in place, as genv does
+        }
+        awaitRandomInstant();
+        service.kill();
+    }
+
+    private Node.Service startAndAwaitFirstCycle() throws IOException {
+        var service = node.startService();
+        var serviceClient = new ServiceClient(service);
+        await().pollInterval(Duration.ofMillis(20)).until(() -> serviceClient.status("/q/health/started") == 200);
+        return service;
+    }
+
+    /** Any time of a cycle, or a time shortly after the write began. */
+    private void awaitRandomInstant() throws IOException {
+        var now = System.nanoTime();
+        var end = now + random.nextLong(CYCLE_NANOS);
+        if (random.nextInt(4) > 0) {
+            end = now + CYCLE_NANOS;
+            while (System.nanoTime() < end && tempFiles().isEmpty()) {
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
+            end = System.nanoTime() + random.nextLong(WRITING_NANOS);
+        }
+        while (System.nanoTime() < end) {
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
+    }
+
+    private List<String> tempFiles() throws IOException {
+        try (var files = Files.list(node.stateDirectory)) {
+            return files.map(file -> file.getFileName().toString())
+                    .filter(name -> name.startsWith(".devices.json.genv-enforcer-"))
+                    .toList();
+        }
+    }
+
+    private String devices(String... attached) {
+        var dead = new String[DEAD_ENVIRONMENTS];
+        for (var i = 0; i < DEAD_ENVIRONMENTS; i++) {
+            dead[i] = "dead-" + i;
+        }
+        return node.state.device(0, attached).device(1).device(2, dead).devicesJson();
+    }
+}

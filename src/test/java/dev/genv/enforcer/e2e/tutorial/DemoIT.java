@@ -1,0 +1,169 @@
+package dev.genv.enforcer.e2e.tutorial;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.BindException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The demo, with the commands of the README. */
+class DemoIT {
+    private static final Pattern AFTER = Pattern.compile("  (running|terminated) +pid ([0-9]+) +(.*)");
+
+    /** Only root may listen on lower ports. */
+    private static final int LOWEST_PORT = 1024;
+
+    private static final int MAX_ATTEMPTS = 100;
+
+    @TempDir
+    Path temporary;
+
+    @Test
+    void singlePassTerminatesTheFourViolatorsAndCleansUp() throws Exception {
+        var demo = demo(Map.of("TMPDIR", temporary.toString()), "--once");
+        var lines = linesOf(demo);
+
+        assertThat(demo.waitFor()).as("%s", lines).isZero();
+        var states = states(lines);
+        var after = states.subList(states.size() / 2, states.size());
+        assertThat(after)
+                .extracting(match -> match.group(1) + " " + match.group(3))
+                .containsExactly(
+                        "running training on its attached GPU",
+                        "running inference within its capacity of 8 GiB",
+                        "terminated job on GPU 1, which is not attached to its environment",
+                        "terminated job above its capacity of 4 GB",
+                        "terminated newest job, on one device above the user's limit",
+                        "running another job",
+                        "terminated process outside all environments");
+        assertThat(lines)
+                .filteredOn(line -> line.startsWith("Terminating process"))
+                .hasSize(4);
+        assertThat(lines).anyMatch(line -> line.matches("Detaching environment 4005 of user \\S+ from device 5"));
+        assertThat(after).noneMatch(match -> Files.exists(Path.of("/proc", match.group(2))));
+        assertThat(isEmpty(temporary)).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--port abc", "--port 0", "--port 65536", "--port", "--twice"})
+    void invalidArgumentsPrintTheUsage(String arguments) throws Exception {
+        var demo = demo(Map.of(), arguments.split(" ", -1));
+
+        assertThat(linesOf(demo)).containsExactly("usage: docker/demo/run [--once] [--port N], N from 1 to 65535");
+        assertThat(demo.waitFor()).isEqualTo(2);
+    }
+
+    @Test
+    void reportsAnotherServiceOnThePort() throws Exception {
+        var other = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        other.createContext("/", exchange -> {
+            exchange.sendResponseHeaders(200, -1);
+            exchange.close();
+        });
+        other.start();
+        try {
+            var port = Integer.toString(other.getAddress().getPort());
+            var demo = demo(Map.of("TMPDIR", temporary.toString()), "--port", port);
+            var lines = linesOf(demo);
+
+            assertThat(demo.waitFor()).isEqualTo(1);
+            assertThat(lines)
+                    .endsWith("The service did not start. If port %s is taken, choose another one with --port."
+                            .formatted(port))
+                    .noneMatch(line -> line.contains("Violations and actions") || line.contains("[io.quarkus"));
+            assertThat(isEmpty(temporary)).isTrue();
+        } finally {
+            other.stop(0);
+        }
+    }
+
+    @Test
+    void refusesFolderThatOthersCanWrite() throws Exception {
+        Files.setPosixFilePermissions(temporary, PosixFilePermissions.fromString("rwxrwxrwx"));
+
+        var demo = demo(Map.of("TMPDIR", temporary.toString()), "--once");
+
+        assertThat(linesOf(demo)).singleElement().asString().startsWith("Other users can replace what lies in ");
+        assertThat(demo.waitFor()).isEqualTo(1);
+    }
+
+    @Test
+    void allProcessesExitWhenTheScriptIsKilled() throws Exception {
+        var demo = demo(Map.of("TMPDIR", temporary.toString()), "--port", Integer.toString(freePort()));
+        try (var reader = demo.inputReader(StandardCharsets.UTF_8)) {
+            await().atMost(Duration.ofMinutes(2)).until(() -> reader.readLine().startsWith("Violations and actions"));
+            var started = demo.descendants().toList();
+            assertThat(started).hasSizeGreaterThanOrEqualTo(4);
+
+            demo.destroyForcibly();
+
+            await().atMost(Duration.ofMinutes(1)).until(() -> started.stream().noneMatch(ProcessHandle::isAlive));
+        }
+    }
+
+    /** Below the range of ports that the kernel assigns for port 0, so that no other test gets the port. */
+    private static int freePort() throws IOException {
+        var range = Files.readString(Path.of("/proc/sys/net/ipv4/ip_local_port_range"));
+        var end = Integer.parseInt(range.split("\\s", 2)[0]);
+        for (var attempt = 0; end > LOWEST_PORT && attempt < MAX_ATTEMPTS; attempt++) {
+            var port = ThreadLocalRandom.current().nextInt(LOWEST_PORT, end);
+            try (var free = new ServerSocket(port)) {
+                return free.getLocalPort();
+            } catch (BindException e) {
+                // Another process uses this port.
+            }
+        }
+        try (var free = new ServerSocket(0)) {
+            return free.getLocalPort();
+        }
+    }
+
+    /** The demo with these variables and without a home directory. */
+    private static Process demo(Map<String, String> variables, String... arguments) throws IOException {
+        var command = new ArrayList<>(List.of("docker/demo/run"));
+        command.addAll(List.of(arguments));
+        var builder = new ProcessBuilder(command).redirectErrorStream(true);
+        builder.environment().putAll(variables);
+        builder.environment().remove("HOME");
+        return builder.start();
+    }
+
+    private static List<String> linesOf(Process demo) throws IOException {
+        return new String(demo.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+                .lines()
+                .toList();
+    }
+
+    private static List<MatchResult> states(List<String> lines) {
+        return lines.stream()
+                .map(AFTER::matcher)
+                .filter(matcher -> matcher.matches())
+                .map(matcher -> matcher.toMatchResult())
+                .toList();
+    }
+
+    private static boolean isEmpty(Path directory) throws IOException {
+        try (var entries = Files.list(directory)) {
+            return entries.findAny().isEmpty();
+        }
+    }
+}

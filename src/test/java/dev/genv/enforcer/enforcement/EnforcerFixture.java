@@ -1,0 +1,62 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Enforcers, and what they report. */
+abstract class EnforcerFixture {
+    final FakeTime time = new FakeTime();
+    final Journal journal = new Journal(10);
+    final List<CycleReport> reports = new ArrayList<>();
+    Limits limits = Limits.NONE;
+    Duration observationTimeout = HANG;
+
+    List<JournalEntry> all() {
+        return journal.find(entry -> true, 100);
+    }
+
+    static String problem(Enforcer enforcer) {
+        return enforcer.runCycle().orElseThrow().hosts().stream()
+                .filter(host -> !host.reached())
+                .findFirst()
+                .orElseThrow()
+                .problems()
+                .getFirst()
+                .detail();
+    }
+
+    Enforcer enforcer(ServiceMode mode, FakeHost... hosts) {
+        return enforcer(mode, true, hosts);
+    }
+
+    Enforcer enforcer(ServiceMode mode, boolean signals, FakeHost... hosts) {
+        return new Enforcer(setup(mode, signals, hosts).build(), journal, time.ticker(), List.of(reports::add));
+    }
+
+    SetupBuilder setup(ServiceMode mode, boolean signals, FakeHost... hosts) {
+        return SetupBuilder.setup(hosts)
+                .rules(
+                        Map.of(
+                                KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                KnownRules.ENV_MEMORY, RuleMode.ENFORCE,
+                                KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                        limits)
+                .mode(mode)
+                .signals(signals)
+                .observationTimeout(observationTimeout);
+    }
+}

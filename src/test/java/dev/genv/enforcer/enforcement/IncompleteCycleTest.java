@@ -1,0 +1,141 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+
+/** Cycles that fail, are stopped, or observe a part only. */
+class IncompleteCycleTest extends EnforcerFixture {
+    @Test
+    void neverRunsTwoCyclesAtATime() throws InterruptedException {
+        var looking = new CountDownLatch(1);
+        var release = new CountDownLatch(1);
+        var node = new FakeHost(host()).observeWith(() -> {
+            looking.countDown();
+            release.await();
+            return host().snapshot();
+        });
+        var enforcer =
+                new Enforcer(setup(ServiceMode.ENFORCE, true, node).build(), journal, Ticker.ofSystem(), List.of());
+        var first = Thread.ofVirtual().start(enforcer::runCycle);
+        looking.await();
+
+        assertThat(enforcer.isRunning()).isTrue();
+        assertThat(enforcer.runCycle()).isEmpty();
+
+        release.countDown();
+        first.join();
+        assertThat(enforcer.isRunning()).isFalse();
+        assertThat(enforcer.runCycle()).isPresent();
+    }
+
+    @Test
+    void startsNoActionAfterStop() {
+        var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
+        var enforcer = enforcer(ServiceMode.ENFORCE, node);
+        enforcer.stop();
+
+        var report = enforcer.runCycle().orElseThrow();
+
+        assertThat(node.executed).isEmpty();
+        assertThat(report.lines().getLast()).endsWith("(failed: the service is being stopped)");
+    }
+
+    @Test
+    void failingListenerDoesNotAffectTheCycle() {
+        var node = new FakeHost(host());
+        var enforcer = new Enforcer(
+                setup(ServiceMode.ENFORCE, true, node).build(),
+                journal,
+                time.ticker(),
+                List.of(
+                        report -> {
+                            throw new IllegalStateException("deaf");
+                        },
+                        report -> {
+                            throw new OutOfMemoryError("full");
+                        },
+                        reports::add));
+
+        assertThat(enforcer.runCycle()).isPresent();
+        assertThat(reports).hasSize(1);
+    }
+
+    /** Too large a state file, say: what runs out of memory has to be told, and the next cycle comes. */
+    @Test
+    void errorAbortsOnlyTheCurrentCycle() {
+        var trouble = new AtomicBoolean(true);
+        var cyclesThread = Thread.currentThread();
+        var begun = new AtomicBoolean();
+        var ticker = new Ticker(
+                () -> {
+                    if (Thread.currentThread().equals(cyclesThread)
+                            && !begun.compareAndSet(false, true)
+                            && trouble.get()) {
+                        throw new OutOfMemoryError("full");
+                    }
+                    return FakeTime.START;
+                },
+                System::nanoTime);
+        var enforcer = new Enforcer(
+                setup(ServiceMode.ENFORCE, true, new FakeHost(host())).build(), journal, ticker, List.of(reports::add));
+
+        var report = enforcer.runCycle().orElseThrow();
+        assertThat(report.result()).isEqualTo(CycleResult.FAILED);
+        assertThat(report.error()).contains("OutOfMemoryError");
+        assertThat(reports).containsExactly(report);
+
+        trouble.set(false);
+        assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS);
+    }
+
+    @Test
+    void incompleteObservationResolvesNoViolation() {
+        var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
+        var enforcer = enforcer(ServiceMode.AUDIT, node);
+        enforcer.runCycle();
+
+        node.setSnapshot(host().missing(SnapshotPart.PROCESSES));
+        enforcer.runCycle();
+        assertThat(all().getFirst().active()).isTrue();
+
+        node.setSnapshot(host());
+        enforcer.runCycle();
+        assertThat(all().getFirst().active()).isFalse();
+    }
+
+    /** The process was not signalled: the host verifies it only because of the violation. */
+    @Test
+    void resolvesViolationsOfEndedProcessesOnAHostThatIsNeverObservedCompletely() {
+        var node = new FakeHost(
+                host().devices(1).with(process(1).uses(0), process(2).uses(0)));
+        var enforcer = enforcer(ServiceMode.AUDIT, node);
+        enforcer.runCycle();
+        node.setSnapshot(host().devices(1).missing(SnapshotPart.EVERY_PROCESS));
+        enforcer.runCycle();
+        enforcer.runCycle();
+        assertThat(journal.active()).hasSize(2);
+
+        node.setExited(id("here", 1).id());
+        enforcer.runCycle();
+        assertThat(all())
+                .filteredOn(JournalEntry::active)
+                .singleElement()
+                .satisfies(entry -> assertThat(entry.violation().processes())
+                        .extracting(GpuProcess::pid)
+                        .containsExactly(2));
+    }
+}

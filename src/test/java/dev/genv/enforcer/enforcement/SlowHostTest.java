@@ -1,0 +1,139 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A host that fails or hangs does not affect the others. */
+class SlowHostTest extends EnforcerFixture {
+    @Test
+    void failingHostDoesNotAffectOthers() {
+        var broken = new FakeHost(host("broken")).observeWith(() -> {
+            throw new IllegalStateException("no");
+        });
+        var fine = new FakeHost(host("fine").devices(1).with(process(1).uses(0)));
+
+        var report = enforcer(ServiceMode.ENFORCE, broken, fine).runCycle().orElseThrow();
+
+        assertThat(report.result()).isEqualTo(CycleResult.INCOMPLETE);
+        assertThat(report.isComplete()).isFalse();
+        assertThat(fine.executed).hasSize(1);
+        assertThat(report.hosts().getFirst().reached()).isFalse();
+        assertThat(report.hosts().getFirst().problems().getFirst().detail()).contains("no");
+    }
+
+    @Test
+    void hangingHostTimesOutAndIsSkippedUntilItAnswers() {
+        observationTimeout = Duration.ofMillis(200);
+        var release = new CountDownLatch(1);
+        var hanging = new FakeHost(host("hanging"));
+        hanging.observeWith(() -> {
+            awaitUninterruptibly(release);
+            return host("hanging").snapshot();
+        });
+        var fine = new FakeHost(host("fine").devices(1).with(process(1).uses(0)));
+        var enforcer = new Enforcer(
+                setup(ServiceMode.ENFORCE, true, hanging, fine).build(), journal, Ticker.ofSystem(), List.of());
+
+        assertThat(problem(enforcer)).isEqualTo("no answer in time");
+        assertThat(problem(enforcer))
+                .isEqualTo(
+                        "still busy with an earlier cycle, so it was left out of this one; before that: no answer in time");
+        await("the other host is enforced, however slow this machine is").untilAsserted(() -> {
+            enforcer.runCycle();
+            assertThat(fine.executed).hasSize(1);
+        });
+
+        release.countDown();
+        hanging.setSnapshot(host("hanging"));
+        await().untilAsserted(() ->
+                assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS));
+    }
+
+    /** The signal was sent, if late: another one would be the second. */
+    @Test
+    void lateActionIsNotRepeated() {
+        var release = new CountDownLatch(1);
+        var node = new FakeHost(host().devices(1).with(process(1).uses(0))).answerWith(_ -> {
+            awaitUninterruptibly(release);
+            return Result.of(Outcome.SIGNALLED);
+        });
+        var shortTimeoutConnection = setup(ServiceMode.ENFORCE, true, node)
+                .actionTimeout(Duration.ofMillis(200))
+                .build();
+        var enforcer = new Enforcer(shortTimeoutConnection, journal, Ticker.ofSystem(), List.of());
+
+        assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.ACTION_FAILED);
+        release.countDown();
+
+        await().untilAsserted(() ->
+                assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS));
+        assertThat(node.executed).hasSize(1);
+    }
+
+    /** It answers every observation and executes nothing: otherwise the other hosts would wait for it in every cycle. */
+    @Test
+    @Timeout(60)
+    void waitsOnlyBrieflyForHostWhoseLastActionsFailed() throws InterruptedException {
+        var stray = host("fine").devices(1).with(process(1).uses(0));
+        var fine = new FakeHost(stray);
+        var release = new CountDownLatch(1);
+        var useless = new FakeHost(host("useless").devices(1).with(process(2).uses(0))).answerWith(_ -> {
+            throw new IllegalStateException("no");
+        });
+        var enforcer = new Enforcer(
+                setup(ServiceMode.ENFORCE, true, fine, useless)
+                        .remote(true)
+                        .actionTimeout(Duration.ofSeconds(10))
+                        .build(),
+                journal,
+                Ticker.ofSystem(),
+                List.of());
+        enforcer.runCycle();
+        useless.answerWith(_ -> {
+            awaitUninterruptibly(release);
+            return Result.of(Outcome.SIGNALLED);
+        });
+        fine.setSnapshot(host("fine").devices(1));
+
+        var report = enforcer.runCycle().orElseThrow();
+
+        assertThat(report.actions())
+                .extracting(record -> record.result().detail())
+                .containsExactly("no answer yet; before that: java.lang.IllegalStateException: no");
+        release.countDown();
+        await().untilAsserted(() -> {
+            enforcer.runCycle();
+            assertThat(useless.executed)
+                    .as("and what came of it in the end is known")
+                    .hasSize(2);
+        });
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch latch) {
+        var interrupted = false;
+        while (true) {
+            try {
+                latch.await();
+                break;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,163 @@
+package dev.genv.enforcer.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.node.linux.Libc;
+import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.testsupport.NodeBuilder;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Child;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The real /proc and real processes; only the GPUs are fake. */
+@Timeout(600)
+class NodeImmunityTest {
+    private final Path state;
+    private final FakeNvidiaSmi smi;
+    private final ObservedHost host;
+
+    NodeImmunityTest(@TempDir Path folder) throws IOException {
+        state = folder.resolve("genv");
+        smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
+        host = new NodeBuilder(state, smi.path()).host();
+    }
+
+    @Test
+    void exemptProcessIsReportedWithTheReasonAndNotTerminated() throws Exception {
+        try (var child = Child.withEnvironment(Map.of())) {
+            smi.process(0, child.pid(), "1");
+            var uid = Long.toString(Libc.effectiveUid());
+            assertImmune(
+                    Immunity.Kind.EXEMPT,
+                    Outcome.SKIPPED_EXEMPT,
+                    child,
+                    new NodeBuilder(state, smi.path()).exempt(uid).host());
+        }
+    }
+
+    /** The kernel tells which file is run: neither its name nor a copy under the protected path's name matters. */
+    @Test
+    void onlyTheProtectedProgramOfRootIsImmune(@TempDir Path folder) throws Exception {
+        requireOtherUsers();
+        makeTraversable(folder);
+        var program = copyOfSleep(folder, "server");
+        var caring = new NodeBuilder(state, smi.path())
+                .programs(new ProtectedExecutable(program, "0"))
+                .host();
+        try (var immunityCheck = Child.running(List.of(program.toString(), "600"), Map.of());
+                var copy = Child.running(
+                        List.of(copyOfSleep(folder, "other/server").toString(), "600"), Map.of());
+                var renamed = Child.running(
+                        List.of("bash", "-c", "exec -a %s sleep 600".formatted(program)),
+                        Map.of("PATH", "/usr/bin:/bin"));
+                var users = Child.ofUser(65534, program, Map.of())) {
+            for (var child : List.of(immunityCheck, copy, renamed, users)) {
+                smi.process(0, child.pid(), "1");
+            }
+            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, immunityCheck, caring);
+            for (var child : List.of(copy, renamed, users)) {
+                assertThat(terminate(child, caring)).isEqualTo(Result.of(Outcome.SIGNALLED));
+                assertThat(child.awaitExit()).isEqualTo(143);
+            }
+        }
+    }
+
+    @Test
+    void protectedProgramOfConfiguredUserIsImmune(@TempDir Path folder) throws Exception {
+        requireOtherUsers();
+        makeTraversable(folder);
+        var program = copyOfSleep(folder, "server");
+        try (var nobody = Child.ofUser(65534, program, Map.of());
+                var other = Child.ofUser(65533, program, Map.of())) {
+            smi.process(0, nobody.pid(), "1").process(0, other.pid(), "1");
+            var one = new NodeBuilder(state, smi.path())
+                    .programs(new ProtectedExecutable(program, "65534"))
+                    .host();
+            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, nobody, one);
+            var all = new NodeBuilder(state, smi.path())
+                    .programs(new ProtectedExecutable(program, "*"))
+                    .host();
+            assertImmune(Immunity.Kind.PROTECTED, Outcome.SKIPPED_PROTECTED, other, all);
+            assertThat(terminate(other, one)).isEqualTo(Result.of(Outcome.SIGNALLED));
+            assertThat(other.awaitExit()).isEqualTo(143);
+        }
+    }
+
+    /** Between the look and the signal the process may have become one that is spared. */
+    @Test
+    void immunityIsCheckedAgainBeforeTheSignal() throws Exception {
+        try (var child = Child.withEnvironment(Map.of())) {
+            smi.process(0, child.pid(), "1");
+            var checked = observed(child, host);
+            assertThat(checked.immunity()).isNull();
+            var action = new Action.Terminate("gpu-1", checked);
+            var exempting = new NodeBuilder(state, smi.path())
+                    .exempt(Long.toString(Libc.effectiveUid()))
+                    .host();
+            exempting.observe(Set.of());
+            assertThat(execute(exempting, action).outcome()).isEqualTo(Outcome.SKIPPED_EXEMPT);
+            assertThat(child.isAlive()).isTrue();
+        }
+    }
+
+    private static void assertImmune(Immunity.Kind kind, Outcome outcome, Child child, ObservedHost host)
+            throws Exception {
+        assertThat(observed(child, host).immunity())
+                .isNotNull()
+                .extracting(Immunity::kind)
+                .isEqualTo(kind);
+        assertThat(terminate(child, host).outcome()).isEqualTo(outcome);
+        assertThat(child.isAlive()).isTrue();
+    }
+
+    private static GpuProcess observed(Child child, ObservedHost host) throws Exception {
+        return host.observe(Set.of()).snapshot().processes().stream()
+                .filter(process -> process.pid() == child.pid())
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static Result terminate(Child child, ObservedHost host) throws Exception {
+        return execute(host, new Action.Terminate("gpu-1", observed(child, host)));
+    }
+
+    private static Result execute(ObservedHost host, Action action) throws Exception {
+        var results = new ArrayList<Result>();
+        host.execute(List.of(action), (_, result) -> results.add(result));
+        assertThat(results).hasSize(1);
+        return results.getFirst();
+    }
+
+    private static void requireOtherUsers() throws IOException {
+        Requirements.root();
+        Requirements.program("/usr/bin/setpriv", "util-linux");
+    }
+
+    /** A temporary folder is its owner's alone. */
+    private static void makeTraversable(Path folder) throws IOException {
+        Files.setAttribute(folder, "unix:mode", 0755);
+    }
+
+    private static Path copyOfSleep(Path folder, String name) throws IOException {
+        var program = folder.resolve(name);
+        Files.createDirectories(program.getParent());
+        return Files.copy(Path.of("/usr/bin/sleep"), program, StandardCopyOption.COPY_ATTRIBUTES);
+    }
+}

@@ -1,0 +1,61 @@
+package dev.genv.enforcer.node.proc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class MachineFilesTest {
+    private final FakeProc fake;
+    private final MachineFiles machine;
+
+    MachineFilesTest(@TempDir Path folder) {
+        fake = new FakeProc(folder);
+        machine = new MachineFiles(folder);
+    }
+
+    @Test
+    void unreadableFactsAreEmpty() throws IOException {
+        Files.createDirectories(fake.hostRoot().resolve("etc"));
+        assertThat(machine.effectiveCapabilities()).isZero();
+        assertThat(machine.securityLabel()).isEmpty();
+        assertThat(machine.pidNamespace()).isEmpty();
+        var facts = machine.facts(1, 2);
+        assertThat(facts.machineId()).isEmpty();
+        assertThat(facts.bootId()).isEmpty();
+        assertThat(facts.driver()).isEmpty();
+        assertThat(facts.beforeListing()).isEqualTo(1);
+        assertThat(facts.beforeState()).isEqualTo(2);
+    }
+
+    @Test
+    void readsTheCapabilitiesTheLabelAndTheNamespace() throws IOException {
+        fake.writeSelf("0000000000080024", "docker-default (enforce)");
+        fake.pidNamespace(4026532281L);
+        assertThat(machine.effectiveCapabilities()).isEqualTo(0x80024);
+        assertThat(machine.securityLabel()).isEqualTo("docker-default (enforce)");
+        assertThat(machine.pidNamespace()).isEqualTo("pid:[4026532281]");
+    }
+
+    @Test
+    void readsTheAppArmorLabelOfNewerKernels() throws IOException {
+        fake.writeSelf("0", "system_u:system_r:container_t:s0");
+        var folder = Files.createDirectories(fake.root().resolve("self/attr/apparmor"));
+        Files.writeString(folder.resolve("current"), "docker-default (enforce)\n");
+        assertThat(machine.securityLabel()).isEqualTo("docker-default (enforce)");
+    }
+
+    @Test
+    void readsTheMachineAndTheFirstLineOfTheDriver() throws IOException {
+        var etc = Files.createDirectories(fake.hostRoot().resolve("etc"));
+        Files.writeString(etc.resolve("machine-id"), "0123456789abcdef0123456789abcdef\n");
+        fake.writeDriver("NVRM version: NVIDIA\nGCC version: gcc\n");
+        var facts = machine.facts(1, 2);
+        assertThat(facts.machineId()).isEqualTo("0123456789abcdef0123456789abcdef");
+        assertThat(facts.driver()).isEqualTo("NVRM version: NVIDIA");
+    }
+}

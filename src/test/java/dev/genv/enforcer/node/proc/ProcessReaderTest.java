@@ -1,0 +1,196 @@
+package dev.genv.enforcer.node.proc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.ObservedProcess;
+import dev.genv.enforcer.observation.ProcessIdentity;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(600)
+class ProcessReaderTest {
+    private final FakeProc proc;
+    private final ProcessReader reader;
+
+    ProcessReaderTest(@TempDir Path folder) {
+        proc = new FakeProc(folder);
+        reader = new ProcessReader(new ProcFs(folder));
+    }
+
+    @Test
+    void observesIdentityAndMembershipOfAPid() throws IOException {
+        proc.process(812).command("a) S (b").startTime(991232).uid(1003).environ("A=1", "GENV_ENVIRONMENT_ID=15971");
+        assertThat(observe(812)).hasValueSatisfying(seen -> {
+            assertThat(seen.id()).isEqualTo(new ProcessId(812, 991232));
+            assertThat(seen.uid()).isEqualTo(1003);
+            assertThat(seen.command()).isEqualTo("a) S (b");
+            assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("15971"));
+            assertThat(seen.kernelThread()).isFalse();
+        });
+    }
+
+    @Test
+    void missingProcessIsGone() throws IOException {
+        assertThat(observe(812)).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(chars = {'Z', 'X'})
+    void aZombieIsGone(char state) throws IOException {
+        proc.process(812).state(state);
+        assertThat(observe(812)).isEmpty();
+    }
+
+    /** Its first thread may end by itself: it must not hide behind that. */
+    @Test
+    void processIsAliveWhileAnyThreadRuns() throws IOException {
+        var process = proc.process(812).uid(1003).state('Z').threads(3);
+        Files.delete(process.file("environ"));
+        process.thread(812).state('Z');
+        process.thread(813).withoutEnvironment();
+        process.thread(814).environ("GENV_ENVIRONMENT_ID=a");
+
+        assertThat(observe(812))
+                .hasValueSatisfying(seen -> assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("a")));
+    }
+
+    @Test
+    void membershipIsUnknownWhenAllThreadsSeemToHaveExited() throws IOException {
+        var process = proc.process(812).uid(1003).state('Z').threads(2);
+        process.thread(812).state('Z');
+        process.thread(813).withoutEnvironment();
+
+        assertThat(observe(812))
+                .hasValueSatisfying(seen -> assertThat(seen.membership()).isInstanceOf(Membership.Unknown.class));
+    }
+
+    @Test
+    void recognizesKernelThread() throws IOException {
+        proc.process(2).kernelThread();
+        assertThat(observe(2))
+                .hasValueSatisfying(seen -> assertThat(seen.kernelThread()).isTrue());
+    }
+
+    /** The pid went to somebody else after the first look: nothing that was read is of one and the same process. */
+    @Test
+    void pidReusedDuringTheReadIsGone() throws Exception {
+        assertThat(isObservedWhenChangedDuringTheRead(process -> process.startTime(2000)))
+                .isFalse();
+    }
+
+    @Test
+    void processThatExitsDuringTheReadIsGone() throws Exception {
+        assertThat(isObservedWhenChangedDuringTheRead(process -> process.state('Z')))
+                .isFalse();
+    }
+
+    @Test
+    void processThatChangesItsNameDuringTheReadIsObserved() throws Exception {
+        assertThat(isObservedWhenChangedDuringTheRead(process -> process.command("other")))
+                .isTrue();
+    }
+
+    @Test
+    void membershipIsUnknownBeforeTheKernelHasTheEnvironment() throws IOException {
+        proc.process(812).withoutEnvironment();
+        assertThat(membership(812)).isInstanceOf(Membership.Unknown.class);
+    }
+
+    @Test
+    void processWithEmptyEnvironmentIsOutside() throws IOException {
+        proc.process(812).environ();
+        assertThat(membership(812)).isEqualTo(new Membership.Outside());
+    }
+
+    @Test
+    void membershipIsUnknownWhenTheEnvironmentIsUnreadable() throws IOException {
+        var environ = proc.process(812).file("environ");
+        Files.delete(environ);
+        assertThat(membership(812)).isInstanceOf(Membership.Unknown.class);
+        Files.createDirectory(environ); // opened well, and every read of it fails
+        assertThat(membership(812)).isInstanceOf(Membership.Unknown.class);
+    }
+
+    /** It can lay its environment into a file system of its own that never answers: here a pipe that nobody writes. */
+    @Test
+    void hangingEnvironmentIsUnknownAndDelaysNoOtherProcess() throws Exception {
+        var process = proc.process(812).threads(2);
+        Files.delete(process.file("environ"));
+        var pipe = Fifo.at(process.file("environ"));
+        proc.process(813).environ("GENV_ENVIRONMENT_ID=a");
+        var silent = new Membership.Unknown("its environ does not answer");
+        assertThat(membership(812)).isEqualTo(silent);
+        assertThat(membership(813)).isEqualTo(new Membership.InEnvironment("a"));
+        process.state('Z').thread(814).environ("GENV_ENVIRONMENT_ID=a");
+        assertThat(membership(812)).as("it is asked once").isEqualTo(silent);
+
+        Files.writeString(pipe, "GENV_ENVIRONMENT_ID=b");
+        await().until(() -> membership(812).equals(new Membership.InEnvironment("a")));
+    }
+
+    @Test
+    void unreadableUidIsUnknown() throws IOException {
+        Files.writeString(proc.process(812).file("status"), "Name:\tpython\nUid:\tnobody\n");
+        assertThat(observe(812)).hasValueSatisfying(seen -> {
+            assertThat(seen.uid()).isNull();
+            assertThat(seen.membership()).isInstanceOf(Membership.Unknown.class);
+        });
+    }
+
+    @Test
+    void unreadableStatIsAnError() throws IOException {
+        Files.writeString(proc.process(812).file("stat"), "nonsense");
+        assertThat(ProcessIdentity.of(reader.read(812, List.of()))).isInstanceOf(ProcessIdentity.Unreadable.class);
+    }
+
+    private Optional<ObservedProcess> observe(int pid) {
+        return observe(reader, pid);
+    }
+
+    private static Optional<ObservedProcess> observe(ProcessReader reader, int pid) {
+        return ProcessIdentity.of(reader.read(pid, List.of())) instanceof ProcessIdentity.Present(var process)
+                ? Optional.of(process)
+                : Optional.empty();
+    }
+
+    private Membership membership(int pid) throws IOException {
+        return observe(pid).orElseThrow().membership();
+    }
+
+    /** Its environment is a pipe, which somebody opens just when it is read: after the first look at {@code stat}. */
+    private boolean isObservedWhenChangedDuringTheRead(Change change) throws Exception {
+        var process = proc.process(812);
+        Files.delete(process.file("environ"));
+        var pipe = Fifo.at(process.file("environ"));
+        var writing = CompletableFuture.runAsync(() -> {
+            try (var stream = Files.newOutputStream(pipe)) {
+                change.make(process);
+                stream.write("GENV_ENVIRONMENT_ID=15971\0".getBytes(StandardCharsets.US_ASCII));
+            } catch (IOException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        var seen = observe(812);
+        writing.get();
+        return seen.isPresent();
+    }
+
+    private interface Change {
+        Object make(FakeProc.FakeProcess process) throws IOException;
+    }
+}

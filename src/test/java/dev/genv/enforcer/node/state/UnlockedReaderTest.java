@@ -1,0 +1,196 @@
+package dev.genv.enforcer.node.state;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.facts.MachineFacts;
+import dev.genv.enforcer.format.DevicesFile;
+import dev.genv.enforcer.format.EnvsFile;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.node.linux.Libc;
+import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.observation.state.State;
+import dev.genv.enforcer.observation.state.StateParser;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.state.StateFiles;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Reading while genv's lock is not available. */
+@Timeout(600)
+class UnlockedReaderTest {
+    private final Path path;
+    private final StateReader reader;
+    private final StateParser parser;
+
+    UnlockedReaderTest(@TempDir Path folder) throws IOException {
+        path = Files.createDirectory(folder.resolve("genv"));
+        parser = new StateParser(path.toString());
+        reader = new StateReader(path, Duration.ofMillis(200), new ProcFs(Path.of("/proc")));
+    }
+
+    /** So nobody escapes by holding the lock. */
+    @Test
+    void readsWithoutTheLockAfterTimeoutAndNamesTheHolder() throws Exception {
+        new StateFiles(path).env("1", 1000, null, null).device(0).write();
+        try (var directory = requireNonNull(StateDirectory.open(path));
+                var lock = directory.lock(Duration.ofSeconds(1), true)) {
+            assertThat(lock).isNotNull();
+            var state = read();
+            assertThat(envs(state).environments()).hasSize(1);
+            assertThat(devices(state).devices()).hasSize(1);
+            assertThat(state.lockWait()).isGreaterThanOrEqualTo(Duration.ofMillis(200));
+            assertThat(state.problems()).singleElement().satisfies(problem -> {
+                assertThat(problem.code()).isEqualTo(ProblemCode.LOCK_TIMEOUT);
+                assertThat(problem.detail())
+                        .contains(
+                                "genv.lock is held by another program, for longer than 200 ms",
+                                "process %d (".formatted(ProcessHandle.current().pid()),
+                                "of uid " + Libc.effectiveUid());
+            });
+        }
+        assertThat(envs(read()).environments()).hasSize(1);
+        assertThat(read().problems()).isEmpty();
+    }
+
+    @Test
+    void withoutTheLockUnreadableFileDoesNotAffectTheOther() throws Exception {
+        new StateFiles(path).env("1", 1000, null, null).device(0).write();
+        Files.createDirectory(path.resolve("genv.lock"));
+        Files.writeString(path.resolve("envs.json"), "{\"envs\": [");
+        var state = read();
+        assertUnreadable(state.envs(), ProblemCode.STATE_UNREADABLE, "envs.json is not JSON");
+        assertThat(devices(state).devices()).hasSize(1);
+    }
+
+    @Test
+    void withoutTheLockMissingFilesAreAbsent() throws Exception {
+        Files.createDirectory(path.resolve("genv.lock"));
+        assertThat(read().envs()).isInstanceOf(State.File.Absent.class);
+        assertThat(read().devices()).isInstanceOf(State.File.Absent.class);
+    }
+
+    /** What genv does, and what a holder may do while we read: a file is empty, then half, then whole. */
+    @Test
+    void withoutTheLockPartialWritesAreNotAccepted() throws Exception {
+        var few = new StateFiles(path).env("1", 1000, null, null).envsJson();
+        var many = IntStream.range(0, 200)
+                .mapToObj(i -> "{\"eid\": \"%d\", \"uid\": 1, \"pids\": []}".formatted(i))
+                .collect(Collectors.joining(", ", "{\"envs\": [", "]}"));
+        var file = Files.writeString(path.resolve("envs.json"), few);
+        Files.createDirectory(path.resolve("genv.lock"));
+        try (var writer = new Rewriting(file, List.of(few, many))) {
+            for (var observation = 0; observation < 3; observation++) {
+                if (read().envs() instanceof State.File.Present<EnvsFile>(var content)) {
+                    assertThat(content.environments().size()).isIn(1, 200);
+                }
+            }
+            assertThat(writer.rounds()).isPositive();
+        }
+        assertThat(envs(read()).environments().size()).isIn(1, 200);
+    }
+
+    @Test
+    void readsWithoutTheLockWhenTheLockFileIsUnusable() throws Exception {
+        new StateFiles(path).env("1", 1000, null, null).device(0).write();
+        var lock = path.resolve("genv.lock");
+        for (var obstacle : List.<Obstacle>of(
+                Files::createDirectory,
+                Fifo::at,
+                link -> Files.createSymbolicLink(link, path.resolveSibling("elsewhere")),
+                link -> Files.createSymbolicLink(link, Path.of("/etc/passwd")))) {
+            obstacle.put(lock);
+            var state = read();
+            assertThat(envs(state).environments()).hasSize(1);
+            assertThat(devices(state).devices()).hasSize(1);
+            assertThat(state.problems()).extracting(Problem::code).containsExactly(ProblemCode.LOCK_UNUSABLE);
+            Files.delete(lock);
+        }
+        assertThat(read().problems()).isEmpty();
+    }
+
+    @Test
+    void releasesTheLock() throws Exception {
+        new StateFiles(path).env("1", 1000, null, null).write();
+        Files.createFile(path.resolve("genv.lock"));
+        read();
+        try (var directory = requireNonNull(StateDirectory.open(path));
+                var lock = directory.lock(Duration.ZERO, false)) {
+            assertThat(lock).isNotNull();
+        }
+    }
+
+    private State read() throws InterruptedException {
+        return read(reader);
+    }
+
+    private State read(StateReader from) throws InterruptedException {
+        return parser.parse(from.read(), new MachineFacts("", "", "", 0, 0));
+    }
+
+    private static EnvsFile envs(State state) {
+        assertThat(state.envs()).isInstanceOf(State.File.Present.class);
+        return ((State.File.Present<EnvsFile>) state.envs()).content();
+    }
+
+    private static DevicesFile devices(State state) {
+        assertThat(state.devices()).isInstanceOf(State.File.Present.class);
+        return ((State.File.Present<DevicesFile>) state.devices()).content();
+    }
+
+    private static void assertUnreadable(State.File<?> file, ProblemCode code, String why) {
+        assertThat(file).isInstanceOfSatisfying(State.File.Unreadable.class, unreadable -> {
+            assertThat(unreadable.problem().code()).isEqualTo(code);
+            assertThat(unreadable.problem().detail()).contains(why);
+        });
+    }
+
+    private interface Obstacle {
+        void put(Path path) throws Exception;
+    }
+
+    /** Somebody who writes these texts into a file, one after the other, in place and in two halves, until closed. */
+    private static final class Rewriting implements AutoCloseable {
+        private final AtomicInteger rounds = new AtomicInteger();
+        private final AtomicBoolean stopped = new AtomicBoolean();
+        private final CompletableFuture<Void> writing;
+
+        Rewriting(Path file, List<String> texts) {
+            writing = CompletableFuture.runAsync(() -> {
+                try {
+                    while (!stopped.get()) {
+                        var text = texts.get(rounds.getAndIncrement() % texts.size());
+                        Files.writeString(file, text.substring(0, text.length() / 2));
+                        Files.writeString(file, text.substring(text.length() / 2), StandardOpenOption.APPEND);
+                    }
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+        }
+
+        int rounds() {
+            return rounds.get();
+        }
+
+        @Override
+        public void close() {
+            stopped.set(true);
+            writing.join();
+        }
+    }
+}

@@ -1,0 +1,65 @@
+package dev.genv.enforcer.observation.table;
+
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.regex.Pattern;
+
+/** The answers of nvidia-smi on a described machine. */
+final class DescribedTool {
+    static final String PROCESSES = "apps";
+    static final String DEVICES = "gpu=";
+    private static final Pattern LISTED = Pattern.compile("(?m)^[^,\n]*, *([1-9][0-9]*) *,");
+
+    private final FakeNvidiaSmi smi;
+    private final Map<String, ToolOutput> answers = new HashMap<>();
+
+    DescribedTool(Path folder) throws IOException {
+        smi = new FakeNvidiaSmi(folder);
+    }
+
+    Path path() {
+        return smi.path();
+    }
+
+    void answer(String query, String lines, int exitCode) throws IOException {
+        var folder = smi.path().resolveSibling("answers");
+        Files.createDirectories(folder);
+        Files.writeString(folder.resolve(query), lines);
+        Files.writeString(folder.resolve(query + ".exit"), Integer.toString(exitCode));
+        answers.put(query, new ToolOutput(exitCode, Bytes.of(lines.getBytes(StandardCharsets.UTF_8)), Bytes.EMPTY));
+        smi.fault(
+                "for query in apps gpu=; do case $1 in *$query*) cat %1$s/$query; exit $(cat %1$s/$query.exit);; esac; done"
+                        .formatted(folder));
+    }
+
+    GpuFacts facts() {
+        return new GpuFacts(Reading.of(output(PROCESSES)), Reading.of(output(DEVICES)));
+    }
+
+    /** The processes that it lists. */
+    List<Integer> pids() {
+        var answer = output(PROCESSES);
+        return answer.exitCode() == 0
+                ? LISTED.matcher(answer.stdout().text())
+                        .results()
+                        .map(match -> Integer.valueOf(match.group(1)))
+                        .distinct()
+                        .toList()
+                : List.of();
+    }
+
+    private ToolOutput output(String query) {
+        return Objects.requireNonNull(answers.get(query));
+    }
+}

@@ -1,0 +1,99 @@
+package dev.genv.enforcer.observation.table;
+
+import static dev.genv.enforcer.model.SnapshotPart.ATTACHMENTS;
+import static dev.genv.enforcer.model.SnapshotPart.EVERY_PROCESS;
+import static dev.genv.enforcer.model.SnapshotPart.PROCESSES;
+import static dev.genv.enforcer.observation.table.FactRow.row;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+
+/** What the GPU tool answers. */
+final class GpuRows {
+    private static final String BOTH = "0, GPU-0, 16384\n1, GPU-1, 16384\n";
+
+    static final List<FactRow> ROWS = List.of(
+            row("a process on a device", _ -> {})
+                    .check(seen -> assertThat(seen.snapshot().processes()).hasSize(1)),
+            row("no process", machine -> machine.listProcesses("", 0)),
+            row("a process on two devices", machine -> machine.listProcesses("GPU-0, 812, 5\nGPU-1, 812, 7\n", 0))
+                    .check(seen -> assertThat(
+                                    seen.snapshot().processes().getFirst().devices())
+                            .containsExactly(0, 1)),
+            row("unknown memory", machine -> machine.listProcesses("GPU-0, 812, [N/A]\n", 0))
+                    .check(seen -> assertThat(
+                                    seen.snapshot().processes().getFirst().memoryOn(0))
+                            .isNull()),
+            row("no device", machine -> {
+                        machine.listProcesses("No devices were found\n", 6);
+                        machine.listDevices("No devices were found\n", 6);
+                    })
+                    .problem(
+                            "GPU_LOST: nvidia-smi lists no device, but active environments are attached to [0]: reset the GPUs or reboot; if there are none, detach the environments")
+                    .missing(EVERY_PROCESS),
+            row("devices only at the second query", machine -> machine.listProcesses("No devices were found\n", 6))
+                    .problem("GPU_TOOL_FAILED: nvidia-smi found no devices at first, and then 2")
+                    .missing(PROCESSES),
+            row(
+                            "a hidden process on a MIG device",
+                            machine -> machine.listProcesses(
+                                    "GPU-0, [Insufficient Permissions], [Insufficient Permissions]\n", 0))
+                    .problem(
+                            "GPU_PROCESS_HIDDEN: nvidia-smi printed: GPU-0, [Insufficient Permissions], [Insufficient Permissions]: a process on a MIG device is hidden from an unprivileged container")
+                    .missing(EVERY_PROCESS),
+            row("a process on an unknown device", machine -> machine.listProcesses("MIG-1, 812, 9\n", 0))
+                    .problem("DEVICE_UNKNOWN: nvidia-smi lists process 812 on MIG-1, which is none of its devices")
+                    .missing(EVERY_PROCESS),
+            row("an invalid line", machine -> machine.listProcesses("garbage\nGPU-0, 812, 5\n", 0))
+                    .problem("GPU_LINE_UNREADABLE: nvidia-smi printed: garbage")
+                    .missing(EVERY_PROCESS),
+            row("a lost GPU", machine -> machine.listDevices("0, GPU-0, 1\n1, [GPU is lost], [GPU is lost]\n", 0))
+                    .problem(
+                            "GPU_LOST: nvidia-smi printed: 1, [GPU is lost], [GPU is lost]: the processes on that GPU are unknown; reset it or reboot")
+                    .missing(EVERY_PROCESS),
+            row(
+                            "two devices with one UUID",
+                            machine -> machine.listDevices("0, GPU-0, 1\n1, GPU-1, 1\n2, GPU-1, 1\n", 0))
+                    .problem("GPU_LINE_UNREADABLE: nvidia-smi names a device twice: 2, GPU-1, 1")
+                    .missing(EVERY_PROCESS),
+            row("no driver", machine -> machine.listProcesses("NVIDIA-SMI has failed\n", 9))
+                    .problem("GPU_TOOL_FAILED: nvidia-smi exited with 9: NVIDIA-SMI has failed")
+                    .missing(PROCESSES),
+            row(
+                            "no access to the GPUs",
+                            machine -> machine.listProcesses("Failed to initialize NVML: Unknown Error\n", 255))
+                    .problem(
+                            "GPU_NEEDS_NEW_CONTAINER: nvidia-smi exited with 255: Failed to initialize NVML: Unknown Error: this container has lost its access to the GPUs, as systemctl daemon-reload takes it away, and must be recreated; on a plain host, load the driver again or reboot")
+                    .missing(PROCESSES),
+            row(
+                            "no handle of a GPU",
+                            machine -> machine.listDevices(
+                                    "Unable to determine the device handle for GPU0: Unknown Error\n", 15))
+                    .problem(
+                            "GPU_LOST: nvidia-smi exited with 15: Unable to determine the device handle for GPU0: Unknown Error: the processes on that GPU are unknown; reset it or reboot")
+                    .missing(PROCESSES),
+            row("a GPU that is no longer listed", _ -> {})
+                    .then(machine -> {
+                        machine.listProcesses("", 0);
+                        machine.listDevices("0, GPU-0, 16384\n", 0);
+                    })
+                    .problem(
+                            "GPU_LOST: nvidia-smi listed 1 GPU(s) before that it does not list now (1: GPU-1): reset the GPU or reboot; if it was removed on purpose, restart genv-enforcer")
+                    .missing(EVERY_PROCESS),
+            row("a GPU that is listed again", machine -> machine.listDevices(BOTH, 0))
+                    .then(machine -> {
+                        machine.listProcesses("", 0);
+                        machine.listDevices("0, GPU-0, 16384\n", 0);
+                    })
+                    .then(machine -> machine.listDevices(BOTH, 0)),
+            row("GPUs with other indices", _ -> {})
+                    .then(machine -> {
+                        machine.listProcesses("", 0);
+                        machine.listDevices("0, GPU-1, 16384\n1, GPU-0, 16384\n", 0);
+                    })
+                    .problem(
+                            "DEVICES_MOVED: the GPUs have other indices than before ({0=1, 1=0}), so it is unknown which GPUs genv's attachments mean: detach all devices in devices.json and restart genv-enforcer, or restore the missing GPU")
+                    .missing(ATTACHMENTS));
+
+    private GpuRows() {}
+}

@@ -1,0 +1,151 @@
+package dev.genv.enforcer.observation.table;
+
+import static dev.genv.enforcer.model.SnapshotPart.PROCESSES;
+import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
+import static dev.genv.enforcer.observation.table.FactRow.row;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.observation.ProtectedExecutable;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.Consumer;
+
+/** Immune processes, accounts and privileges. */
+final class ImmunityRows {
+    private static final String SERVER = "/opt/server";
+    private static final String CORRECT = "; correct it, or remove it from GENV_ENFORCER_PROTECTED_EXECUTABLES";
+
+    static final List<FactRow> ROWS = List.of(
+            row("a protected program", machine -> {
+                        var program = machine.protect(SERVER, "alice");
+                        machine.runs(812, program, Reading.of(DescribedMachine.id(SERVER)));
+                    })
+                    .check(isProtected("it runs /opt/server")),
+            row("a program with the name of a protected one", machine -> {
+                        machine.protect(SERVER, "alice");
+                        var other = machine.program("/home/server");
+                        machine.runs(812, other, Reading.of(DescribedMachine.id("/home/server")));
+                    })
+                    .check(ImmunityRows::isNotImmune),
+            row("a program with another name", machine -> {
+                        machine.protect(SERVER, "alice");
+                        machine.runs(812, machine.program("/opt/other"), Reading.failed(Failure.SKIPPED, ""));
+                    })
+                    .check(ImmunityRows::isNotImmune),
+            row("a protected program of another user", machine -> {
+                        var program = machine.protect(SERVER, "bob");
+                        machine.runs(812, program, Reading.of(DescribedMachine.id(SERVER)));
+                    })
+                    .check(ImmunityRows::isNotImmune),
+            row("a program that cannot be reached", machine -> {
+                        machine.protect(SERVER, "alice");
+                        machine.runs(812, Path.of("/no/such/server"), Reading.<FileId>failed(Failure.ABSENT, ""));
+                    })
+                    .check(ImmunityRows::isNotImmune),
+            row("an unknown program", machine -> machine.protect(SERVER, "alice"))
+                    .check(seen -> assertThat(immunity(seen).reason())
+                            .startsWith("it is unknown whether it runs a protected program: ")),
+            row(
+                            "a protected program that does not exist",
+                            machine -> machine.programs.add(new ProtectedExecutable(Path.of(SERVER), "0")))
+                    .problem(
+                            "PROTECTED_UNUSABLE: /opt/server protects no process (it must be a file of root that no other user can write): there is no such file on this host"
+                                    + CORRECT),
+            row("a protected program that is a directory", machine -> {
+                        Files.createDirectories(machine.proc.hostRoot().resolve("opt/server"));
+                        machine.programs.add(new ProtectedExecutable(Path.of(SERVER), "0"));
+                        machine.programFiles.put(SERVER, Reading.failed(Failure.UNTRUSTED, "it is not a file"));
+                    })
+                    .problem(
+                            "PROTECTED_UNUSABLE: /opt/server protects no process (it must be a file of root that no other user can write): it is not a file"
+                                    + CORRECT),
+            row("a protected program in a loop of links", machine -> {
+                        Files.createSymbolicLink(machine.proc.hostRoot().resolve("loop"), Path.of("/loop"));
+                        machine.programs.add(new ProtectedExecutable(Path.of("/loop"), "alice"));
+                        machine.programFiles.put(
+                                "/loop",
+                                Reading.failed(
+                                        Failure.OTHER, "java.nio.file.FileSystemException: /loop: too many links"));
+                        machine.runs(812, machine.program("/opt/other"), Reading.failed(Failure.SKIPPED, ""));
+                    })
+                    .problem(
+                            "PROTECTED_UNUSABLE: /loop cannot be examined, so no process that may run it is terminated: java.nio.file.FileSystemException: /loop: too many links"
+                                    + CORRECT)
+                    .check(isProtected("it is unknown whether it runs /loop")),
+            row("a protected program of an unknown user", machine -> machine.protect(SERVER, "eve"))
+                    .problem(
+                            "SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_PROTECTED_EXECUTABLES is not in this host's /etc/passwd: give the uid instead"),
+            row("an exempt user", machine -> machine.exempt.add("alice"))
+                    .check(seen -> assertThat(immunity(seen))
+                            .isEqualTo(new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid 1003, which is exempt"))),
+            row("an unknown exempt user", machine -> machine.exempt.add("eve"))
+                    .problem(
+                            "SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_EXEMPT_USERS is not in this host's /etc/passwd: give the uid instead"),
+            row("a user that becomes exempt", machine -> {
+                        machine.exempt.add("carol");
+                        machine.passwd("carol:x:1009:1:::\nalice:x:1003:1:::\n");
+                    })
+                    .then(machine -> machine.passwd("carol:x:1003:1:::\nalice:x:1003:1:::\n"))
+                    .check(seen -> assertThat(immunity(seen).kind()).isEqualTo(Immunity.Kind.EXEMPT)),
+            row("a kernel thread", machine -> machine.process(812, 0).kernelThread())
+                    .problem(
+                            "MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ is not available at this moment")
+                    .check(isProtected("it is a kernel thread")),
+            row("the first process", machine -> {
+                        machine.process(1, ALICE, "GENV_ENVIRONMENT_ID=a");
+                        machine.listProcesses("GPU-0, 1, 5\n", 0);
+                    })
+                    .check(isProtected("it is the first process of the machine")),
+            row("the service itself", machine -> {
+                        var own = (int) ProcessHandle.current().pid();
+                        machine.process(own, ALICE, "GENV_ENVIRONMENT_ID=a");
+                        machine.listProcesses("GPU-0, %d, 5\n".formatted(own), 0);
+                    })
+                    .check(isProtected("it is genv-enforcer itself")),
+            row("a subordinate uid", machine -> machine.process(812, 100_001, "GENV_ENVIRONMENT_ID=a"))
+                    .check(seen -> assertThat(seen.snapshot().subordinateUids().ownerOf(100_001L))
+                            .isEqualTo(ALICE)),
+            row("no capabilities", machine -> machine.access(0, "pid:[4026531836]", ""))
+                    .problem(
+                            "MISSING_PRIVILEGE: SYS_PTRACE: the environment variables of other users' processes cannot be read: run as root with --cap-add SYS_PTRACE")
+                    .problem(
+                            "MISSING_PRIVILEGE: DAC_READ_SEARCH: the environment variables of other users' processes cannot be read: run as root with --cap-add DAC_READ_SEARCH")
+                    .problem(
+                            "MISSING_PRIVILEGE: KILL: processes of other users cannot be signalled: run as root with --cap-add KILL"),
+            row(
+                            "a profile of a container engine",
+                            machine -> machine.access(-1, "pid:[4026531836]", "docker-default (enforce)"))
+                    .problem(
+                            "MISSING_PRIVILEGE: APPARMOR: the profile docker-default prevents reading and signalling other processes: run with --security-opt apparmor=unconfined"),
+            row("another PID namespace", machine -> {
+                        machine.requireHostPid = true;
+                        machine.access(-1, "pid:[4026532281]", "");
+                    })
+                    .problem(
+                            "MISSING_PRIVILEGE: HOST_PID: this is not the host's PID namespace, so the pids of GPU processes refer to other processes here: run with --pid=host")
+                    .missing(PROCESSES)
+                    .check(seen -> assertThat(seen.readOnlyReason())
+                            .isEqualTo("this is not the host's PID namespace: run with --pid=host")));
+
+    private ImmunityRows() {}
+
+    private static Immunity immunity(Observation observation) {
+        var immunity = observation.snapshot().processes().getFirst().immunity();
+        assertThat(immunity).isNotNull();
+        return immunity;
+    }
+
+    private static Consumer<Observation> isProtected(String reason) {
+        return seen -> assertThat(immunity(seen)).isEqualTo(new Immunity(Immunity.Kind.PROTECTED, reason));
+    }
+
+    private static void isNotImmune(Observation seen) {
+        assertThat(seen.snapshot().processes().getFirst().immunity()).isNull();
+    }
+}

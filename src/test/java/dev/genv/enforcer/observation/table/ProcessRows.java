@@ -1,0 +1,151 @@
+package dev.genv.enforcer.observation.table;
+
+import static dev.genv.enforcer.model.SnapshotPart.EVERY_PROCESS;
+import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
+import static dev.genv.enforcer.observation.table.DescribedMachine.BOB;
+import static dev.genv.enforcer.observation.table.FactRow.row;
+import static dev.genv.enforcer.observation.table.StateJson.env;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Sha256;
+import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.util.List;
+import java.util.function.Consumer;
+
+/** The processes that the GPU tool lists. */
+final class ProcessRows {
+    private static final String ID = "GENV_ENVIRONMENT_ID=";
+
+    static final List<FactRow> ROWS = List.of(
+            row("another environment", machine -> machine.process(812, ALICE, ID + "b"))
+                    .check(membership(new Membership.InEnvironment("b"))),
+            row("several ids", machine -> machine.process(812, ALICE, ID + "b", ID + "c"))
+                    .check(membership(new Membership.InEnvironment("c"))),
+            row("no id", machine -> {
+                        machine.process(812, ALICE, "HOME=/");
+                        machine.process(900, ALICE);
+                        machine.envs(env("a", ALICE, "alice", "900"));
+                    })
+                    .check(membership(new Membership.Outside())),
+            row("an empty id", machine -> {
+                        machine.process(812, ALICE, ID);
+                        machine.process(900, ALICE);
+                        machine.envs(env("a", ALICE, "alice", "900"));
+                    })
+                    .check(membership(new Membership.Outside())),
+            row("no id, but a listed pid", machine -> machine.process(812, ALICE, "HOME=/"))
+                    .problem(
+                            "MEMBERSHIP_UNKNOWN: process 812 is not checked: names no environment, but environment a lists its pid"),
+            row("an id that is not UTF-8", machine -> {
+                        byte[] id = {'x', (byte) 0xff};
+                        machine.process(812, ALICE).environ(environ(id));
+                        machine.environs.put(812, Reading.of(new EnvironFacts(9, Bytes.of(id), "")));
+                    })
+                    .check(membership(new Membership.InEnvironment("not-utf-8:78ff"))),
+            row("an id that is too long", machine -> {
+                        var id = "i".repeat(5000).getBytes(StandardCharsets.US_ASCII);
+                        machine.process(812, ALICE).environ(environ(id));
+                        var first = Bytes.of("i".repeat(EnvironFacts.LONGEST_ID).getBytes(StandardCharsets.US_ASCII));
+                        machine.environs.put(812, Reading.of(new EnvironFacts(5021, first, Sha256.hex(id))));
+                    })
+                    .check(membership(new Membership.InEnvironment("too-long:" + "i".repeat(32) + ":"
+                            + Sha256.hex("i".repeat(5000).getBytes(StandardCharsets.US_ASCII))))),
+            row("an unreadable environ", machine -> {
+                        var environ = machine.process(812, ALICE).file("environ");
+                        Files.delete(environ);
+                        Files.createDirectory(environ);
+                        machine.environs.put(812, Reading.failed(Failure.OTHER, "Is a directory"));
+                    })
+                    .problem(
+                            "MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ cannot be read: Is a directory"),
+            row("an environ that does not answer", machine -> {
+                        var environ = machine.process(812, ALICE).file("environ");
+                        Files.delete(environ);
+                        Fifo.at(environ);
+                        machine.environs.put(812, Reading.failed(Failure.TIMEOUT, ""));
+                    })
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ does not answer"),
+            row("a process in execve", machine -> machine.process(812, ALICE).withoutEnvironment())
+                    .problem(
+                            "MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ is not available at this moment"),
+            row("an unreadable uid", machine -> {
+                        var status = machine.process(812, ALICE, ID + "a").file("status");
+                        Files.writeString(status, "Name:\tpython\nUid:\tnobody\n");
+                        machine.uids.put(812, Reading.failed(Failure.ABSENT, ""));
+                    })
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its real uid cannot be read"),
+            row(
+                            "an unreadable stat",
+                            machine -> Files.writeString(
+                                    machine.process(812, ALICE, ID + "a").file("stat"), "nonsense"))
+                    .problem("PROCESS_UNREADABLE: process 812: its stat is unknown")
+                    .missing(EVERY_PROCESS),
+            row("a zombie", machine -> machine.process(812, ALICE, ID + "a").state('Z'))
+                    .check(seen -> {
+                        assertThat(seen.snapshot().processes()).isEmpty();
+                        assertThat(seen.snapshot().environments()).hasSize(1);
+                    }),
+            row("a process that has exited", machine -> machine.noProcess(812)).check(seen -> {
+                assertThat(seen.snapshot().processes()).isEmpty();
+                assertThat(seen.snapshot().environments()).isEmpty();
+            }),
+            row("a first thread that has exited", machine -> {
+                        var process =
+                                machine.process(812, ALICE, ID + "a").threads(2).state('Z');
+                        process.thread(813).environ(ID + "b");
+                        machine.environs.put(
+                                812,
+                                Reading.of(
+                                        new EnvironFacts(22, Bytes.of("b".getBytes(StandardCharsets.US_ASCII)), "")));
+                    })
+                    .check(membership(new Membership.InEnvironment("b"))),
+            row(
+                            "a process that was started after the listing",
+                            machine -> machine.process(812, ALICE, ID + "a").startTime(4_000_000_000_000L))
+                    .check(seen -> assertThat(seen.snapshot().processes()).isEmpty()),
+            row("a process of another user", machine -> machine.process(812, BOB, ID + "a"))
+                    .check(seen -> assertThat(seen.snapshot()
+                                    .environments()
+                                    .getFirst()
+                                    .ownership()
+                                    .isDisputed())
+                            .isTrue()),
+            row(
+                            "a name with parentheses",
+                            machine -> machine.process(812, ALICE, ID + "a").command("a) S (b"))
+                    .check(seen -> assertThat(process(seen).command()).isEqualTo("a) S (b")),
+            row("several processes", machine -> {
+                        machine.process(813, BOB, ID + "b");
+                        machine.listProcesses("GPU-0, 812, 1\nGPU-1, 813, 1\nGPU-1, 814, 1\n", 0);
+                    })
+                    .check(seen -> assertThat(seen.snapshot().processes())
+                            .extracting(GpuProcess::pid)
+                            .containsExactly(812, 813)));
+
+    private ProcessRows() {}
+
+    private static byte[] environ(byte[] id) {
+        var variable = ID.getBytes(StandardCharsets.US_ASCII);
+        var all = new byte[variable.length + id.length + 1];
+        System.arraycopy(variable, 0, all, 0, variable.length);
+        System.arraycopy(id, 0, all, variable.length, id.length);
+        return all;
+    }
+
+    private static GpuProcess process(Observation observation) {
+        return observation.snapshot().processes().getFirst();
+    }
+
+    private static Consumer<Observation> membership(Membership expected) {
+        return seen -> assertThat(process(seen).membership()).isEqualTo(expected);
+    }
+}

@@ -1,0 +1,158 @@
+package dev.genv.enforcer.observation.table;
+
+import static dev.genv.enforcer.model.SnapshotPart.ATTACHMENTS;
+import static dev.genv.enforcer.model.SnapshotPart.ENVIRONMENTS;
+import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
+import static dev.genv.enforcer.observation.table.DescribedMachine.LOCK_LIMIT;
+import static dev.genv.enforcer.observation.table.FactRow.row;
+import static dev.genv.enforcer.observation.table.StateJson.device;
+import static dev.genv.enforcer.observation.table.StateJson.env;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.facts.LivenessFacts.Kernels;
+import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.facts.StateFacts.StateFile.Cause;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+
+/** genv's state and its environments. */
+final class StateRows {
+    private static final String INCOMPLETE = "MEMBERSHIP_UNKNOWN: process 812 is not checked: names no environment, "
+            + "but it is unknown which environments list its pid";
+    private static final String WITHOUT_LOCK = ". The state is read without it; nothing can be detached";
+
+    static final List<FactRow> ROWS = List.of(
+            row("no files", machine -> {
+                        machine.noFile("envs.json");
+                        machine.noFile("devices.json");
+                    })
+                    .check(seen -> assertThat(seen.snapshot().environments()).isEmpty()),
+            row("a torn envs.json", machine -> machine.file("envs.json", "{\"envs\": ["))
+                    .problem("STATE_UNREADABLE: envs.json is not JSON: it ends too early (line 1, column 11)")
+                    .missing(ENVIRONMENTS),
+            row("an empty envs.json", machine -> machine.file("envs.json", ""))
+                    .problem("STATE_UNREADABLE: envs.json is empty")
+                    .missing(ENVIRONMENTS),
+            row("an unreadable envs.json and a process without an id", machine -> {
+                        machine.process(812, ALICE);
+                        machine.file("envs.json", "");
+                    })
+                    .problem("STATE_UNREADABLE: envs.json is empty")
+                    .problem(INCOMPLETE)
+                    .missing(ENVIRONMENTS),
+            row("a link in place of envs.json", machine -> {
+                        machine.noFile("envs.json");
+                        Files.createSymbolicLink(machine.state.resolve("envs.json"), Path.of("/etc/passwd"));
+                        machine.files.put("envs.json", new StateFile.Unreadable(Cause.SYMBOLIC_LINK, 0, ""));
+                    })
+                    .problem("STATE_UNREADABLE: envs.json: is a symbolic link")
+                    .missing(ENVIRONMENTS),
+            row("a pipe in place of devices.json", machine -> {
+                        machine.noFile("devices.json");
+                        Fifo.at(machine.state.resolve("devices.json"));
+                        machine.files.put("devices.json", new StateFile.Unreadable(Cause.NOT_REGULAR, 0, ""));
+                    })
+                    .problem("STATE_UNREADABLE: devices.json: is not a regular file")
+                    .missing(ATTACHMENTS),
+            row("a closed file with two names", machine -> {
+                        var file = machine.state.resolve("envs.json");
+                        Files.createLink(machine.state.resolve("other"), file);
+                        Files.setAttribute(file, "unix:mode", 0600);
+                        machine.files.put("envs.json", new StateFile.Unreadable(Cause.CLOSED, 2, ""));
+                    })
+                    .problem(
+                            "STATE_UNREADABLE: envs.json: is closed to other users and has 2 names (hard links): replace it by a copy")
+                    .missing(ENVIRONMENTS),
+            row("a file that is too large", machine -> {
+                        Files.write(machine.state.resolve("devices.json"), new byte[(6 << 20) + 1]);
+                        machine.files.put("devices.json", new StateFile.Unreadable(Cause.TOO_LARGE, 6 << 20, ""));
+                    })
+                    .problem("STATE_UNREADABLE: devices.json: is larger than 6291456 bytes")
+                    .missing(ATTACHMENTS),
+            row("no devices.json", machine -> machine.noFile("devices.json"))
+                    .problem("STATE_INCOMPLETE: devices.json is missing although environments are active")
+                    .missing(ATTACHMENTS),
+            row("no envs.json", machine -> machine.noFile("envs.json"))
+                    .problem("STATE_INCOMPLETE: envs.json is missing although devices are, or may be, attached")
+                    .missing(ENVIRONMENTS),
+            row("a device that is not described", machine -> machine.devices(device(0, "a")))
+                    .problem("DEVICE_UNDESCRIBED: devices.json lacks the device(s) [1]: not checked"),
+            row(
+                            "an attachment to a device that is not listed",
+                            machine -> machine.devices(device(0, "a"), device(1), device(7, "a")))
+                    .problem(
+                            "DEVICE_UNLISTED: active environments are attached to the device(s) [7], which nvidia-smi does not list"),
+            row("a recorded user with another uid", machine -> machine.envs(env("a", ALICE, "bob", "812")))
+                    .check(seen -> assertThat(seen.snapshot()
+                                    .environments()
+                                    .getFirst()
+                                    .ownership()
+                                    .dispute())
+                            .isNotNull()),
+            row("an environment without live pids", machine -> machine.envs(env("a", ALICE, "alice", "4000000")))
+                    .check(seen -> assertThat(seen.snapshot().environments()).isEmpty()),
+            row("a running kernel", machine -> {
+                        machine.process(51, ALICE).arguments("python", "-f", "/run/kernel-k.json");
+                        machine.envs(env("a", ALICE, "alice", "", "\"k\""));
+                        machine.kernels = new Kernels(Set.of("kernel-k.json"), "");
+                    })
+                    .check(seen -> assertThat(seen.snapshot().environments()).hasSize(1)),
+            row("a kernel that does not run", machine -> machine.envs(env("a", ALICE, "alice", "", "\"k\"")))
+                    .check(seen -> assertThat(seen.snapshot().environments()).isEmpty()),
+            row("arguments that do not answer", machine -> {
+                        var arguments = machine.process(51, ALICE).file("cmdline");
+                        Files.delete(arguments);
+                        Fifo.at(arguments);
+                        machine.envs(env("a", ALICE, "alice", "", "\"k\""));
+                        machine.kernels = new Kernels(Set.of(), "process 51 of uid 1003: reading its arguments hangs");
+                    })
+                    .problem(
+                            "KERNELS_UNKNOWN: the running Jupyter kernels are unknown, so environments with kernels count as active: process 51 of uid 1003: reading its arguments hangs"),
+            row(
+                            "an environment that is recorded twice",
+                            machine -> machine.envs(env("a", ALICE, "alice", "812"), env("a", ALICE, "alice", "812")))
+                    .problem("ENTRY_UNREADABLE: environment a is there more than once"),
+            row("a directory in place of genv's lock", machine -> {
+                        Files.createDirectory(machine.state.resolve("genv.lock"));
+                        machine.lock = new LockFacts(
+                                LockFacts.Outcome.UNUSABLE,
+                                "is not a regular file",
+                                LOCK_LIMIT,
+                                Duration.ZERO,
+                                List.of());
+                    })
+                    .problem("LOCK_UNUSABLE: genv.lock is not a regular file" + WITHOUT_LOCK),
+            row("another state directory", _ -> {})
+                    .then(machine -> {
+                        Files.move(machine.state, machine.state.resolveSibling("before"));
+                        Files.createDirectory(machine.state);
+                        machine.envs(env("a", ALICE, "alice", "812"));
+                        machine.devices(device(0, "a"), device(1));
+                    })
+                    .problem(
+                            "STATE_DIRECTORY_REPLACED: STATE is another directory than at the previous observation: the state in that one is not read"),
+            row("a state directory that is gone", _ -> {})
+                    .then(machine -> {
+                        Files.move(machine.state, machine.state.resolveSibling("before"));
+                        machine.directory = new Directory.Absent();
+                    })
+                    .problem("STATE_DIRECTORY_REPLACED: STATE existed at an earlier observation and is gone"),
+            row("a file system of a user over the state directory", machine -> {
+                        machine.proc.mounts(
+                                "self",
+                                "22 1 254:0 / / rw - ext4 /dev/root rw",
+                                "63 22 0:39 / %s rw - fuse.x x rw,user_id=1003".formatted(machine.state));
+                        machine.directory = new Directory.UserMount(1003, "fuse.x", machine.state.toString());
+                    })
+                    .problem(
+                            "STATE_USER_MOUNT: STATE is not read: user 1003 has mounted a file system of the type fuse.x on STATE: unmount it (umount -l) and terminate the process that serves it")
+                    .missing(ENVIRONMENTS, ATTACHMENTS));
+
+    private StateRows() {}
+}

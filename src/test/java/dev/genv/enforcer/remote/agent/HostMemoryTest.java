@@ -1,0 +1,104 @@
+package dev.genv.enforcer.remote.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.facts.AccountFacts;
+import dev.genv.enforcer.facts.AccountFacts.TextFile;
+import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.LivenessFacts;
+import dev.genv.enforcer.facts.LivenessFacts.Kernels;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.remote.agent.message.Answer;
+import dev.genv.enforcer.remote.agent.message.SampleFacts;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+class HostMemoryTest {
+    private static final Kernels HANG = new Kernels(Set.of(), "process 7 of uid 1000: reading its arguments hangs");
+    private static final Kernels FOUND = new Kernels(Set.of("kernel-1.json"), "");
+
+    private final AtomicLong nanos = new AtomicLong();
+    private final HostMemory memory = new HostMemory(nanos::get);
+
+    @Test
+    void leavesOutToolThatCannotBeKilledForAWhile() {
+        record(FOUND, true);
+        assertThat(memory.omitted().tool()).isTrue();
+        record(FOUND, true); // it was not run
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        assertThat(memory.omitted().tool()).isFalse();
+        record(FOUND, false);
+        assertThat(memory.omitted().tool()).isFalse();
+    }
+
+    @Test
+    void leavesOutKernelsThatHangForAWhile() {
+        record(HANG, false);
+        assertThat(memory.omitted().kernels()).isTrue();
+        record(HANG, false); // they were not searched
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        assertThat(memory.omitted().kernels()).isFalse();
+    }
+
+    /** Otherwise a user could end each pause by an environment without kernels. */
+    @Test
+    void pauseGrowsAlthoughThereWasNothingToSearchInBetween() {
+        record(HANG, false);
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        record(Kernels.NONE, false);
+        record(HANG, false);
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        assertThat(memory.omitted().kernels()).isTrue();
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        record(FOUND, false);
+        record(HANG, false);
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        assertThat(memory.omitted().kernels()).isFalse();
+    }
+
+    @Test
+    void remembersTheVersionsOfTheAccounts() {
+        assertThat(memory.omitted().passwd()).isEmpty();
+        record(accounts(Reading.of(new TextFile("1", null)), Reading.of(new TextFile("2", null))));
+        record(accounts(Reading.failed(Failure.DENIED, ""), Reading.of(new TextFile("3", null))));
+        assertThat(memory.omitted().passwd()).isEqualTo("1");
+        assertThat(memory.omitted().subuid()).isEqualTo("3");
+    }
+
+    private static AccountFacts accounts(Reading<TextFile> passwd, Reading<TextFile> subuid) {
+        return new AccountFacts(passwd, subuid);
+    }
+
+    private void record(AccountFacts accounts) {
+        var sample = SampleFacts.ALL;
+        record(facts(accounts, sample.liveness()), false);
+    }
+
+    private void record(Kernels kernels, boolean toolHangs) {
+        var sample = SampleFacts.ALL;
+        var liveness = new LivenessFacts(Reading.of(List.of()), kernels);
+        record(facts(sample.accounts(), liveness), toolHangs);
+    }
+
+    private void record(HostFacts facts, boolean toolHangs) {
+        memory.record(new Answer.Observed(facts, toolHangs), memory.omitted());
+    }
+
+    private static HostFacts facts(AccountFacts accounts, LivenessFacts liveness) {
+        var sample = SampleFacts.ALL;
+        return new HostFacts(
+                sample.machine(),
+                sample.access(),
+                accounts,
+                sample.programs(),
+                sample.gpu(),
+                sample.processes(),
+                sample.state(),
+                liveness,
+                sample.enforcers(),
+                sample.verified());
+    }
+}

@@ -1,0 +1,243 @@
+package dev.genv.enforcer.remote.agent;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.Advice;
+import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.observation.ObserverSettings;
+import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.CommandRequest;
+import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.agent.message.AgentJson;
+import dev.genv.enforcer.remote.agent.message.AgentOutput;
+import dev.genv.enforcer.remote.agent.message.Answer;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.state.StateFiles;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
+
+/** A machine to look at: its state and its GPUs are in a folder, its processes are real ones. */
+final class Machine {
+    static final String BOOT = "c0d43b84-5d58-44cb-8d64-fe40f0a9661f";
+    /** For a whole message; what tests wait for comes sooner on any machine. */
+    static final Duration TIMEOUT = Duration.ofMinutes(2);
+
+    private static final String EVERYTHING = "000001ffffffffff";
+    private static final long FIRST_PID_NAMESPACE = 4026531836L;
+
+    final Path state;
+    final Path etc;
+    final Path run;
+    final FakeNvidiaSmi nvidiaSmi;
+    final LocalPython python;
+    final AtomicLong nanos = new AtomicLong();
+    private String proc = "/proc";
+    private String service = "one";
+    private boolean canAct = true;
+    private Duration lockTimeout = Duration.ofSeconds(30);
+    private Duration gpuTimeout = Duration.ofSeconds(30);
+    private Duration timeout = TIMEOUT;
+    private Duration lease = Duration.ofMinutes(1);
+    private boolean requireHostPid;
+    private List<ProtectedExecutable> programs = List.of();
+    private List<String> exemptUsers = List.of();
+
+    Machine(Path folder) throws IOException {
+        state = Files.createDirectory(folder.resolve("genv"));
+        Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxrwxrwx"));
+        etc = Files.createDirectory(folder.resolve("etc"));
+        Files.writeString(etc.resolve("machine-id"), "0123456789abcdef0123456789abcdef\n");
+        // The user who runs the tests may have no account on this machine.
+        var passwd = Files.readString(Path.of("/etc/passwd"));
+        var me = CurrentProcess.name() + ":x:" + CurrentProcess.uid() + ":";
+        Files.writeString(etc.resolve("passwd"), passwd.contains(me) ? passwd : me + "0::/:/bin/sh\n" + passwd);
+        run = folder.resolve("run");
+        nvidiaSmi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
+        python = new LocalPython();
+    }
+
+    /** A fake {@code /proc}, of root on a machine that has been up for an hour. */
+    FakeProc useFakeProc(Path root) throws IOException {
+        proc = root.toString();
+        var fake = new FakeProc(Files.createDirectories(root));
+        var self = Files.createDirectories(root.resolve("self"));
+        Files.writeString(
+                self.resolve("status"),
+                "Name:\tsh\nUid:\t%1$d\t%1$d\t%1$d\t%1$d\nCapEff:\t%2$s\n".formatted(CurrentProcess.uid(), EVERYTHING));
+        fake.pidNamespace(FIRST_PID_NAMESPACE);
+        var random = Files.createDirectories(root.resolve("sys/kernel/random"));
+        Files.writeString(random.resolve("boot_id"), BOOT + "\n");
+        Files.writeString(root.resolve("locks"), "");
+        writeUptime(root, 3600);
+        return fake;
+    }
+
+    static void writeUptime(Path proc, int seconds) throws IOException {
+        Files.writeString(proc.resolve("uptime"), seconds + ".00 0.00\n");
+    }
+
+    Machine useRealProc() {
+        proc = "/proc";
+        return this;
+    }
+
+    /** Has the GPU tool list processes that are not there for the kernel. */
+    void setGpuProcesses(int... pids) throws IOException {
+        var lines = Arrays.stream(pids)
+                .mapToObj(pid -> "%s, %d, 1\n".formatted(FakeNvidiaSmi.uuid(0), pid))
+                .collect(Collectors.joining());
+        nvidiaSmi.fault("case $1 in *compute*) printf '%%s' '%s'; exit 0 ;; esac".formatted(lines));
+    }
+
+    /** A process in an environment that is attached to the first of two devices, and genv's lock. */
+    void writeOneEnvironment(Child child) throws IOException {
+        files().ownEnv("15971", null, child.pid()).device(0, "15971").device(1).write();
+        Files.createFile(state.resolve("genv.lock"));
+    }
+
+    Machine timeout(Duration other) {
+        timeout = other;
+        return this;
+    }
+
+    Machine service(String other) {
+        service = other;
+        return this;
+    }
+
+    Machine lease(Duration other) {
+        lease = other;
+        return this;
+    }
+
+    Machine auditOnly() {
+        canAct = false;
+        return this;
+    }
+
+    Machine lockTimeout(Duration other) {
+        lockTimeout = other;
+        return this;
+    }
+
+    Machine gpuTimeout(Duration other) {
+        gpuTimeout = other;
+        return this;
+    }
+
+    Machine requireHostPid() {
+        requireHostPid = true;
+        return this;
+    }
+
+    Machine protectPrograms(String... values) {
+        programs = List.of(values).stream().map(ProtectedExecutable::parse).toList();
+        return this;
+    }
+
+    Machine exemptUsers(String... users) {
+        exemptUsers = List.of(users);
+        return this;
+    }
+
+    StateFiles files() {
+        return new StateFiles(state);
+    }
+
+    AgentHost agent() {
+        return new AgentHost(this);
+    }
+
+    private ObserverSettings settings() {
+        return new ObserverSettings(
+                "gpu-1", state.toString(), programs, exemptUsers, requireHostPid, canAct, true, Advice.LOGIN);
+    }
+
+    private ObservedHost host(CommandRunner connection) {
+        var settings = settings();
+        var config = new AgentConfig(
+                state.toString(),
+                lockTimeout,
+                nvidiaSmi.path().toString(),
+                gpuTimeout,
+                timeout,
+                false,
+                settings.programs().stream()
+                        .map(program -> program.path().toString())
+                        .toList(),
+                canAct,
+                lease);
+        var places = new AgentCommand.Places(proc, etc.toString(), run.toString());
+        var command = new AgentCommand(config, places, service, new SecureRandom());
+        return new ObservedHost(settings, new AgentMachine("gpu-1", connection, config, command, nanos::get));
+    }
+
+    /** The host with its agent; each call has a connection of its own. */
+    static final class AgentHost {
+        private final ObservedHost host;
+        private CommandRunner connection;
+
+        AgentHost(Machine machine) {
+            connection = machine.python;
+            host = machine.host(request -> connection.run(request));
+        }
+
+        Observation observe(CommandRunner other, Set<ProcessId> verified)
+                throws UnreachableException, InterruptedException {
+            connection = other;
+            return host.observe(verified);
+        }
+
+        void execute(CommandRunner other, List<Action> actions, BiConsumer<Action, Result> done)
+                throws UnreachableException, InterruptedException {
+            connection = other;
+            host.execute(actions, done);
+        }
+    }
+
+    /** Returns the request that is the last line of a program. */
+    static JsonNode request(CommandRequest request) {
+        var line = request.input().substring(request.input().lastIndexOf("main("));
+        try {
+            return new ObjectMapper().readTree(Base64.getDecoder().decode(line.split("'", -1)[1]));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Returns the output of an agent that gives this answer. */
+    static String answer(CommandRequest request, Answer answer) {
+        var json = AgentJson.write(answer);
+        return "@%s %s %s\n"
+                .formatted(
+                        request(request).path("nonce").textValue(),
+                        new String(json, StandardCharsets.UTF_8),
+                        AgentOutput.checksum(json));
+    }
+
+    Observation observe(ProcessId... pending) throws UnreachableException, InterruptedException {
+        return agent().observe(python, Set.of(pending));
+    }
+}

@@ -1,0 +1,125 @@
+package dev.genv.enforcer.remote.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.model.ProcessId;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class SilentProcessesTest {
+    private static final Reading<Long> ALICE = Reading.of(1000L);
+    private static final Reading<Long> ROOT = Reading.of(0L);
+    private static final Reading<Long> UNKNOWN = Reading.failed(Failure.OTHER, "");
+
+    private static final Reading<EnvironFacts> ANSWER = Reading.of(new EnvironFacts(1, Bytes.EMPTY, ""));
+
+    private final AtomicLong nanos = new AtomicLong(-5);
+    private final SilentProcesses silent = new SilentProcesses(nanos::get);
+
+    @Test
+    void skipsOnlyTheProcessesThatDidNotAnswer() {
+        record(process(1, 7, ALICE, Failure.TIMEOUT), process(2, 7, ALICE), process(3, 7, ALICE, Failure.DENIED));
+        assertThat(silent.skipped()).containsExactly(new ProcessId(1, 7));
+    }
+
+    @Test
+    void skipsAllProcessesOfAUserWithManySilentOnes() {
+        record(processesWithSilentOnes(SilentProcesses.MAX_OF_A_USER - 1));
+        assertThat(silent.skipped()).hasSize(3 * (SilentProcesses.MAX_OF_A_USER - 1));
+        record(processesWithSilentOnes(SilentProcesses.MAX_OF_A_USER));
+        assertThat(silent.skipped())
+                .hasSize(20 + 2 * SilentProcesses.MAX_OF_A_USER)
+                .contains(new ProcessId(20, 7))
+                .doesNotContain(new ProcessId(300, 7));
+    }
+
+    private static ProcessFacts[] processesWithSilentOnes(int count) {
+        var processes = new ArrayList<ProcessFacts>();
+        for (var pid = 1; pid <= 20; pid++) {
+            Reading<EnvironFacts> environ = pid <= count ? Reading.failed(Failure.TIMEOUT, "") : ANSWER;
+            processes.add(process(pid, 7, ALICE, environ));
+            processes.add(process(100 + pid, 7, ROOT, environ));
+            processes.add(process(200 + pid, 7, UNKNOWN, environ));
+        }
+        processes.add(process(300, 7, Reading.of(1001L)));
+        return processes.toArray(ProcessFacts[]::new);
+    }
+
+    @Test
+    void skippedProcessDoesNotExtendItsPause() {
+        record(process(1, 7, ALICE, Failure.TIMEOUT));
+        nanos.addAndGet(Duration.ofSeconds(59).toNanos());
+        for (var failure : List.of(Failure.SKIPPED, Failure.NO_TIME)) {
+            record(process(1, 7, ALICE, failure));
+            assertThat(silent.skipped()).hasSize(1);
+        }
+        nanos.addAndGet(Duration.ofSeconds(1).toNanos());
+        assertThat(silent.skipped()).isEmpty();
+    }
+
+    @Test
+    void pauseDoesNotApplyToANewProcessWithTheSamePid() {
+        record(process(1, 3, ALICE, Failure.TIMEOUT));
+        record(process(1, 7, ALICE, Failure.SKIPPED));
+        assertThat(silent.skipped()).isEmpty();
+    }
+
+    @Test
+    void pauseEndsWithTheProcess() {
+        record(process(1, 7, ALICE, Failure.TIMEOUT));
+        record(new ProcessFacts(
+                1,
+                Reading.failed(Failure.OTHER, ""),
+                ALICE,
+                Reading.failed(Failure.SKIPPED, ""),
+                Reading.failed(Failure.SKIPPED, ""),
+                Reading.failed(Failure.OTHER, "")));
+        assertThat(silent.skipped()).hasSize(1);
+        record(new ProcessFacts(
+                1,
+                Reading.failed(Failure.ABSENT, ""),
+                ALICE,
+                Reading.failed(Failure.ABSENT, ""),
+                Reading.failed(Failure.ABSENT, ""),
+                Reading.failed(Failure.ABSENT, "")));
+        assertThat(silent.skipped()).isEmpty();
+    }
+
+    private void record(ProcessFacts... processes) {
+        silent.record(List.of(processes), Set.copyOf(silent.skipped()));
+    }
+
+    private static ProcessFacts process(int pid, int start, Reading<Long> uid) {
+        return process(pid, start, uid, ANSWER);
+    }
+
+    private static ProcessFacts process(int pid, int start, Reading<Long> uid, Failure failure) {
+        return process(pid, start, uid, Reading.failed(failure, ""));
+    }
+
+    private static ProcessFacts process(int pid, int start, Reading<Long> uid, Reading<EnvironFacts> environ) {
+        var fields = IntStream.rangeClosed(3, 52)
+                .mapToObj(field -> switch (field) {
+                    case 3 -> "S";
+                    case 20 -> "1";
+                    case 22 -> Integer.toString(start);
+                    default -> "9";
+                })
+                .collect(Collectors.joining(" "));
+        Reading<Bytes> stat =
+                Reading.of(Bytes.of("%d (python) %s\n".formatted(pid, fields).getBytes(StandardCharsets.UTF_8)));
+        return new ProcessFacts(pid, stat, uid, environ, Reading.failed(Failure.OTHER, ""), stat);
+    }
+}

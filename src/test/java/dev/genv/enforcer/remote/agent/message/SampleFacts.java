@@ -1,0 +1,92 @@
+package dev.genv.enforcer.remote.agent.message;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.genv.enforcer.facts.AccessFacts;
+import dev.genv.enforcer.facts.AccountFacts;
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.EnforcerFacts;
+import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.LivenessFacts;
+import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.MachineFacts;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
+import dev.genv.enforcer.facts.ProgramFile;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.StateFacts;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+
+/** Facts in which every record occurs. */
+public final class SampleFacts {
+    private static final EnvironFacts ENVIRON = new EnvironFacts(512, bytes("15971"), "");
+    private static final LockFacts LOCK = new LockFacts(
+            LockFacts.Outcome.TIMEOUT,
+            "",
+            Duration.ofMillis(300),
+            Duration.ofMillis(310),
+            List.of(new LockFacts.Holder(7, bytes("7 (x) S"), 0L), new LockFacts.Holder(-1, null, null)));
+
+    public static final HostFacts ALL = new HostFacts(
+            new MachineFacts("0123", "c0d43b84", "NVRM version: x", 360_000, 360_002),
+            new AccessFacts(7, 0x1ffffffffffL, "pid:[4026531836]", "", true),
+            new AccountFacts(
+                    Reading.of(new AccountFacts.TextFile("1:2", bytes("root:x:0:0::/:/bin/sh\n"))),
+                    Reading.of(new AccountFacts.TextFile("3:4", null))),
+            List.of(
+                    Reading.of(new ProgramFile(new FileId(1, 2), "server", 1)),
+                    Reading.failed(Failure.UNTRUSTED, "others can write /opt")),
+            new GpuFacts(
+                    Reading.of(new GpuFacts.ToolOutput(0, bytes("GPU-0, 7, 1\n"), Bytes.EMPTY)),
+                    Reading.failed(Failure.TIMEOUT, "it hangs")),
+            List.of(
+                    new ProcessFacts(
+                            7,
+                            Reading.of(bytes("7 (x) S")),
+                            Reading.of(1000L),
+                            Reading.of(ENVIRON),
+                            Reading.of(new ExecutableFacts("python3", Reading.of(new FileId(1, 3)))),
+                            Reading.of(bytes("7 (x) S"))),
+                    new ProcessFacts(
+                            8,
+                            Reading.failed(Failure.ABSENT, ""),
+                            Reading.failed(Failure.ABSENT, ""),
+                            Reading.failed(Failure.NO_TIME, ""),
+                            Reading.of(new ExecutableFacts(null, Reading.failed(Failure.SKIPPED, ""))),
+                            Reading.failed(Failure.ABSENT, ""))),
+            new StateFacts(
+                    new StateFacts.Directory.Present(new FileId(-5, 4), 1_234_567_890_123L),
+                    LOCK,
+                    new StateFile.Present(bytes("{}")),
+                    new StateFile.Unreadable(StateFile.Cause.CLOSED, 2, ""),
+                    359_000L),
+            new LivenessFacts(
+                    Reading.of(List.of(
+                            new LivenessFacts.LiveProcess(7, 1000L, 12L),
+                            new LivenessFacts.LiveProcess(8, null, null))),
+                    new LivenessFacts.Kernels(Set.of("kernel-1.json"), "")),
+            new EnforcerFacts(new EnforcerFacts.Other.Leased(3, 57), ""),
+            List.of(new HostFacts.VerifiedProcess(9, Reading.failed(Failure.ABSENT, ""))));
+
+    static final Answer.Acted ACTED = new Answer.Acted(
+            new Answer.Leased(1, 2),
+            Answer.Handles.PIDFD,
+            List.of(
+                    new Answer.Terminated(0, Answer.Terminated.Termination.SIGNALLED, null, null),
+                    new Answer.Terminated(1, Answer.Terminated.Termination.CHANGED, 1000L, ENVIRON)),
+            LOCK,
+            new Answer.Detached(Answer.Detached.Detachment.CHANGED, "", new StateFile.Absent()));
+
+    private SampleFacts() {}
+
+    static Bytes bytes(String text) {
+        return Bytes.of(text.getBytes(UTF_8));
+    }
+}

@@ -1,0 +1,40 @@
+package dev.genv.enforcer.testsupport;
+
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleConfig;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.rule.Rules;
+import java.util.HashMap;
+import java.util.Map;
+
+/** The rules by their names, and policies of them. */
+public final class KnownRules {
+    public static final RuleDefinition NON_ENV_PROCESSES = named("non-env-processes");
+    public static final RuleDefinition INACTIVE_ENV_PROCESSES = named("inactive-env-processes");
+    public static final RuleDefinition ENV_DEVICES = named("env-devices");
+    public static final RuleDefinition MAX_DEVICES_PER_USER = named("max-devices-per-user");
+    public static final RuleDefinition ENV_MEMORY = named("env-memory");
+    public static final RuleDefinition ENV_OWNER = named("env-owner");
+
+    private KnownRules() {}
+
+    /** Returns all rules in the order of their checks. */
+    public static RuleDefinition[] all() {
+        return Rules.definitions().toArray(RuleDefinition[]::new);
+    }
+
+    /** Returns a policy with these modes, and with these limits of devices per user. */
+    public static Policy policy(Map<RuleDefinition, RuleMode> modes, Limits limits) {
+        var configs = new HashMap<RuleDefinition, RuleConfig>();
+        modes.forEach((rule, mode) ->
+                configs.put(rule, new RuleConfig(mode, rule.equals(MAX_DEVICES_PER_USER) ? limits : Limits.NONE)));
+        return new Policy(configs);
+    }
+
+    /** Returns the rule with this name. */
+    public static RuleDefinition named(String name) {
+        return Rules.find(name).orElseThrow(() -> new IllegalArgumentException("no rule is named " + name));
+    }
+}

@@ -1,0 +1,77 @@
+package dev.genv.enforcer.testsupport;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.node.NodeMachine;
+import dev.genv.enforcer.observation.Advice;
+import dev.genv.enforcer.observation.ObserverSettings;
+import dev.genv.enforcer.observation.ProtectedExecutable;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/** A node as the service composes it: the machine's adapter and its observer. */
+public final class NodeBuilder {
+    private final Path state;
+    private final Path nvidiaSmi;
+    private Path proc = Path.of("/proc");
+    private Duration lockTimeout = Duration.ofSeconds(5);
+    private boolean requireHostPid;
+    private List<ProtectedExecutable> programs = List.of();
+    private List<String> exempt = List.of();
+
+    /** The real {@code /proc}, with this state directory and nvidia-smi. */
+    public NodeBuilder(Path state, Path nvidiaSmi) {
+        this.state = state;
+        this.nvidiaSmi = nvidiaSmi;
+    }
+
+    public NodeBuilder proc(Path other) {
+        proc = other;
+        return this;
+    }
+
+    public NodeBuilder lockTimeout(Duration limit) {
+        lockTimeout = limit;
+        return this;
+    }
+
+    public NodeBuilder requireHostPid() {
+        requireHostPid = true;
+        return this;
+    }
+
+    public NodeBuilder programs(ProtectedExecutable... executables) {
+        programs = List.of(executables);
+        return this;
+    }
+
+    public NodeBuilder exempt(String... users) {
+        exempt = List.of(users);
+        return this;
+    }
+
+    public ObserverSettings settings() {
+        return new ObserverSettings(
+                "gpu-1", state.toString(), programs, exempt, requireHostPid, true, true, Advice.CONTAINER);
+    }
+
+    public NodeMachine machine() {
+        return new NodeMachine(new NodeMachine.NodePaths(
+                proc,
+                state,
+                lockTimeout,
+                nvidiaSmi.toString(),
+                HANG,
+                settings().programs().stream().map(ProtectedExecutable::path).toList()));
+    }
+
+    public ObservedHost host(NodeMachine machine) {
+        return new ObservedHost(settings(), machine);
+    }
+
+    public ObservedHost host() {
+        return host(machine());
+    }
+}

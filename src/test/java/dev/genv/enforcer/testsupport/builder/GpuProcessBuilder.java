@@ -1,0 +1,100 @@
+package dev.genv.enforcer.testsupport.builder;
+
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.model.device.Memory;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Builds a GPU process; by default of raz (uid 1000), in no environment and on no device. */
+public final class GpuProcessBuilder {
+    private static final long START = 991_232;
+
+    private final int pid;
+    private final List<DeviceUsage> usage = new ArrayList<>();
+    private long start = START;
+    private Long uid = 1000L;
+    private Immunity immunity;
+    private Membership membership = new Membership.Outside();
+
+    private GpuProcessBuilder(int pid) {
+        this.pid = pid;
+    }
+
+    public static GpuProcessBuilder process(int pid) {
+        return new GpuProcessBuilder(pid);
+    }
+
+    /** Returns the id of a process with this pid and the default start time. */
+    public static HostProcess id(String host, int pid) {
+        return new HostProcess(host, new ProcessId(pid, START));
+    }
+
+    /** It started this number of ticks later than the default. */
+    public GpuProcessBuilder startedLaterBy(long ticks) {
+        start = START + ticks;
+        return this;
+    }
+
+    public GpuProcessBuilder uid(long number) {
+        uid = number;
+        return this;
+    }
+
+    public GpuProcessBuilder uidUnknown() {
+        uid = null;
+        return this;
+    }
+
+    public GpuProcessBuilder immune(Immunity.Kind kind, String reason) {
+        immunity = new Immunity(kind, reason);
+        return this;
+    }
+
+    public GpuProcessBuilder inEnvironment(String eid) {
+        membership = new Membership.InEnvironment(eid);
+        return this;
+    }
+
+    /** The service may not read its environment. */
+    public GpuProcessBuilder unreadable() {
+        membership = Membership.NOT_PERMITTED;
+        return this;
+    }
+
+    public GpuProcessBuilder membershipUnknown() {
+        membership = new Membership.Unknown("no permission");
+        return this;
+    }
+
+    /** It names no environment, and one environment lists its pid. */
+    public GpuProcessBuilder listed() {
+        membership = new Membership.Unknown("listed", true);
+        return this;
+    }
+
+    public GpuProcessBuilder uses(int... devices) {
+        for (var device : devices) {
+            uses(device, "100mi");
+        }
+        return this;
+    }
+
+    public GpuProcessBuilder uses(int device, String memory) {
+        usage.add(new DeviceUsage(device, Memory.parse(memory).orElseThrow()));
+        return this;
+    }
+
+    public GpuProcessBuilder usesUnknown(int device) {
+        usage.add(new DeviceUsage(device, null));
+        return this;
+    }
+
+    public GpuProcess build() {
+        return new GpuProcess(new ProcessId(pid, start), uid, "python", membership, usage, immunity);
+    }
+}

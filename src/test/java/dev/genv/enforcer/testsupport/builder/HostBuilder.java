@@ -1,0 +1,118 @@
+package dev.genv.enforcer.testsupport.builder;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.device.Attachment;
+import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.user.SubordinateUids;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+/** Builds the snapshot of a host; by default it is complete, and the state and the GPU tool have the same devices. */
+public final class HostBuilder {
+    private final String name;
+    private final Set<Integer> inState = new TreeSet<>();
+    private final Set<Integer> listedByTool = new TreeSet<>();
+    private final List<EnvBuilder> environments = new ArrayList<>();
+    private final List<GpuProcessBuilder> processes = new ArrayList<>();
+    private final Map<Integer, Long> uidsOfPids = new HashMap<>();
+    private final List<SubordinateUids.Range> subordinates = new ArrayList<>();
+    private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
+
+    private HostBuilder(String name) {
+        this.name = name;
+    }
+
+    public static HostBuilder host(String name) {
+        return new HostBuilder(name);
+    }
+
+    public static HostBuilder host() {
+        return host("here");
+    }
+
+    /** Returns a fleet of machines over SSH. */
+    public static Fleet remote(HostBuilder... hosts) {
+        return new Fleet(Stream.of(hosts).map(HostBuilder::snapshot).toList(), true);
+    }
+
+    /** Devices 0 to count - 1. */
+    public HostBuilder devices(int count) {
+        for (var index = 0; index < count; index++) {
+            inState.add(index);
+            listedByTool.add(index);
+        }
+        return this;
+    }
+
+    /** Adds a device that is in the state, and that the GPU tool does not list. */
+    public HostBuilder unlisted(int device) {
+        listedByTool.remove(device);
+        return this;
+    }
+
+    /** Adds a device that the GPU tool lists, and that is not in the state. */
+    public HostBuilder undescribed(int device) {
+        inState.remove(device);
+        return this;
+    }
+
+    public HostBuilder with(EnvBuilder... more) {
+        environments.addAll(List.of(more));
+        return this;
+    }
+
+    public HostBuilder with(GpuProcessBuilder... more) {
+        processes.addAll(List.of(more));
+        return this;
+    }
+
+    /** Gives an account subordinate uids. */
+    public HostBuilder subordinate(long owner, long first, long count) {
+        subordinates.add(new SubordinateUids.Range(owner, first, count));
+        return this;
+    }
+
+    public HostBuilder missing(SnapshotPart... parts) {
+        missing.addAll(List.of(parts));
+        return this;
+    }
+
+    /** Sets the user of the process with this pid. */
+    public HostBuilder pidOf(int pid, long uid) {
+        uidsOfPids.put(pid, uid);
+        return this;
+    }
+
+    public Snapshot snapshot() {
+        return new Snapshot(
+                name,
+                processes.stream().map(GpuProcessBuilder::build).toList(),
+                environments.stream().map(EnvBuilder::build).toList(),
+                inState.stream().map(this::device).toList(),
+                listedByTool,
+                uidsOfPids,
+                new SubordinateUids(subordinates),
+                missing,
+                List.of());
+    }
+
+    /** Returns a fleet of this host only, as the service's node. */
+    public Fleet fleet() {
+        return new Fleet(List.of(snapshot()), false);
+    }
+
+    private Device device(int index) {
+        List<Attachment> attachments = environments.stream()
+                .flatMap(env -> env.attachments.getOrDefault(index, List.of()).stream())
+                .toList();
+        return new Device(index, "15258mi", attachments);
+    }
+}

@@ -1,0 +1,159 @@
+package dev.genv.enforcer.testsupport.fake;
+
+import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/** A host that returns given snapshots and records the actions. */
+public final class FakeHost implements Host {
+    private final String name;
+    private volatile Callable<Snapshot> snapshotSource;
+    private volatile Function<Action, Result> answer = FakeHost::defaultResult;
+    private final Set<ProcessId> exited = new HashSet<>();
+    private volatile long ticks = 1_000_000;
+    private volatile String readOnlyReason;
+    private volatile String machine;
+    private volatile Duration lockWait;
+    private volatile Long stateChangedAt;
+    private volatile List<String> missingPrivileges = List.of();
+    public final List<Action> executed = new ArrayList<>();
+
+    public FakeHost(HostBuilder host) {
+        this.name = host.snapshot().host();
+        setSnapshot(host);
+    }
+
+    public FakeHost setSnapshot(HostBuilder host) {
+        snapshotSource = host::snapshot;
+        return this;
+    }
+
+    /** Sets what an observation does. */
+    public FakeHost observeWith(Callable<Snapshot> something) {
+        snapshotSource = something;
+        return this;
+    }
+
+    public FakeHost answerWith(Function<Action, Result> something) {
+        answer = something;
+        return this;
+    }
+
+    /** Sets a process as exited. */
+    public FakeHost setExited(ProcessId process) {
+        exited.add(process);
+        return this;
+    }
+
+    /** Sets the ticks since boot. */
+    public FakeHost setTicks(long sinceBoot) {
+        ticks = sinceBoot;
+        return this;
+    }
+
+    /** Makes the host read-only. */
+    public FakeHost readOnly(String why) {
+        readOnlyReason = why;
+        return this;
+    }
+
+    /** Sets the missing privileges. */
+    public FakeHost setMissingPrivileges(String... privileges) {
+        missingPrivileges = List.of(privileges);
+        return this;
+    }
+
+    /** Sets the time that it waits for genv's lock. */
+    public FakeHost setLockWait(Duration wait) {
+        lockWait = wait;
+        return this;
+    }
+
+    /** Sets the time of the last change of the state, in ticks since boot. */
+    public FakeHost stateChangedAt(long sinceBoot) {
+        stateChangedAt = sinceBoot;
+        return this;
+    }
+
+    /** Sets the identity of the machine. */
+    public FakeHost setMachine(String identity) {
+        machine = identity;
+        return this;
+    }
+
+    /** Runs an observation at this number of ticks, with a snapshot without processes and environments. */
+    public void observedBefore(long sinceBoot, Runnable observation) {
+        var now = snapshotSource;
+        var ticksNow = ticks;
+        setSnapshot(HostBuilder.host(name).devices(2)).setTicks(sinceBoot);
+        observation.run();
+        snapshotSource = now;
+        ticks = ticksNow;
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public Observation observe(Set<ProcessId> pending) throws UnreachableException, InterruptedException {
+        try {
+            var snapshot = snapshotSource.call();
+            var ended = pending.stream().filter(this.exited::contains).collect(Collectors.toSet());
+            return new Observation(
+                    snapshot,
+                    "fake",
+                    null,
+                    ticks,
+                    ended,
+                    missingPrivileges,
+                    readOnlyReason,
+                    machine,
+                    lockWait,
+                    stateChangedAt);
+        } catch (UnreachableException | InterruptedException | RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Override
+    public void execute(List<Action> actions, BiConsumer<Action, Result> done) {
+        for (var action : actions) {
+            executed.add(action);
+            done.accept(action, answer.apply(action));
+        }
+    }
+
+    /** Observes it, and returns the report of a cycle. */
+    public HostReport report() {
+        try {
+            return HostReport.observed(observe(Set.of()), Instant.EPOCH, Duration.ZERO);
+        } catch (UnreachableException | InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static Result defaultResult(Action action) {
+        return Result.of(action instanceof Action.Terminate ? Outcome.SIGNALLED : Outcome.DETACHED);
+    }
+}

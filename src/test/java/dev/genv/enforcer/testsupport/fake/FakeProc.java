@@ -1,0 +1,180 @@
+package dev.genv.enforcer.testsupport.fake;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** A fake {@code /proc} with any processes. */
+public final class FakeProc {
+    private final Path root;
+
+    public FakeProc(Path root) {
+        this.root = root;
+    }
+
+    public Path root() {
+        return root;
+    }
+
+    /** Adds a sleeping {@code python} of user 1000, started at tick 1000, without arguments and variables. */
+    public FakeProcess process(int pid) throws IOException {
+        var process = new FakeProcess(Files.createDirectories(root.resolve(Integer.toString(pid))), pid);
+        process.writeStat();
+        return process.uid(1000).arguments().environ();
+    }
+
+    /** The mount namespace of {@code self}, or of a pid. */
+    public FakeProc mountNamespace(String who, long inode) throws IOException {
+        var link = Files.createDirectories(root.resolve(who).resolve("ns")).resolve("mnt");
+        Files.deleteIfExists(link);
+        Files.createSymbolicLink(link, Path.of("mnt:[" + inode + "]"));
+        return this;
+    }
+
+    /** The lines of {@code mountinfo} of {@code self}, or of a pid. */
+    public FakeProc mounts(String who, String... lines) throws IOException {
+        Files.write(Files.createDirectories(root.resolve(who)).resolve("mountinfo"), List.of(lines));
+        return this;
+    }
+
+    /** The text of {@code /proc/driver/nvidia/version}. */
+    public void writeDriver(String version) throws IOException {
+        Files.writeString(Files.createDirectories(root.resolve("driver/nvidia")).resolve("version"), version);
+    }
+
+    /** Sets the service's effective capabilities, as a hexadecimal number, and its AppArmor label. */
+    public void writeSelf(String capabilities, String label) throws IOException {
+        var self = Files.createDirectories(root.resolve("self"));
+        Files.writeString(
+                self.resolve("status"),
+                "Name:\tjava\nCapPrm:\t0000000000000000\nCapEff:\t%s\n".formatted(capabilities));
+        Files.writeString(Files.createDirectories(self.resolve("attr")).resolve("current"), label + "\n");
+    }
+
+    /** Sets the inode of the service's PID namespace. */
+    public void pidNamespace(long inode) throws IOException {
+        var link = Files.createDirectories(root.resolve("self/ns")).resolve("pid");
+        Files.deleteIfExists(link);
+        Files.createSymbolicLink(link, Path.of("pid:[%d]".formatted(inode)));
+    }
+
+    /** Sets the root directory of the machine's first process. */
+    public Path hostRoot() throws IOException {
+        return Files.createDirectories(root.resolve("1/root"));
+    }
+
+    /** A process. Every change is written at once. */
+    public static final class FakeProcess {
+        private static final long KERNEL_THREAD = 0x0020_0000;
+        private final Path folder;
+        private final long[] numbers = new long[53];
+        private String command = "python";
+        private char state = 'S';
+
+        private FakeProcess(Path folder, int pid) {
+            this.folder = folder;
+            numbers[1] = pid;
+            numbers[4] = 1; // parent
+            numbers[20] = 1; // threads
+            numbers[22] = 1000; // start time
+            numbers[50] = 140727971764963L; // the environment's begin and end
+            numbers[51] = 140727971766249L;
+        }
+
+        public Path file(String name) {
+            return folder.resolve(name);
+        }
+
+        public FakeProcess command(String name) throws IOException {
+            command = name;
+            return writeStat();
+        }
+
+        public FakeProcess state(char letter) throws IOException {
+            state = letter;
+            return writeStat();
+        }
+
+        public FakeProcess threads(int count) throws IOException {
+            numbers[20] = count;
+            return writeStat();
+        }
+
+        /** Adds a thread with its own files. */
+        public FakeProcess thread(int tid) throws IOException {
+            var thread = new FakeProcess(Files.createDirectories(file("task").resolve(Integer.toString(tid))), tid);
+            return thread.environ().writeStat();
+        }
+
+        public FakeProcess startTime(long ticks) throws IOException {
+            numbers[22] = ticks;
+            return writeStat();
+        }
+
+        public FakeProcess kernelThread() throws IOException {
+            numbers[9] |= KERNEL_THREAD;
+            return withoutEnvironment();
+        }
+
+        /** Makes the environment unreadable, as while a process exits or executes a program. */
+        public FakeProcess withoutEnvironment() throws IOException {
+            numbers[50] = 0;
+            numbers[51] = 0;
+            return environ().writeStat();
+        }
+
+        /** Sets the real uid; the other uids differ. */
+        public FakeProcess uid(long uid) throws IOException {
+            var name = command.replace("\\", "\\\\").replace("\n", "\\n");
+            Files.writeString(
+                    file("status"), """
+                    Name:\t%s
+                    Umask:\t0022
+                    State:\t%s
+                    Tgid:\t%d
+                    Pid:\t%d
+                    Uid:\t%d\t%d\t%d\t%d
+                    Gid:\t100\t100\t100\t100
+                    """.formatted(name, state, numbers[1], numbers[1], uid, uid + 1, uid + 1, uid + 1));
+            return this;
+        }
+
+        public FakeProcess arguments(String... arguments) throws IOException {
+            Files.writeString(file("cmdline"), terminated(arguments));
+            return this;
+        }
+
+        /** Sets its program. */
+        public FakeProcess exe(Path program) throws IOException {
+            Files.createSymbolicLink(file("exe"), program);
+            return this;
+        }
+
+        public FakeProcess environ(String... entries) throws IOException {
+            return environ(terminated(entries).getBytes(StandardCharsets.UTF_8));
+        }
+
+        public FakeProcess environ(byte[] bytes) throws IOException {
+            Files.write(file("environ"), bytes);
+            return this;
+        }
+
+        private FakeProcess writeStat() throws IOException {
+            // proc_pid_stat(5): 52 fields, of which the second is the name and the third the state.
+            var rest = Arrays.stream(numbers, 4, numbers.length)
+                    .mapToObj(Long::toUnsignedString)
+                    .collect(Collectors.joining(" "));
+            Files.writeString(file("stat"), "%d (%s) %s %s\n".formatted(numbers[1], command, state, rest));
+            Files.writeString(file("comm"), command + "\n");
+            return this;
+        }
+
+        private static String terminated(String... texts) {
+            return Arrays.stream(texts).map(text -> text + "\0").collect(Collectors.joining());
+        }
+    }
+}

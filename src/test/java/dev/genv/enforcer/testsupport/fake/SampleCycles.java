@@ -1,0 +1,54 @@
+package dev.genv.enforcer.testsupport.fake;
+
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.telemetry.ActionMetrics;
+import dev.genv.enforcer.telemetry.HostMetrics;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.List;
+import java.util.Map;
+
+/** Cycles that register every metric of hosts and actions: some metrics are registered only with their first value. */
+public final class SampleCycles {
+    private SampleCycles() {}
+
+    /** Records a termination, a detachment, a skipped action, a missing privilege and an unreachable host. */
+    public static void record(MeterRegistry registry) {
+        var node = new FakeHost(host().devices(2)
+                        .with(env("a").attached(0, 1))
+                        .with(process(1).uses(0), process(2).inEnvironment("a").uses(0)))
+                .setMissingPrivileges("KILL");
+        var enforcing = SetupBuilder.setup(node)
+                .rules(
+                        Map.of(
+                                KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                        new Limits(1, Map.of()))
+                .build();
+        var gone = new FakeHost(host("gone")).observeWith(() -> {
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
+        });
+        var auditing = SetupBuilder.setup(node, gone)
+                .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.AUDIT), Limits.NONE)
+                .build();
+        for (var config : List.of(enforcing, auditing)) {
+            new Enforcer(
+                            config,
+                            new Journal(10),
+                            Ticker.ofSystem(),
+                            List.of(new ActionMetrics(registry)::record, new HostMetrics(registry)::record))
+                    .runCycle();
+        }
+    }
+}

@@ -1,0 +1,173 @@
+package dev.genv.enforcer.testsupport.ssh;
+
+import dev.genv.enforcer.testsupport.TestTimeouts;
+import java.io.Closeable;
+import java.io.IOException;
+import java.security.GeneralSecurityException;
+import java.security.KeyPair;
+import java.security.PublicKey;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.sshd.common.config.keys.AuthorizedKeyEntry;
+import org.apache.sshd.common.config.keys.KeyUtils;
+import org.apache.sshd.common.config.keys.PublicKeyEntry;
+import org.apache.sshd.common.config.keys.PublicKeyEntryResolver;
+import org.apache.sshd.common.session.Session;
+import org.apache.sshd.common.session.SessionListener;
+import org.apache.sshd.common.util.buffer.Buffer;
+import org.apache.sshd.core.CoreModuleProperties;
+import org.apache.sshd.server.SshServer;
+import org.apache.sshd.server.forward.AcceptAllForwardingFilter;
+
+/** An SSH server in the test's JVM, whose commands are functions of the test. */
+public final class FakeSshd implements Closeable {
+    private final Map<String, Program> programs = new ConcurrentHashMap<>();
+    private final AtomicInteger connections = new AtomicInteger();
+    private final AtomicInteger commands = new AtomicInteger();
+    private final String address;
+    private final PublicKey clientKey;
+    private volatile boolean refuseKeys;
+    private volatile String user = "root";
+    private KeyPair hostKey = MinaServer.newKey();
+    private int port;
+    private SshServer server;
+
+    /** A command with the streams of its channel; it returns the exit code. */
+    public interface Program extends MinaServer.Program {}
+
+    /** A packet of the SSH protocol. */
+    public interface Message {
+        Buffer create(Session session) throws IOException;
+    }
+
+    /** Starts a server at a free port; only {@code root} can log in, with this key. */
+    public FakeSshd(String address, String clientKey) throws IOException {
+        this.address = address;
+        this.clientKey = publicKey(clientKey);
+        start();
+    }
+
+    public FakeSshd addProgram(String command, Program program) {
+        programs.put(command, program);
+        return this;
+    }
+
+    public FakeSshd setUser(String name) {
+        user = name;
+        return this;
+    }
+
+    /** Sets whether it refuses every key. */
+    public void refuseKeys(boolean all) {
+        refuseKeys = all;
+    }
+
+    public String address() {
+        return address;
+    }
+
+    public int port() {
+        return port;
+    }
+
+    /** Returns its address for a list of hosts. */
+    public String target() {
+        return address + ":" + port;
+    }
+
+    /** Returns the number of connections since the start. */
+    public int connections() {
+        return connections.get();
+    }
+
+    /** Returns the number of open connections. */
+    public int activeConnections() {
+        return server.getActiveSessions().size();
+    }
+
+    /** Returns the number of commands since the start. */
+    public int commands() {
+        return commands.get();
+    }
+
+    public String hostKey() {
+        return PublicKeyEntry.toString(hostKey.getPublic());
+    }
+
+    /** Returns its name in known_hosts. */
+    public String keyName() {
+        return "[%s]:%d".formatted(address, port);
+    }
+
+    /** Returns its line of known_hosts. */
+    public String knownHostsLine() {
+        return keyName() + " " + hostKey() + "\n";
+    }
+
+    /** Takes effect at the next start. */
+    public void newHostKey() {
+        hostKey = MinaServer.newKey();
+    }
+
+    /** Starts at the same port each time. */
+    public void start() throws IOException {
+        server = MinaServer.at(address, port, hostKey, this::startCommand);
+        server.setNioWorkers(1);
+        server.setPublickeyAuthenticator(
+                (name, key, _) -> !refuseKeys && name.equals(user) && KeyUtils.compareKeys(key, clientKey));
+        server.setForwardingFilter(AcceptAllForwardingFilter.INSTANCE);
+        CoreModuleProperties.SOCKET_REUSEADDR.set(server, true);
+        server.addSessionListener(new SessionListener() {
+            @Override
+            public void sessionCreated(Session session) {
+                connections.incrementAndGet();
+            }
+        });
+        server.start();
+        port = server.getPort();
+    }
+
+    /** Stops the server and closes all connections. */
+    public void stop() throws IOException {
+        server.stop(true);
+    }
+
+    /** Closes the connections without stopping the server. */
+    public void cutConnections() {
+        server.getActiveSessions().forEach(session -> session.close(true));
+    }
+
+    /** Sends a packet on all connections without a request. */
+    public void send(Message message) throws IOException {
+        for (var session : server.getActiveSessions()) {
+            session.writePacket(message.create(session)).verify(TestTimeouts.HANG);
+        }
+    }
+
+    /** Begins a key exchange on all connections. */
+    public void rekey() throws IOException {
+        for (var session : server.getActiveSessions()) {
+            session.reExchangeKeys().verify(TestTimeouts.HANG);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        stop();
+    }
+
+    private static PublicKey publicKey(String line) throws IOException {
+        try {
+            return AuthorizedKeyEntry.parseAuthorizedKeyEntry(line)
+                    .resolvePublicKey(null, Map.of(), PublicKeyEntryResolver.FAILING);
+        } catch (GeneralSecurityException e) {
+            throw new IOException(e);
+        }
+    }
+
+    private Program startCommand(String command) {
+        commands.incrementAndGet();
+        return programs.getOrDefault(command, (_, _, _) -> 127);
+    }
+}

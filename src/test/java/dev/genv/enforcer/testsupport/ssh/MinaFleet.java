@@ -1,0 +1,150 @@
+package dev.genv.enforcer.testsupport.ssh;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyPair;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiFunction;
+import java.util.stream.Collectors;
+import org.apache.sshd.common.config.keys.PublicKeyEntry;
+import org.apache.sshd.common.io.nio2.Nio2ServiceFactoryFactory;
+import org.apache.sshd.common.session.Session;
+import org.apache.sshd.common.session.SessionListener;
+import org.apache.sshd.common.util.threads.NoCloseExecutor;
+import org.apache.sshd.server.SshServer;
+
+/**
+ * Any number of fake machines with an SSH server each, at different addresses of 127.0.0.0/8 and one port, in this JVM. They accept every key.
+ */
+public final class MinaFleet implements AutoCloseable {
+    private static final int HOSTS_PER_NET = 250;
+    private static final Duration TIME_TO_CLOSE = Duration.ofSeconds(1);
+    private final ScheduledExecutorService timers = Executors.newScheduledThreadPool(1, daemon());
+    private final NoCloseExecutor io = new NoCloseExecutor(Executors.newFixedThreadPool(4, daemon()));
+    private final KeyPair hostKey;
+    private final List<SshServer> servers = new ArrayList<>();
+    private final Set<Integer> hanging = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger connections = new AtomicInteger();
+    private final AtomicInteger commands = new AtomicInteger();
+    private final AtomicInteger hangingCommands = new AtomicInteger();
+    private final int port;
+
+    /** Starts the machines.
+     *
+     * @param answer what a machine prints, by its number, from what it is handed on standard input
+     */
+    public MinaFleet(int hosts, BiFunction<Integer, String, String> answer) throws IOException {
+        hostKey = MinaServer.newKey();
+        var any = 0;
+        for (var i = 0; i < hosts; i++) {
+            servers.add(server(i, any, answer));
+            any = servers.getFirst().getPort();
+        }
+        port = any;
+    }
+
+    /** The address of a machine. */
+    public static String address(int host) {
+        return "127.77.%d.%d".formatted(host / HOSTS_PER_NET, host % HOSTS_PER_NET + 1);
+    }
+
+    /** Returns the list of all machines in the service's format. */
+    public List<String> hosts() {
+        var hosts = new ArrayList<String>();
+        for (var i = 0; i < servers.size(); i++) {
+            hosts.add("root@%s:%d".formatted(address(i), port));
+        }
+        return hosts;
+    }
+
+    /** Writes their keys as ssh-keyscan does. */
+    public Path knownHosts(Path file) throws IOException {
+        var key = PublicKeyEntry.toString(hostKey.getPublic());
+        var lines = new ArrayList<String>();
+        for (var i = 0; i < servers.size(); i++) {
+            lines.add("[%s]:%d %s".formatted(address(i), port, key));
+        }
+        return Files.writeString(file, lines.stream().collect(Collectors.joining("\n", "", "\n")));
+    }
+
+    /** Makes machines hang: they accept commands and never answer. */
+    public void hang(Set<Integer> hosts) {
+        hanging.clear();
+        hanging.addAll(hosts);
+    }
+
+    /** Returns the number of connections since the start. */
+    public int connections() {
+        return connections.get();
+    }
+
+    /** Returns the number of commands since the start. */
+    public int commands() {
+        return commands.get();
+    }
+
+    /** Returns the number of commands without an answer. */
+    public int hangingCommands() {
+        return hangingCommands.get();
+    }
+
+    private SshServer server(int host, int atPort, BiFunction<Integer, String, String> answer) throws IOException {
+        var server = MinaServer.at(address(host), atPort, hostKey, _ -> startCommand(host, answer));
+        server.setPublickeyAuthenticator((_, _, _) -> true);
+        server.setScheduledExecutorService(timers);
+        server.setIoServiceFactoryFactory(new Nio2ServiceFactoryFactory(() -> io));
+        server.addSessionListener(new SessionListener() {
+            @Override
+            public void sessionCreated(Session session) {
+                connections.incrementAndGet();
+            }
+        });
+        server.start();
+        return server;
+    }
+
+    @Override
+    public void close() {
+        // Connections must be closed before their threads stop.
+        var closing = servers.stream().map(server -> server.close(true)).toList();
+        var deadline = Instant.now().plus(TIME_TO_CLOSE);
+        closing.forEach(each -> each.awaitUninterruptibly(remaining(deadline)));
+        timers.shutdownNow();
+        io.shutdownNow();
+    }
+
+    private static Duration remaining(Instant deadline) {
+        var left = Duration.between(Instant.now(), deadline);
+        return left.isPositive() ? left : Duration.ofMillis(1);
+    }
+
+    private static ThreadFactory daemon() {
+        return Thread.ofPlatform().daemon().name("mina-", 0).factory();
+    }
+
+    /** Reads its whole input before it answers. */
+    private MinaServer.Program startCommand(int host, BiFunction<Integer, String, String> answer) {
+        commands.incrementAndGet();
+        return (in, out, _) -> {
+            var input = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+            if (hanging.contains(host)) {
+                hangingCommands.incrementAndGet();
+                new CountDownLatch(1).await();
+            }
+            out.write(answer.apply(host, input).getBytes(StandardCharsets.UTF_8));
+            return 0;
+        };
+    }
+}
