@@ -23,7 +23,7 @@ public record LockFacts(
 
     /** What came of it. */
     public enum Outcome {
-        /** It was held while the files were read, or there is no lock file and nobody held it. */
+        /** It was held while the files were read, or there is no lock file and it was free. */
         HELD,
         /** Another program held it for longer than the limit. */
         TIMEOUT,

@@ -61,7 +61,7 @@ public final class GenvJson {
     private static Optional<JsonNode> read(InputStream json, long maxBytes) throws UnreadableException {
         // Decoded while it is read: a copy of the whole text would need up to four times the memory of the bytes.
         var text = new InputStreamReader(json, StandardCharsets.UTF_8.newDecoder());
-        try (var parser = new MemoryLimitedParser(MAPPER.createParser(text), maxBytes)) {
+        try (var parser = new TreeLimitedParser(MAPPER.createParser(text), maxBytes)) {
             return Optional.ofNullable(MAPPER.<JsonNode>readTree(parser)).filter(node -> !node.isMissingNode());
         } catch (StreamConstraintsException e) {
             throw new UnreadableException("is too large: " + e.getOriginalMessage() + position(e.getLocation()));

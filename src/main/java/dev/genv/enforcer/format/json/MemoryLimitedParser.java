@@ -7,35 +7,26 @@ import com.fasterxml.jackson.core.util.JsonParserDelegate;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Estimates the heap of the JSON tree from its tokens, and fails above a limit. Three bytes of a file can become an object of 160
- * bytes, so the size of the file is no limit.
- */
-final class MemoryLimitedParser extends JsonParserDelegate {
-    /** An object node with its map and the map's first table. */
-    private static final int OBJECT = 160;
-    /** An array node with its list and the list's first array. */
-    private static final int ARRAY = 104;
-    /** A map entry with its key. */
-    private static final int FIELD = 96;
-    /** A text node with its string and its list slot. */
-    private static final int STRING = 64;
-    /** A number node with its number and its list slot. */
-    private static final int NUMBER = 24;
-    /** A list slot. */
-    private static final int OTHER = 8;
-
-    private static final int BYTES_PER_CHAR = 2;
+/** Estimates the heap that the values of JSON take, from its tokens, and fails above a limit. */
+public abstract class MemoryLimitedParser extends JsonParserDelegate {
     private static final int MEBIBYTE = 1 << 20;
 
     private final long maxBytes;
     private long bytes;
 
-    MemoryLimitedParser(JsonParser parser, long maxBytes) {
+    protected MemoryLimitedParser(JsonParser parser, long maxBytes) {
         super(parser);
         this.maxBytes = maxBytes;
     }
 
+    /** Returns the estimated heap of the present token's value, in bytes. */
+    protected abstract long size(JsonToken token) throws IOException;
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws StreamConstraintsException if the values take more than the limit
+     */
     @Override
     public @Nullable JsonToken nextToken() throws IOException {
         var token = super.nextToken();
@@ -47,16 +38,5 @@ final class MemoryLimitedParser extends JsonParserDelegate {
             }
         }
         return token;
-    }
-
-    private long size(JsonToken token) throws IOException {
-        return switch (token) {
-            case START_OBJECT -> OBJECT;
-            case START_ARRAY -> ARRAY;
-            case FIELD_NAME -> FIELD + BYTES_PER_CHAR * (long) getTextLength();
-            case VALUE_STRING -> STRING + BYTES_PER_CHAR * (long) getTextLength();
-            case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> NUMBER + (long) getTextLength();
-            default -> OTHER;
-        };
     }
 }

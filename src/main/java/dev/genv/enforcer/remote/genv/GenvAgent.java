@@ -43,7 +43,7 @@ public final class GenvAgent implements Agent {
     private final List<Problem> lasting;
     private final GenvCommand command;
     private final Sightings sightings = new Sightings();
-    private final IdentityFlapping evasion = new IdentityFlapping();
+    private final IdentityFlapping identityFlapping = new IdentityFlapping();
 
     /**
      * For one host.
@@ -101,7 +101,7 @@ public final class GenvAgent implements Agent {
                 now.processes().stream()
                         .map(process -> state.resolveMembership(process).value())
                         .toList(),
-                evasion);
+                identityFlapping);
         var refused = report.add(actions);
         refused.forEach(done);
         if (report.isEmpty()) {

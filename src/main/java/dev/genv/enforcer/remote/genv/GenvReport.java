@@ -33,7 +33,7 @@ final class GenvReport {
 
     private final GenvSnapshot now;
     private final Map<Integer, GpuProcess> present = new LinkedHashMap<>();
-    private final IdentityFlapping evasion;
+    private final IdentityFlapping identityFlapping;
     private final List<JsonNode> processes = new ArrayList<>();
     private final Map<Integer, Map<String, JsonNode>> environments = new TreeMap<>();
 
@@ -41,11 +41,11 @@ final class GenvReport {
      * Creates an empty report.
      *
      * @param present the processes of that snapshot, with their memberships
-     * @param evasion the history of the processes of this host
+     * @param identityFlapping the history of the processes of this host
      */
-    GenvReport(GenvSnapshot now, List<GpuProcess> present, IdentityFlapping evasion) {
+    GenvReport(GenvSnapshot now, List<GpuProcess> present, IdentityFlapping identityFlapping) {
         this.now = now;
-        this.evasion = evasion;
+        this.identityFlapping = identityFlapping;
         present.forEach(process -> this.present.put(process.pid(), process));
     }
 
@@ -91,7 +91,7 @@ final class GenvReport {
             return Result.of(Outcome.ALREADY_GONE);
         }
         if (!process.devices().equals(checked.devices())
-                || evasion.isOther(checked, process.uid(), process.membership())) {
+                || identityFlapping.isOther(checked, process.uid(), process.membership())) {
             return Result.failed("its identity has changed since the rules were checked");
         }
         var object = now.process(checked.pid()).filter(GenvReport::isProcess);

@@ -92,7 +92,7 @@ class GenvLock:
         self.outcome, self.reason = "NOT_ATTEMPTED", ""
 
     def take(self):
-        """Returns whether it is held. Without a file, and if none is to be created, nobody else holds it."""
+        """Returns whether it is held. Without a file, and if none is to be created, it is free."""
         while True:
             self.release()
             is_final = self.attempt()

@@ -43,7 +43,7 @@ def follow(path, owners):
 
 def program_file(path):
     """Returns a ProgramFile."""
-    os.stat(path)  # first of all: nobody can replace what is not there
+    os.stat(path)  # first of all: a file that does not exist cannot be replaced
     place, status = follow(path, {0})
     return {"id": identity(status), "name": text(os.path.basename(place)), "links": status.st_nlink}
 

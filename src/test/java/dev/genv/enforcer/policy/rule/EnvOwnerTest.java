@@ -61,7 +61,7 @@ class EnvOwnerTest {
                 .containsExactly("[gpu-1] Environment a is disputed: user raz has uid 7, not 1000");
     }
 
-    /** Whoever writes thousands of them into the state must not fill the memory. */
+    /** A user can write thousands of them into the state. */
     @Test
     void listsAtMostTheMaximumAndCountsTheRest() {
         var disputed = IntStream.rangeClosed(1, EnvOwner.MAX_FINDINGS + 5)

@@ -101,7 +101,7 @@ class AgentProcessTest {
         assertThat(onlyProcess(observe()).membership()).isEqualTo(inEnvironment("a"));
     }
 
-    /** Whoever does not tell his arguments may be a kernel; all that live by kernels are taken for alive. */
+    /** A process with unreadable arguments may be a kernel, so every environment with kernels counts as active. */
     @Test
     void hangingArgumentsKeepTheEnvironmentAlive() throws Exception {
         var silent = proc.process(7).arguments("python");
