@@ -6,6 +6,7 @@ import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
@@ -43,7 +44,7 @@ public final class LivenessReader {
             var running = new HashSet<>(proc.pids());
             return new LivenessFacts(Reading.of(processes(environments, running)), kernels(environments, running));
         } catch (IOException e) {
-            return new LivenessFacts(Reading.failed(Failure.OTHER, String.valueOf(e.getMessage())), Kernels.NONE);
+            return new LivenessFacts(Reading.failed(Failure.OTHER, ErrorText.of(e)), Kernels.NONE);
         }
     }
 

@@ -3,6 +3,7 @@ package dev.genv.enforcer.node.proc;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.format.linux.ProcStat;
@@ -66,7 +67,7 @@ public final class ProcFs {
         try {
             return Reading.of(Bytes.of(read(file(pid, "stat"), LARGEST_OTHER)));
         } catch (IOException e) {
-            return Reading.failed(isGone(pid, e) ? Failure.ABSENT : Failure.OTHER, String.valueOf(e.getMessage()));
+            return Reading.failed(isGone(pid, e) ? Failure.ABSENT : Failure.OTHER, ErrorText.of(e));
         }
     }
 

@@ -8,6 +8,7 @@ import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
@@ -69,7 +70,7 @@ public final class ProcessReader {
             var uid = proc.realUid(pid);
             return uid == null ? unread() : Reading.of(uid);
         } catch (IOException e) {
-            return Reading.failed(Failure.OTHER, String.valueOf(e.getMessage()));
+            return Reading.failed(Failure.OTHER, ErrorText.of(e));
         }
     }
 
@@ -78,7 +79,7 @@ public final class ProcessReader {
             return Reading.of(
                     environ(stat.hasEnded() ? proc.environOfAThread(process, uid) : proc.environ(process, uid)));
         } catch (IOException e) {
-            return Reading.failed(failure(e), String.valueOf(e.getMessage()));
+            return Reading.failed(failure(e), ErrorText.of(e));
         }
     }
 
@@ -97,7 +98,7 @@ public final class ProcessReader {
             return Reading.of(new ExecutableFacts(
                     name, mayRunOneOf(programs, name) ? file(program) : Reading.failed(Failure.SKIPPED, "")));
         } catch (IOException e) {
-            return Reading.failed(failure(e), e.toString());
+            return Reading.failed(failure(e), ErrorText.of(e));
         }
     }
 
@@ -113,7 +114,7 @@ public final class ProcessReader {
             var status = proc.statusOfProgram(program);
             return Reading.of(new FileId(status.device(), status.inode()));
         } catch (IOException e) {
-            return Reading.failed(failure(e), e.toString());
+            return Reading.failed(failure(e), ErrorText.of(e));
         }
     }
 

@@ -24,7 +24,7 @@ if sys.version_info < (3, 6):
 LARGEST_LIST = 16 << 20
 PAUSE = 0.01  # seconds
 SIGKILL = 9
-FAILURES = {errno.ENOENT: "ABSENT", errno.ESRCH: "ABSENT", errno.ENOTDIR: "ABSENT", errno.ELOOP: "ABSENT",
+FAILURES = {errno.ENOENT: "ABSENT", errno.ESRCH: "ABSENT", errno.ENOTDIR: "ABSENT",
             errno.EACCES: "DENIED", errno.EPERM: "DENIED"}
 
 

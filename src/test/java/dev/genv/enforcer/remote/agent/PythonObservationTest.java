@@ -165,7 +165,8 @@ class PythonObservationTest {
         assertThat(programs.at("/4/reason").asText()).isEqualTo("others can write " + open.getParent());
         assertThat(programs.at("/5/failure").asText()).isEqualTo("ABSENT");
         assertThat(programs.at("/6/reason").asText()).isEqualTo("it is not a file");
-        assertThat(programs.at("/7/failure").asText()).isEqualTo("ABSENT");
+        assertThat(programs.at("/7/failure").asText()).isEqualTo("OTHER");
+        assertThat(programs.at("/7/reason").asText()).isEqualTo("Too many levels of symbolic links");
         for (var untrusted = 2; untrusted < 5; untrusted++) {
             assertThat(programs.get(untrusted).get("failure").asText()).isEqualTo("UNTRUSTED");
         }
