@@ -23,12 +23,12 @@ import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.remote.agent.LocalAgent;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -47,6 +47,9 @@ import org.jspecify.annotations.Nullable;
 final class DescribedMachine {
     static final long ALICE = 1003;
     static final long BOB = 1004;
+    /** In seconds; every process was started before. */
+    static final long UPTIME = 10_000_000;
+
     static final Duration LOCK_LIMIT = Duration.ofMillis(100);
 
     final FakeProc proc;
@@ -78,6 +81,7 @@ final class DescribedMachine {
         etc = Files.createDirectories(proc.hostRoot().resolve("etc"));
         Files.writeString(etc.resolve("passwd"), "root:x:0:0:::\nalice:x:1003:1:::\nbob:x:1004:1:::\n");
         Files.writeString(etc.resolve("subuid"), "alice:100000:65536\n");
+        proc.writeUptime(UPTIME);
         access = new AccessFacts(0, 0, "", "", true);
         access(0x1ff_ffff_ffffL, "pid:[4026531836]", "unconfined");
         listProcesses("GPU-0, 812, 1542\n", 0);
@@ -184,6 +188,16 @@ final class DescribedMachine {
         return node().host();
     }
 
+    /** The same machine with the agent. The agent's root is that of this machine's processes, so it is told the whole paths. */
+    ObservedHost agentHost() throws IOException {
+        var root = proc.hostRoot();
+        var paths = settings().programs().stream()
+                .map(program -> root + program.path().toString())
+                .toList();
+        var agent = new LocalAgent(proc.root(), etc, root.resolve("run"), state, tool.path(), LOCK_LIMIT, paths);
+        return new ObservedHost(settings(), agent.machine());
+    }
+
     HostFacts facts() throws IOException {
         var listed = new ArrayList<ProcessFacts>();
         for (var pid : tool.pids()) {
@@ -194,7 +208,7 @@ final class DescribedMachine {
             live.add(new LiveProcess(pid, uids.get(pid) instanceof Reading.Value<Long>(var uid) ? uid : null, null));
         }
         return new HostFacts(
-                new MachineFacts("", "", "", 1_000_000_000L, 1_000_000_000L),
+                new MachineFacts("", "", "", 100 * UPTIME, 100 * UPTIME),
                 access,
                 new AccountFacts(text("passwd"), text("subuid")),
                 settings().programs().stream()
@@ -233,14 +247,12 @@ final class DescribedMachine {
 
     private ProcessFacts process(int pid) throws IOException {
         var stat = stat(pid);
-        var noProgram =
-                new NoSuchFileException(proc.root().resolve(pid + "/task").toString());
         return new ProcessFacts(
                 pid,
                 stat,
                 uids.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
                 environs.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
-                executables.getOrDefault(pid, Reading.failed(Failure.ABSENT, noProgram.toString())),
+                executables.getOrDefault(pid, Reading.failed(Failure.ABSENT, "No such file or directory")),
                 stat);
     }
 

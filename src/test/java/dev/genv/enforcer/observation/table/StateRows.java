@@ -14,6 +14,7 @@ import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.facts.StateFacts.StateFile.Cause;
+import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -74,7 +75,12 @@ final class StateRows {
                         machine.files.put("devices.json", new StateFile.Unreadable(Cause.TOO_LARGE, 6 << 20, ""));
                     })
                     .problem("STATE_UNREADABLE: devices.json: is larger than 6291456 bytes")
-                    .missing(ATTACHMENTS),
+                    .missing(ATTACHMENTS)
+                    .agentDiffers(
+                            "Both state files must fit into one answer of the agent, so its limit is half of the node's.",
+                            seen -> assertThat(seen.snapshot().problems())
+                                    .extracting(Problem::detail)
+                                    .containsExactly("devices.json: is larger than 3145728 bytes")),
             row("no devices.json", machine -> machine.noFile("devices.json"))
                     .problem("STATE_INCOMPLETE: devices.json is missing although environments are active")
                     .missing(ATTACHMENTS),

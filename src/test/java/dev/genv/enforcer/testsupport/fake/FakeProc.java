@@ -46,6 +46,11 @@ public final class FakeProc {
         Files.writeString(Files.createDirectories(root.resolve("driver/nvidia")).resolve("version"), version);
     }
 
+    /** Sets the time since boot. */
+    public void writeUptime(long seconds) throws IOException {
+        Files.writeString(root.resolve("uptime"), seconds + ".00 0.00\n");
+    }
+
     /** Sets the service's effective capabilities, as a hexadecimal number, and its AppArmor label. */
     public void writeSelf(String capabilities, String label) throws IOException {
         var self = Files.createDirectories(root.resolve("self"));
