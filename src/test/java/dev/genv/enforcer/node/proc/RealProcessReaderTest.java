@@ -8,6 +8,7 @@ import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.observation.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.CProgram;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -26,18 +27,12 @@ class RealProcessReaderTest {
 
     @Test
     void observesARealProcessWhoseFirstThreadHasExited(@TempDir Path folder) throws Exception {
-        Requirements.program("/usr/bin/gcc", "gcc libc6-dev");
-        var source = Files.writeString(folder.resolve("leaderless.c"), """
+        var program = CProgram.compile(folder.resolve("leaderless"), """
                 #include <pthread.h>
                 #include <unistd.h>
                 static void *run(void *x) { sleep(600); return x; }
                 int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_exit(0); }
                 """);
-        var program = folder.resolve("leaderless");
-        assertThat(new ProcessBuilder("/usr/bin/gcc", "-pthread", "-o", program.toString(), source.toString())
-                        .start()
-                        .waitFor())
-                .isZero();
         try (var child = Child.running(List.of(program.toString()), Map.of("GENV_ENVIRONMENT_ID", "a"))) {
             var stat = PROC.resolve(child.pid() + "/stat");
             await().until(() -> Files.readString(stat).contains(") Z "));
