@@ -16,29 +16,37 @@ public final class Errno extends IOException {
     public static final int ELOOP = 40;
     private static final long serialVersionUID = 1L;
 
-    /** The numbers are the same on all Linux architectures that JDK 25 supports. */
-    private static final Map<Integer, String> MEANINGS = Map.ofEntries(
-            Map.entry(EPERM, "not permitted"),
-            Map.entry(ENOENT, "no such file"),
-            Map.entry(ESRCH, "no such process"),
-            Map.entry(EACCES, "permission denied"),
-            Map.entry(EEXIST, "exists already"),
-            Map.entry(6, "no such device, or a pipe without a reader"),
-            Map.entry(ENOTDIR, "not a directory"),
-            Map.entry(21, "is a directory"),
-            Map.entry(22, "invalid argument"),
-            Map.entry(27, "file too large"),
-            Map.entry(28, "no space left on the device"),
-            Map.entry(30, "read-only file system"),
-            Map.entry(38, "not known to this kernel"),
-            Map.entry(ELOOP, "is a symbolic link"),
-            Map.entry(122, "disk quota exceeded"));
+    /** The texts of strerror(3). The numbers are the same on all Linux architectures that JDK 25 supports. */
+    private static final Map<Integer, String> TEXTS = Map.ofEntries(
+            Map.entry(EPERM, "Operation not permitted"),
+            Map.entry(ENOENT, "No such file or directory"),
+            Map.entry(ESRCH, "No such process"),
+            Map.entry(5, "Input/output error"),
+            Map.entry(6, "No such device or address"),
+            Map.entry(EAGAIN, "Resource temporarily unavailable"),
+            Map.entry(EACCES, "Permission denied"),
+            Map.entry(EEXIST, "File exists"),
+            Map.entry(ENOTDIR, "Not a directory"),
+            Map.entry(21, "Is a directory"),
+            Map.entry(22, "Invalid argument"),
+            Map.entry(27, "File too large"),
+            Map.entry(28, "No space left on device"),
+            Map.entry(30, "Read-only file system"),
+            Map.entry(38, "Function not implemented"),
+            Map.entry(ELOOP, "Too many levels of symbolic links"),
+            Map.entry(107, "Transport endpoint is not connected"),
+            Map.entry(122, "Disk quota exceeded"));
 
     private final int number;
 
     public Errno(String call, int number) {
-        super(call + ": " + MEANINGS.getOrDefault(number, "error") + " (errno " + number + ")");
+        super("%s: %s (errno %d)".formatted(call, TEXTS.getOrDefault(number, "error"), number));
         this.number = number;
+    }
+
+    /** Returns the kernel's text, as strerror(3) does. */
+    String text() {
+        return TEXTS.getOrDefault(number, "Unknown error " + number);
     }
 
     public boolean is(int other) {

@@ -145,7 +145,8 @@ def find_kernels(machine, pids, wanted):
         return {"files": [], "unsearched": "more than %d processes or arguments look like kernels" % MOST_KERNELS}
     texts = {"TIMEOUT": "reading its arguments hangs", "NO_TIME": "the search reached its limit"}
     unsearched = ["process %d of uid %d: %s" % (pid, memories.owner(pid), texts.get(
-        why["failure"], "its arguments cannot be read")) for pid, why in itertools.islice(memories.failures.items(), 1)]
+        why["failure"], "its arguments cannot be read: " + why["reason"]))
+                  for pid, why in itertools.islice(memories.failures.items(), 1)]
     if len(memories.failures) > 1:
         unsearched.append(" (and %d more)" % (len(memories.failures) - 1))
     return {"files": sorted(files), "unsearched": "".join(unsearched)}

@@ -26,6 +26,8 @@ import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.agent.LocalAgent;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -44,13 +46,13 @@ import org.jspecify.annotations.Nullable;
  * A machine that is described once and shown in two forms: as files for an adapter, and as the facts that every adapter must deliver for
  * them. At first, process 812 of alice in environment a uses device 0, which is attached to a; device 1 is free.
  */
-final class DescribedMachine {
+final class DescribedMachine implements AutoCloseable {
     static final long ALICE = 1003;
     static final long BOB = 1004;
     /** In seconds; every process was started before. */
     static final long UPTIME = 10_000_000;
 
-    static final Duration LOCK_LIMIT = Duration.ofMillis(100);
+    static final Duration LOCK_LIMIT = Duration.ofMillis(250);
 
     final FakeProc proc;
     final Path state;
@@ -70,7 +72,10 @@ final class DescribedMachine {
     AccessFacts access;
     boolean requireHostPid;
 
-    private final DescribedTool tool;
+    final DescribedTool tool;
+    /** Closed after the observation. */
+    final List<Closeable> open = new ArrayList<>();
+
     private final Map<Integer, FakeProc.FakeProcess> processes = new TreeMap<>();
     private final Path etc;
 
@@ -107,6 +112,22 @@ final class DescribedMachine {
     void noFile(String name) throws IOException {
         Files.delete(state.resolve(name));
         files.put(name, new StateFile.Absent());
+    }
+
+    /** Has a process hold genv's lock. */
+    void holdLock(int pid, long uid) throws IOException {
+        var holder = process(pid, uid).file("stat");
+        var file = state.resolve("genv.lock");
+        open.add(RealFlock.take(file));
+        var inode = Files.getAttribute(file, "unix:ino");
+        Files.writeString(
+                proc.root().resolve("locks"), "1: FLOCK  ADVISORY  WRITE %d fe:00:%s 0 EOF\n".formatted(pid, inode));
+        lock = new LockFacts(
+                LockFacts.Outcome.TIMEOUT,
+                "",
+                LOCK_LIMIT,
+                LOCK_LIMIT,
+                List.of(new LockFacts.Holder(pid, Bytes.of(Files.readAllBytes(holder)), uid)));
     }
 
     void access(long capabilities, String namespace, String label) throws IOException {
@@ -261,5 +282,12 @@ final class DescribedMachine {
         return process == null
                 ? Reading.failed(Failure.ABSENT, "")
                 : Reading.of(Bytes.of(Files.readAllBytes(process.file("stat"))));
+    }
+
+    @Override
+    public void close() throws IOException {
+        for (var each : open) {
+            each.close();
+        }
     }
 }

@@ -62,7 +62,12 @@ class FactTableTest {
 
     private Observed observe(FactRow row, Adapter adapter) throws Exception {
         Requirements.root();
-        var machine = new DescribedMachine(folder);
+        try (var machine = new DescribedMachine(folder)) {
+            return observe(row, adapter, machine);
+        }
+    }
+
+    private Observed observe(FactRow row, Adapter adapter, DescribedMachine machine) throws Exception {
         Observer observer = null;
         ObservedHost host = null;
         Observation alone = null;
@@ -81,14 +86,16 @@ class FactTableTest {
         return new Observed(describe(alone, state), describe(throughAdapter, state), throughAdapter);
     }
 
-    private static List<String> problems(Observation observation, String state) {
+    private List<String> problems(Observation observation, String state) {
         return observation.snapshot().problems().stream()
-                .map(problem ->
-                        "%s: %s".formatted(problem.code(), problem.detail()).replace(state, "STATE"))
+                .map(problem -> "%s: %s"
+                        .formatted(problem.code(), problem.detail())
+                        .replace(state, "STATE")
+                        .replace(folder.toString(), "FOLDER"))
                 .toList();
     }
 
-    private static String describe(Observation observation, String state) {
+    private String describe(Observation observation, String state) {
         var snapshot = observation.snapshot();
         return String.join(
                 "\n",
@@ -102,6 +109,8 @@ class FactTableTest {
                         snapshot.missing().stream().sorted().toList().toString(),
                         String.join("\n", problems(observation, state)),
                         observation.missingPrivileges().toString(),
-                        String.valueOf(observation.readOnlyReason())));
+                        String.valueOf(observation.readOnlyReason()),
+                        String.valueOf(observation.driver()),
+                        String.valueOf(observation.machine())));
     }
 }

@@ -6,6 +6,7 @@ import static dev.genv.enforcer.model.SnapshotPart.PROCESSES;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.nio.file.Files;
 import java.util.List;
 
 /** What the GPU tool answers. */
@@ -93,7 +94,33 @@ final class GpuRows {
                     })
                     .problem(
                             "DEVICES_MOVED: the GPUs have other indices than before ({0=1, 1=0}), so it is unknown which GPUs genv's attachments mean: detach all devices in devices.json and restart genv-enforcer, or restore the missing GPU")
-                    .missing(ATTACHMENTS));
+                    .missing(ATTACHMENTS),
+            row("a pid that is no number", machine -> machine.listProcesses("GPU-0, 0812, 5\n", 0))
+                    .problem("GPU_LINE_UNREADABLE: nvidia-smi printed: GPU-0, 0812, 5")
+                    .missing(EVERY_PROCESS),
+            row("a pid that is too long", machine -> machine.listProcesses("GPU-0, 4294968108, 5\n", 0))
+                    .problem("GPU_LINE_UNREADABLE: nvidia-smi printed: GPU-0, 4294968108, 5")
+                    .missing(EVERY_PROCESS),
+            row("no program", machine -> {
+                        Files.delete(machine.tool.path());
+                        machine.tool.fail(machine.tool.path() + " is not a program");
+                    })
+                    .problem("GPU_TOOL_FAILED: FOLDER/bin/nvidia-smi is not a program")
+                    .missing(PROCESSES),
+            row("a program that others can write", machine -> {
+                        Files.setAttribute(machine.tool.path(), "unix:mode", 0777);
+                        machine.tool.fail("%1$s is not used: others can write %1$s".formatted(machine.tool.path()));
+                    })
+                    .problem(
+                            "GPU_TOOL_FAILED: FOLDER/bin/nvidia-smi is not used: others can write FOLDER/bin/nvidia-smi")
+                    .missing(PROCESSES),
+            row("a program of a user", machine -> {
+                        Files.setAttribute(machine.tool.path(), "unix:uid", 1003);
+                        machine.tool.fail("%1$s is not used: %1$s belongs to user 1003".formatted(machine.tool.path()));
+                    })
+                    .problem(
+                            "GPU_TOOL_FAILED: FOLDER/bin/nvidia-smi is not used: FOLDER/bin/nvidia-smi belongs to user 1003")
+                    .missing(PROCESSES));
 
     private GpuRows() {}
 }

@@ -11,11 +11,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.LivenessFacts.Kernels;
 import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.facts.StateFacts.StateFile.Cause;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -26,6 +28,9 @@ import java.util.Set;
 final class StateRows {
     private static final String INCOMPLETE = "MEMBERSHIP_UNKNOWN: process 812 is not checked: names no environment, "
             + "but it is unknown which environments list its pid";
+    private static final String KERNELS =
+            "KERNELS_UNKNOWN: the running Jupyter kernels are unknown, so environments with kernels count as active: process 51 of uid 1003: ";
+    private static final String LEASED = "is kept from being opened by its owner (fcntl F_SETLEASE)";
     private static final String WITHOUT_LOCK = ". The state is read without it; nothing can be detached";
 
     static final List<FactRow> ROWS = List.of(
@@ -112,14 +117,35 @@ final class StateRows {
             row("a kernel that does not run", machine -> machine.envs(env("a", ALICE, "alice", "", "\"k\"")))
                     .check(seen -> assertThat(seen.snapshot().environments()).isEmpty()),
             row("arguments that do not answer", machine -> {
-                        var arguments = machine.process(51, ALICE).file("cmdline");
-                        Files.delete(arguments);
-                        Fifo.at(arguments);
+                        ProcessRows.hang(machine, 51, ALICE, "cmdline");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
                         machine.kernels = new Kernels(Set.of(), "process 51 of uid 1003: reading its arguments hangs");
                     })
-                    .problem(
-                            "KERNELS_UNKNOWN: the running Jupyter kernels are unknown, so environments with kernels count as active: process 51 of uid 1003: reading its arguments hangs"),
+                    .problem(KERNELS + "reading its arguments hangs"),
+            row("arguments of several processes that do not answer", machine -> {
+                        ProcessRows.hang(machine, 51, ALICE, "cmdline");
+                        ProcessRows.hang(machine, 900, ALICE, "cmdline");
+                        machine.envs(env("a", ALICE, "alice", "", "\"k\""));
+                        machine.kernels = new Kernels(
+                                Set.of(), "process 51 of uid 1003: reading its arguments hangs (and 1 more)");
+                    })
+                    .problem(KERNELS + "reading its arguments hangs (and 1 more)"),
+            row("a running kernel, and arguments that do not answer", machine -> {
+                        machine.process(50, ALICE).arguments("python", "-f", "/run/kernel-k.json");
+                        ProcessRows.hang(machine, 51, ALICE, "cmdline");
+                        machine.envs(env("a", ALICE, "alice", "", "\"k\""));
+                        machine.kernels = new Kernels(Set.of("kernel-k.json"), "");
+                    })
+                    .check(seen -> assertThat(seen.snapshot().environments()).hasSize(1)),
+            row("unreadable arguments", machine -> {
+                        var arguments = machine.process(51, ALICE).file("cmdline");
+                        Files.delete(arguments);
+                        Files.createDirectory(arguments);
+                        machine.envs(env("a", ALICE, "alice", "", "\"k\""));
+                        machine.kernels = new Kernels(
+                                Set.of(), "process 51 of uid 1003: its arguments cannot be read: Is a directory");
+                    })
+                    .problem(KERNELS + "its arguments cannot be read: Is a directory"),
             row(
                             "an environment that is recorded twice",
                             machine -> machine.envs(env("a", ALICE, "alice", "812"), env("a", ALICE, "alice", "812")))
@@ -134,6 +160,61 @@ final class StateRows {
                                 List.of());
                     })
                     .problem("LOCK_UNUSABLE: genv.lock is not a regular file" + WITHOUT_LOCK),
+            row("a link in place of genv's lock", machine -> {
+                        Files.createSymbolicLink(machine.state.resolve("genv.lock"), Path.of("/etc/passwd"));
+                        machine.lock = new LockFacts(
+                                LockFacts.Outcome.UNUSABLE, "is a symbolic link", LOCK_LIMIT, Duration.ZERO, List.of());
+                    })
+                    .problem("LOCK_UNUSABLE: genv.lock is a symbolic link" + WITHOUT_LOCK),
+            row("genv's lock held by a process", machine -> machine.holdLock(900, ALICE))
+                    .problem(
+                            "LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900 (python) of uid 1003"
+                                    + WITHOUT_LOCK),
+            row("genv's lock held by a process that has exited", machine -> {
+                        machine.holdLock(900, ALICE);
+                        machine.noProcess(900);
+                        var holder = new LockFacts.Holder(900, null, null);
+                        machine.lock =
+                                new LockFacts(LockFacts.Outcome.TIMEOUT, "", LOCK_LIMIT, LOCK_LIMIT, List.of(holder));
+                    })
+                    .problem(
+                            "LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900, which has exited; a child of it may still hold the lock"
+                                    + WITHOUT_LOCK),
+            row("a directory in place of envs.json", machine -> {
+                        machine.noFile("envs.json");
+                        Files.createDirectory(machine.state.resolve("envs.json"));
+                        machine.files.put("envs.json", new StateFile.Unreadable(Cause.NOT_REGULAR, 0, ""));
+                    })
+                    .problem("STATE_UNREADABLE: envs.json: is not a regular file")
+                    .missing(ENVIRONMENTS),
+            row("a file lease on genv's lock", machine -> {
+                        machine.open.add(RealLease.take(Files.createFile(machine.state.resolve("genv.lock"))));
+                        machine.lock =
+                                new LockFacts(LockFacts.Outcome.UNUSABLE, LEASED, LOCK_LIMIT, Duration.ZERO, List.of());
+                    })
+                    .problem("LOCK_UNUSABLE: genv.lock " + LEASED + WITHOUT_LOCK),
+            row("a file lease on envs.json", machine -> {
+                        machine.open.add(RealLease.take(machine.state.resolve("envs.json")));
+                        machine.files.put(
+                                "envs.json",
+                                new StateFile.Unreadable(Cause.OTHER, 0, "Resource temporarily unavailable"));
+                    })
+                    .problem("STATE_UNREADABLE: envs.json: Resource temporarily unavailable")
+                    .missing(ENVIRONMENTS),
+            row("a link in place of the state directory", machine -> {
+                        var elsewhere = Files.move(machine.state, machine.state.resolveSibling("elsewhere"));
+                        Files.createSymbolicLink(machine.state, elsewhere);
+                        machine.directory = new Directory.Unreadable(Failure.OTHER, "is a symbolic link");
+                    })
+                    .problem("STATE_UNREADABLE: STATE: is a symbolic link")
+                    .missing(ENVIRONMENTS, ATTACHMENTS),
+            row("a file in place of the state directory", machine -> {
+                        Files.move(machine.state, machine.state.resolveSibling("elsewhere"));
+                        Files.createFile(machine.state);
+                        machine.directory = new Directory.Unreadable(Failure.OTHER, "is not a directory");
+                    })
+                    .problem("STATE_UNREADABLE: STATE: is not a directory")
+                    .missing(ENVIRONMENTS, ATTACHMENTS),
             row("another state directory", _ -> {})
                     .then(machine -> {
                         Files.move(machine.state, machine.state.resolveSibling("before"));
@@ -149,16 +230,21 @@ final class StateRows {
                         machine.directory = new Directory.Absent();
                     })
                     .problem("STATE_DIRECTORY_REPLACED: STATE existed at an earlier observation and is gone"),
-            row("a file system of a user over the state directory", machine -> {
-                        machine.proc.mounts(
-                                "self",
-                                "22 1 254:0 / / rw - ext4 /dev/root rw",
-                                "63 22 0:39 / %s rw - fuse.x x rw,user_id=1003".formatted(machine.state));
-                        machine.directory = new Directory.UserMount(1003, "fuse.x", machine.state.toString());
-                    })
-                    .problem(
-                            "STATE_USER_MOUNT: STATE is not read: user 1003 has mounted a file system of the type fuse.x on STATE: unmount it (umount -l) and terminate the process that serves it")
-                    .missing(ENVIRONMENTS, ATTACHMENTS));
+            userMount("a file system of a user over the state directory", "x"),
+            userMount("a file system of a user without a source", ""));
 
     private StateRows() {}
+
+    private static FactRow userMount(String name, String source) {
+        return row(name, machine -> {
+                    machine.proc.mounts(
+                            "self",
+                            "22 1 254:0 / / rw - ext4 /dev/root rw",
+                            "63 22 0:39 / %s rw - fuse.x %s rw,user_id=1003".formatted(machine.state, source));
+                    machine.directory = new Directory.UserMount(1003, "fuse.x", machine.state.toString());
+                })
+                .problem(
+                        "STATE_USER_MOUNT: STATE is not read: user 1003 has mounted a file system of the type fuse.x on STATE: unmount it (umount -l) and terminate the process that serves it")
+                .missing(ENVIRONMENTS, ATTACHMENTS);
+    }
 }

@@ -128,7 +128,7 @@ class PythonDetachTest {
         }
         Files.delete(lock);
         Files.createSymbolicLink(lock, folder.resolve("nowhere"));
-        assertThat(machine.act().at("/lock/reason").asText()).isEqualTo("is not a regular file");
+        assertThat(machine.act().at("/lock/reason").asText()).isEqualTo("is a symbolic link");
         assertThat(folder.resolve("nowhere")).doesNotExist();
         assertThat(devices).hasContent(old);
     }

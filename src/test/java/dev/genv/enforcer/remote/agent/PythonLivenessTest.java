@@ -135,6 +135,6 @@ class PythonLivenessTest {
         Files.createDirectory(arguments);
         machine.files().env("1", 0, null, null, List.of(), List.of("one")).write();
         assertThat(machine.observe().at("/liveness/kernels/unsearched").asText())
-                .isEqualTo("process 7 of uid 1000: its arguments cannot be read");
+                .isEqualTo("process 7 of uid 1000: its arguments cannot be read: Is a directory");
     }
 }

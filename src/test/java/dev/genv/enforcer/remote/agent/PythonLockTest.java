@@ -73,10 +73,10 @@ class PythonLockTest {
     void reportsLockThatIsNotARegularFile() throws Exception {
         var target = Files.createFile(folder.resolve("target"));
         Files.createSymbolicLink(lock, target);
-        assertUnusable("is not a regular file");
+        assertUnusable("is a symbolic link");
         Files.delete(lock);
         Files.createSymbolicLink(lock, folder.resolve("nowhere"));
-        assertUnusable("is not a regular file");
+        assertUnusable("is a symbolic link");
         assertThat(folder.resolve("nowhere")).doesNotExist();
         Files.delete(lock);
         Fifo.at(lock);

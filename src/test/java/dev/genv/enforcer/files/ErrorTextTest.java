@@ -1,0 +1,53 @@
+package dev.genv.enforcer.files;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ErrorTextTest {
+    @Test
+    void errorsOfJavaAndOfTheKernelHaveTheSameText(@TempDir Path folder) throws IOException {
+        var file = Files.createFile(folder.resolve("file"));
+        for (var path : new Path[] {folder.resolve("none"), file.resolve("below")}) {
+            assertThat(textOf(() -> Files.newInputStream(path).close()))
+                    .isEqualTo(textOf(() -> FileCalls.close(FileCalls.open(path))));
+        }
+        assertThat(ErrorText.of(new AccessDeniedException("/x"))).isEqualTo("Permission denied");
+        assertThat(ErrorText.of(new Errno("openat", Errno.EACCES))).isEqualTo("Permission denied");
+    }
+
+    @Test
+    void pathIsNoPartOfTheText() {
+        assertThat(ErrorText.of(new NoSuchFileException("/x"))).isEqualTo("No such file or directory");
+        assertThat(ErrorText.of(new FileSystemException("/x", null, "Is a directory")))
+                .isEqualTo("Is a directory");
+        assertThat(ErrorText.of(new NotDirectoryException("/x"))).isEqualTo("Not a directory");
+    }
+
+    @Test
+    void otherErrorsHaveTheirMessage() {
+        assertThat(ErrorText.of(new IOException("it ends too early"))).isEqualTo("it ends too early");
+        assertThat(ErrorText.of(new Errno("openat", 4711))).isEqualTo("Unknown error 4711");
+    }
+
+    private interface Call {
+        void run() throws IOException;
+    }
+
+    private static String textOf(Call call) {
+        try {
+            call.run();
+            return "no error";
+        } catch (IOException e) {
+            return ErrorText.of(e);
+        }
+    }
+}
