@@ -2,6 +2,7 @@
 
 Arguments: the file, and the steps; a step is a name, or a name and a value with a colon between them. A process that a step leaves
 behind sleeps too, and is in the file after that pid. No step returns before the other process of the step has done its part.
+After a pause, the last pid is in a second file.
 """
 import ctypes
 import os
@@ -11,6 +12,8 @@ import time
 
 PR_SET_CHILD_SUBREAPER = 36
 left_behind = []
+file = sys.argv[1]
+end = [file]
 
 
 def sleep():
@@ -29,8 +32,8 @@ def real_uid(pid):
 
 
 def name(pid):
-    with open("/proc/%d/comm" % pid) as file:
-        return file.read().strip()
+    with open("/proc/%d/comm" % pid) as command:
+        return command.read().strip()
 
 
 def clear(_):
@@ -85,19 +88,23 @@ def change_uid(uid):
 
 def execute(variable):
     """Executes this program again with this variable only."""
-    with open("/proc/self/cmdline", "rb") as file:
-        program = file.read().split(b"\0")[:-1 - len(sys.argv[1:])]
-    steps = ["left:%s" % ",".join(map(str, left_behind))] + remaining
-    os.execve(program[0], program + [os.fsencode(each) for each in [sys.argv[1]] + steps], dict([variable.split("=", 1)]))
+    with open("/proc/self/cmdline", "rb") as arguments:
+        program = arguments.read().split(b"\0")[:-1 - len(sys.argv[1:])]
+    steps = ["again:%s" % ",".join([end[0]] + [str(pid) for pid in left_behind])] + remaining
+    os.execve(program[0], program + [os.fsencode(each) for each in [file] + steps], dict([variable.split("=", 1)]))
 
 
-def left(pids):
-    left_behind.extend(int(pid) for pid in pids.split(",") if pid)
+def again(values):
+    """Continues after an execution."""
+    end[0], *pids = values.split(",")
+    left_behind.extend(map(int, pids))
 
 
-def wait(file):
-    """Waits for a file."""
-    wait_until(lambda: os.path.exists(file))
+def pause(_):
+    """Waits until the test creates a file."""
+    write_pids()
+    end[0] = file + ".end"
+    wait_until(lambda: os.path.exists(file + ".go"))
 
 
 def setsid(_):
@@ -113,25 +120,20 @@ def cgroup(folder):
         processes.write("0")
 
 
-def ready(_):
-    """Writes the file now and not after the last step."""
-    global is_written
-    if not is_written:
-        with open(sys.argv[1] + ".new", "w") as result:
-            result.write(" ".join(map(str, [os.getpid()] + left_behind)))
-        os.rename(sys.argv[1] + ".new", sys.argv[1])
-    is_written = True
+def write_pids():
+    with open(file + ".new", "w") as result:
+        result.write(" ".join(map(str, [os.getpid()] + left_behind)))
+    os.rename(file + ".new", end[0])
 
 
-STEPS = {"cgroup": cgroup, "clear": clear, "exec": execute, "fork": fork, "fork-exec": fork_and_exec,
-         "fork-uid": fork_and_change_uid, "left": left, "orphan": orphan, "ready": ready, "setsid": setsid,
-         "subreaper": subreaper, "title": title, "uid": change_uid, "wait": wait}
+STEPS = {"again": again, "cgroup": cgroup, "clear": clear, "exec": execute, "fork": fork, "fork-exec": fork_and_exec,
+         "fork-uid": fork_and_change_uid, "orphan": orphan, "pause": pause, "setsid": setsid, "subreaper": subreaper,
+         "title": title, "uid": change_uid}
 
-is_written = False
 remaining = sys.argv[2:]
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel removes each child that exits, also an adopted one
 while remaining:
     kind, _, value = remaining.pop(0).partition(":")
     STEPS[kind](value)
-ready("")
+write_pids()
 sleep()

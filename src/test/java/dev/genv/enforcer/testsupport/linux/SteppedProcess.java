@@ -22,11 +22,13 @@ public final class SteppedProcess implements TestProcess {
     private static final Path TITLE_MODULE = Path.of("/usr/lib/python3/dist-packages/setproctitle");
 
     private final Process first;
-    private final List<ProcessHandle> made;
+    private final Path result;
+    private List<ProcessHandle> made;
 
-    private SteppedProcess(Process first, List<ProcessHandle> made) {
+    private SteppedProcess(Process first, Path result) throws IOException {
         this.first = first;
-        this.made = made;
+        this.result = result;
+        made = awaitProcesses(result);
     }
 
     /** Skips the test if Python lacks the module with which programs change their titles. */
@@ -64,13 +66,22 @@ public final class SteppedProcess implements TestProcess {
         builder.environment().clear();
         builder.environment().putAll(variables);
         var first = builder.start();
+        return new SteppedProcess(first, result);
+    }
+
+    private static List<ProcessHandle> awaitProcesses(Path result) throws IOException {
         await().until(() -> Files.exists(result));
-        var made = Arrays.stream(Files.readString(result).split(" "))
+        return Arrays.stream(Files.readString(result).split(" ", -1))
                 .map(Long::valueOf)
                 .map(ProcessHandle::of)
                 .flatMap(Optional::stream)
                 .toList();
-        return new SteppedProcess(first, made);
+    }
+
+    /** Lets it perform the steps after {@code pause}. */
+    public void resume() throws IOException {
+        Files.createFile(result.resolveSibling(result.getFileName() + ".go"));
+        made = awaitProcesses(result.resolveSibling(result.getFileName() + ".end"));
     }
 
     /** The process that performed the last step. */
