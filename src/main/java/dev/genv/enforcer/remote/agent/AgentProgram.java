@@ -7,7 +7,18 @@ import java.util.stream.Collectors;
 
 /** The Python programs of the agent. Python reads all of a program before it runs any, so one that is cut off does nothing. */
 enum AgentProgram {
-    OBSERVE("observe", "base", "files", "trusted", "machine", "processes", "gpu", "state", "lease", "observe"),
+    OBSERVE(
+            "observe",
+            "base",
+            "files",
+            "trusted",
+            "machine",
+            "processes",
+            "relations",
+            "gpu",
+            "state",
+            "lease",
+            "observe"),
     ACT("act", "base", "files", "machine", "state", "lease", "act");
 
     private final String function;

@@ -8,8 +8,9 @@ NO_TIME = failed("NO_TIME", "no time was left to wait for its answer")
 class Memories:
     """Reads what the kernel takes from the memory of processes, which can keep it from answering for ever."""
 
-    def __init__(self, machine, stop):
-        self.machine, self.stop = machine, stop
+    def __init__(self, machine, stop, patience=4):
+        """patience: after this time (s) in all, it waits only shortly for each further process."""
+        self.machine, self.stop, self.patience = machine, stop, patience
         self.waited = 0  # seconds, for processes that did not answer
         self.stuck = {}  # the number of these processes, by uid
         self.failures, self.owners = {}, {}  # by pid
@@ -25,7 +26,7 @@ class Memories:
                 return values
             answers = True
             while pending and answers and time.monotonic() < self.stop:
-                is_patient = self.waited < 4
+                is_patient = self.waited < self.patience
                 answers = self.collect(child, values[pending[0]], 1 if is_patient else 0.05)
                 pid = pending.pop(0)
                 if not answers:
@@ -69,14 +70,20 @@ def process_facts(machine, pids, programs):
     memories = Memories(machine, machine.finish - 0.22 * machine.request["budget"])
     skipped = set(machine.request["skip"])
     values = memories.read([pid for pid in pids if pid not in skipped], lambda pid: machine.process(pid, programs))
+    return merged(machine, pids, values, memories.failures)
+
+
+def merged(machine, pids, values, failures):
+    """Returns ProcessFacts: the values, and for each missing one the reason."""
     facts = []
     for pid in pids:
         fact = values.get(pid, {})
-        missing = fact.pop("missing", memories.failures.get(pid, failed("SKIPPED")))
+        missing = fact.pop("missing", failures.get(pid, failed("SKIPPED")))
         for key, read_now in (("before", machine.stat_text), ("uid", machine.uid), ("after", machine.stat_text)):
             if key not in fact:
                 fact[key] = missing if missing["failure"] == "ABSENT" else reading(read_now, pid)
-        facts.append(dict({"environ": missing, "executable": missing}, pid=pid, **fact))
+        known = dict(environ=missing, executable=missing, cgroup=failed("SKIPPED"), namespacePids=failed("SKIPPED"))
+        facts.append(dict(known, pid=pid, **fact))
     return facts
 
 

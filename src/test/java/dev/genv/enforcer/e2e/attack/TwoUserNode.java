@@ -9,6 +9,8 @@ import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.FileVersions;
+import dev.genv.enforcer.testsupport.linux.SteppedProcess;
+import dev.genv.enforcer.testsupport.linux.TestProcess;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.Closeable;
 import java.io.IOException;
@@ -38,11 +40,11 @@ final class TwoUserNode implements Closeable {
     final Map<String, FileVersions.Version> rootFilesBefore;
     private final Child victimShell;
     private final Child attackerShell;
-    private final List<Child> children = new ArrayList<>();
+    private final List<TestProcess> children = new ArrayList<>();
     private Node.Service service;
     private ServiceClient serviceClient;
-    private Child victimJob;
-    private Child attackerProcess;
+    private TestProcess victimJob;
+    private TestProcess attackerProcess;
 
     /** Uses this node; its creator closes it. */
     TwoUserNode(Node node) throws IOException {
@@ -112,6 +114,17 @@ final class TwoUserNode implements Closeable {
         victimJob = add(Child.ofUser(TestUsers.HONEST_UID, variables));
     }
 
+    /** Replaces bob's job by one that is made by steps, which is on no GPU yet. */
+    void restartVictimJob(Map<String, String> variables, String... steps) throws IOException {
+        closeVictimJob();
+        victimJob = startSteps(TestUsers.HONEST_UID, variables, steps);
+    }
+
+    /** Starts a process of any user that is made by steps, with exactly these variables. */
+    SteppedProcess startSteps(int uid, Map<String, String> variables, String... steps) throws IOException {
+        return add(SteppedProcess.ofUser(uid, node.stateDirectory, variables, steps));
+    }
+
     /** Lists bob's job on a GPU. */
     void useGpuAsVictim(int gpu) throws IOException {
         node.gpus.process(gpu, victimJob(), "10");
@@ -175,7 +188,7 @@ final class TwoUserNode implements Closeable {
     }
 
     /** Lists a process of the attacker on a GPU, in MiB; the outcome of an attack is what happens to it. */
-    void useGpuAsAttacker(Child process, int gpu, int memory) throws IOException {
+    void useGpuAsAttacker(TestProcess process, int gpu, int memory) throws IOException {
         attackerProcess = process;
         node.gpus.process(gpu, process.pid(), Integer.toString(memory));
     }
@@ -229,7 +242,7 @@ final class TwoUserNode implements Closeable {
         }
     }
 
-    private Child add(Child child) {
+    private <P extends TestProcess> P add(P child) {
         children.add(child);
         return child;
     }
@@ -240,6 +253,6 @@ final class TwoUserNode implements Closeable {
 
     @Override
     public void close() {
-        children.forEach(Child::close);
+        children.forEach(TestProcess::close);
     }
 }

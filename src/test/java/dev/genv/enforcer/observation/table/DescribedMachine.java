@@ -157,7 +157,8 @@ final class DescribedMachine implements AutoCloseable {
             id = entry.startsWith("GENV_ENVIRONMENT_ID=") ? entry.substring(20) : id;
         }
         environs.put(
-                pid, Reading.of(new EnvironFacts(environ.length, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "")));
+                pid,
+                Reading.of(new EnvironFacts(environ.length, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "", true)));
         return process;
     }
 
@@ -238,6 +239,8 @@ final class DescribedMachine implements AutoCloseable {
                         .toList(),
                 tool.facts(),
                 listed,
+                List.of(),
+                false,
                 directory == null
                         ? present()
                         : new StateFacts(
