@@ -9,7 +9,7 @@ import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.RemoteHost;
@@ -62,7 +62,7 @@ final class FleetWiring {
         return timeout.multipliedBy(2).plus(MARGIN);
     }
 
-    private BiFunction<String, CommandRunner, Host> hosts(AgentConfig config) {
+    private BiFunction<String, Connection, Host> hosts(AgentConfig config) {
         return switch (remote.agent()) {
             case PYTHON -> {
                 var machines = AgentMachine.ofOneService(config);

@@ -16,9 +16,9 @@ import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostFile;
+import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
@@ -79,11 +79,11 @@ public final class FleetClient {
         return bytes.toString(StandardCharsets.US_ASCII);
     }
 
-    static Host host(String stateDirectory, String nvidiaSmi, CommandRunner connection) {
+    static Host host(String stateDirectory, String nvidiaSmi, ProgramRunner connection) {
         return hosts(stateDirectory, nvidiaSmi, Duration.ofSeconds(60)).apply("recorded", connection);
     }
 
-    private static BiFunction<String, CommandRunner, Host> hosts(
+    private static BiFunction<String, ProgramRunner, Host> hosts(
             String stateDirectory, String nvidiaSmi, Duration timeout) {
         var machines = AgentMachine.ofOneService(config(stateDirectory, nvidiaSmi, timeout));
         return (name, connection) -> new ObservedHost(observer(name, stateDirectory), machines.apply(name, connection));
@@ -130,7 +130,7 @@ public final class FleetClient {
     }
 
     private RemoteFleet fleet(Duration timeout, SshAccess access) {
-        return new RemoteFleet(hosts, null, access::connection, hosts("/var/empty", "nvidia-smi", timeout));
+        return new RemoteFleet(hosts, null, access::connection, hosts("/var/empty", "nvidia-smi", timeout)::apply);
     }
 
     private void cycles() throws Exception {

@@ -10,7 +10,7 @@ import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.format.gpu.GpuQuery;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.remote.agent.message.AgentJson;
 import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.remote.agent.message.Request;
@@ -26,7 +26,7 @@ import java.util.function.LongSupplier;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** A machine to which a Python program is sent for each observation and execution, so that nothing is installed there. */
+/** A machine to which a Python program is sent for each connection, so that nothing is installed there. */
 public final class AgentMachine implements Machine {
     private static final Logger LOG = Logger.getLogger(AgentMachine.class);
     private static final long MILLIS_PER_TICK = 10;
@@ -34,7 +34,7 @@ public final class AgentMachine implements Machine {
             new Reply.Finished(Result.failed("the host was not observed since its connection was lost"));
 
     private final String name;
-    private final CommandRunner connection;
+    private final ProgramRunner connection;
     private final AgentConfig config;
     private final AgentCommand command;
     private final LongSupplier nanos;
@@ -43,7 +43,7 @@ public final class AgentMachine implements Machine {
     private Answer.@Nullable Handles handles;
 
     /** Returns the machines of one service, each by its name and connection. */
-    public static BiFunction<String, CommandRunner, Machine> ofOneService(AgentConfig config) {
+    public static BiFunction<String, ProgramRunner, Machine> ofOneService(AgentConfig config) {
         var random = new SecureRandom();
         var service = HexFormat.of().toHexDigits(random.nextLong());
         var command = new AgentCommand(config, AgentCommand.Places.USUAL, service, random);
@@ -56,7 +56,7 @@ public final class AgentMachine implements Machine {
      * @param name its name in the log
      * @param nanos as {@link System#nanoTime}
      */
-    AgentMachine(String name, CommandRunner connection, AgentConfig config, AgentCommand command, LongSupplier nanos) {
+    AgentMachine(String name, ProgramRunner connection, AgentConfig config, AgentCommand command, LongSupplier nanos) {
         this.name = name;
         this.connection = connection;
         this.config = config;
@@ -77,6 +77,7 @@ public final class AgentMachine implements Machine {
             seen = LastObservation.of(answer.facts(), start);
             return answer.facts();
         } catch (UnreadableAnswerException e) {
+            connection.stop();
             throw e.unreachable();
         }
     }

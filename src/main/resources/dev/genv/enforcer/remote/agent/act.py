@@ -111,12 +111,12 @@ def detach(machine, action):
         lock_seconds = machine.limit(machine.request["lockTimeout"], 0.05)
         seconds = machine.limit(lock_seconds + 4, 0.02)
         try:
-            child = Call([lambda: replace_devices(machine, action, lock_seconds)])
-            for part in child.parts(seconds):
-                if part == {"begun": True}:
-                    begin(machine, action)
-                    child.permit()
-                result.update(part)
+            with Call([lambda: replace_devices(machine, action, lock_seconds)]) as child:
+                for part in child.parts(seconds):
+                    if part == {"begun": True}:
+                        begin(machine, action)
+                        child.permit()
+                    result.update(part)
         except NoAnswer:
             result.update(result="TIMEOUT", reason="there was no answer within %d ms" % (seconds * 1000))
         except Bug as error:
@@ -188,11 +188,14 @@ def act(machine):
         status = None if directory is None else os.fstat(directory)
         yield {"leased": lease(machine, "%d:%d" % (status.st_dev, status.st_ino) if status else "none")}
 
+    def lease_without_directory():
+        yield {"leased": lease(machine, "none")}
+
     answer = {"leased": None, "handles": "pidfd", "results": [], "lock": NOT_ATTEMPTED, "detached": None}
     try:
         answer.update(call(lease_of_directory, machine.limit(4, 0.5)))
     except (NoAnswer, OSError):
-        answer["leased"] = lease(machine, "none")  # the state directory cannot be identified
+        answer.update(call(lease_without_directory, machine.limit(4, 0.3)))  # the directory cannot be identified
     if answer["leased"]:
         return answer
     for action in machine.request["terminations"]:

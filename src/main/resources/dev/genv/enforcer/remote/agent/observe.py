@@ -93,10 +93,9 @@ def state_facts(machine):
     facts = {"lock": NOT_ATTEMPTED, "envs": {"absent": {}}, "devices": {"absent": {}}, "changedAt": None}
     known = {"isWritable": True, "enforcer": None, "leased": None}
     try:
-        child = Call([lambda: observe_state(machine, lock_seconds)])
-        for part in child.parts(seconds):
-            known.update(part)  # what is known stays known if the rest does not answer
-        child.close()
+        with Call([lambda: observe_state(machine, lock_seconds)]) as child:
+            for part in child.parts(seconds):
+                known.update(part)  # what is known stays known if the rest does not answer
     except NoAnswer:
         why, mount = "there was no answer within %d ms" % (seconds * 1000), mount_of(machine.mounts(), machine.state)
         if mount:

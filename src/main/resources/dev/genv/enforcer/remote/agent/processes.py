@@ -24,18 +24,22 @@ class Memories:
             except OSError as error:  # such as too many processes
                 self.failures.update((pid, failure(error)) for pid in pending)
                 return values
-            answers = True
-            while pending and answers and time.monotonic() < self.stop:
-                is_patient = self.waited < self.patience
-                answers = self.collect(child, values[pending[0]], 1 if is_patient else 0.05)
-                pid = pending.pop(0)
-                if not answers:
-                    self.leave(pid, is_patient)
-                    pending = [other for other in pending if not self.has_used_up_share(other)]
-            if answers:
-                child.close()
+            with child:
+                pending = self.collect_all(child, pending, values)
         self.failures.update((pid, NO_TIME) for pid in pending)
         return values
+
+    def collect_all(self, child, pending, values):
+        """Returns the processes that remain when one does not answer: it hangs the child too."""
+        answers = True
+        while pending and answers and time.monotonic() < self.stop:
+            is_patient = self.waited < self.patience
+            answers = self.collect(child, values[pending[0]], 1 if is_patient else 0.05)
+            pid = pending.pop(0)
+            if not answers:
+                self.leave(pid, is_patient)
+                pending = [other for other in pending if not self.has_used_up_share(other)]
+        return pending
 
     def collect(self, child, value, seconds):
         start = time.monotonic()

@@ -13,8 +13,8 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Signal;
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.ProgramRequest;
 import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
@@ -193,7 +193,7 @@ class AgentActionTest {
         var results = new HashMap<Action, Result>();
         agent.execute(
                 request -> {
-                    var output = machine.python.run(request).output();
+                    var output = machine.python.request(request).output();
                     return new CommandResult(output.substring(0, output.length() - 2), "", null, interruption);
                 },
                 List.of(action),
@@ -207,7 +207,7 @@ class AgentActionTest {
     void actionMissingFromTheAnswerMayHaveBeenExecuted() throws Exception {
         var agent = machine.agent();
         var action = terminate(observe(agent));
-        var pending = new ArrayList<CommandRequest>();
+        var pending = new ArrayList<ProgramRequest>();
         var results = new HashMap<Action, Result>();
         agent.execute(
                 request -> {

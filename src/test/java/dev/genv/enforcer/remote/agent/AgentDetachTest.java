@@ -204,7 +204,7 @@ class AgentDetachTest {
                     } catch (IOException e) {
                         throw new UnreachableException(ProblemCode.UNREACHABLE, "", e);
                     }
-                    return machine.python.run(request);
+                    return machine.python.request(request);
                 },
                 List.of(action),
                 results::put);

@@ -184,7 +184,7 @@ class AgentIdentityTest {
         var action = terminate(seen);
         fake.agent.execute(
                 request -> {
-                    var answer = machine.python.run(request);
+                    var answer = machine.python.request(request);
                     try {
                         fake.process.uid(2003);
                     } catch (IOException e) {

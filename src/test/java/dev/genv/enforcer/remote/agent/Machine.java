@@ -12,8 +12,9 @@ import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.CommandRequest;
-import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.remote.agent.message.AgentJson;
 import dev.genv.enforcer.remote.agent.message.AgentOutput;
 import dev.genv.enforcer.remote.agent.message.Answer;
@@ -31,7 +32,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.Base64;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
@@ -175,7 +175,7 @@ final class Machine {
                 "gpu-1", state.toString(), programs, exemptUsers, requireHostPid, canAct, true, Advice.LOGIN);
     }
 
-    private ObservedHost host(CommandRunner connection) {
+    private ObservedHost host(ProgramRunner connection) {
         var settings = settings();
         var config = new AgentConfig(
                 state.toString(),
@@ -194,41 +194,61 @@ final class Machine {
         return new ObservedHost(settings, new AgentMachine("gpu-1", connection, config, command, nanos::get));
     }
 
+    /** The answers of an agent. */
+    interface Answering {
+        CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException;
+    }
+
     /** The host with its agent; each call has a connection of its own. */
     static final class AgentHost {
         private final ObservedHost host;
-        private CommandRunner connection;
+        private int stops;
+        private Answering connection;
 
         AgentHost(Machine machine) {
             connection = machine.python;
-            host = machine.host(request -> connection.run(request));
+            host = machine.host(new ProgramRunner() {
+                @Override
+                public CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
+                    return connection.request(request);
+                }
+
+                @Override
+                public void stop() {
+                    stops++;
+                }
+            });
         }
 
-        Observation observe(CommandRunner other, Set<ProcessId> verified)
+        /** Returns how often the program was to be ended. */
+        int stops() {
+            return stops;
+        }
+
+        Observation observe(Answering other, Set<ProcessId> verified)
                 throws UnreachableException, InterruptedException {
             connection = other;
             return host.observe(verified);
         }
 
-        void execute(CommandRunner other, List<Action> actions, BiConsumer<Action, Result> done)
+        void execute(Answering other, List<Action> actions, BiConsumer<Action, Result> done)
                 throws UnreachableException, InterruptedException {
             connection = other;
             host.execute(actions, done);
         }
     }
 
-    /** Returns the request that is the last line of a program. */
-    static JsonNode request(CommandRequest request) {
-        var line = request.input().substring(request.input().lastIndexOf("main("));
+    static JsonNode request(ProgramRequest request) {
+        var line = request.line();
         try {
-            return new ObjectMapper().readTree(Base64.getDecoder().decode(line.split("'", -1)[1]));
+            return new ObjectMapper().readTree(line.substring(0, line.lastIndexOf(' ')));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
     /** Returns the output of an agent that gives this answer. */
-    static String answer(CommandRequest request, Answer answer) {
+    static String answer(ProgramRequest request, Answer answer) {
         var json = AgentJson.write(answer);
         return "@%s %s %s\n"
                 .formatted(

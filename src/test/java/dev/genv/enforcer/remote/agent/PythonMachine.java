@@ -31,9 +31,9 @@ final class PythonMachine {
     static final String NONCE = "0123456789abcdef";
     static final String BOOT = "c0d43b84-5d58-44cb-8d64-fe40f0a9661f";
     private static final Path RESOURCES = Path.of("src/main/resources/dev/genv/enforcer/remote/agent");
-    private static final List<String> OBSERVE = List.of(
-            "base", "machine", "files", "trusted", "gpu", "processes", "relations", "state", "lease", "observe");
-    private static final List<String> ACT = List.of("base", "machine", "files", "state", "lease", "act");
+    private static final List<String> OBSERVE =
+            List.of("base", "children", "machine", "files", "trusted", "gpu", "processes", "relations", "state", "lease", "observe");
+    private static final List<String> ACT = List.of("base", "children", "machine", "files", "state", "lease", "act");
     private static final Pattern LINE = Pattern.compile("(?m)^@" + NONCE + " (.*)\\n");
     private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final long FIRST_PID_NAMESPACE = 4026531836L;
@@ -104,7 +104,11 @@ final class PythonMachine {
 
         /** The lines of the agent, without the nonce. */
         List<String> lines() throws IOException {
-            var lines = LINE.matcher(text).results().map(line -> line.group(1)).toList();
+            var lines = LINE.matcher(text)
+                    .results()
+                    .map(line -> line.group(1))
+                    .filter(line -> !line.equals("received"))
+                    .toList();
             if (lines.isEmpty()) {
                 throw new IOException("there is no answer: " + errors);
             }
@@ -153,13 +157,15 @@ final class PythonMachine {
         for (var part : function.equals("act") ? ACT : OBSERVE) {
             text.append(Files.readString(RESOURCES.resolve(part + ".py")));
         }
-        return text.toString();
+        return text.append(Files.readString(RESOURCES.resolve("serve.py"))).toString();
     }
 
-    /** The program with the line that calls it. */
+    /** The program with a line that answers one request. */
     String input(String function) throws IOException {
-        var json = Base64.getEncoder().encodeToString(request.toString().getBytes(UTF_8));
-        return "%smain(%s, '%s')\n".formatted(program(function), function, json);
+        var json = Base64.getEncoder()
+                .encodeToString(request.put("do", function).toString().getBytes(UTF_8));
+        return "%sos.umask(0o077)\nos.chdir('/')\nrespond({'%s': %2$s}, binascii.a2b_base64('%s'))\n"
+                .formatted(program(function), function, json);
     }
 
     /** Observes, and returns the facts. */

@@ -1,5 +1,7 @@
 package dev.genv.enforcer.remote.agent.message;
 
+import com.fasterxml.jackson.annotation.JsonSubTypes;
+import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.FileId;
@@ -8,6 +10,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What the agent is asked to do. Durations are in seconds. */
+@JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "do")
+@JsonSubTypes({
+    @JsonSubTypes.Type(value = Request.Observe.class, name = "observe"),
+    @JsonSubTypes.Type(value = Request.Act.class, name = "act")
+})
 public sealed interface Request {
     /**
      * The part of all requests.

@@ -5,14 +5,17 @@ import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.Session;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.ProgramRequest;
 import dev.genv.enforcer.remote.ssh.transport.socket.AbortHandle;
 import dev.genv.enforcer.remote.ssh.transport.socket.UnsolicitedDataLimit;
+import org.jspecify.annotations.Nullable;
 
 /** An authenticated session with a machine. */
 public final class SshSession implements AutoCloseable {
     private final Session session;
     private final AbortHandle abortHandle;
     private final UnsolicitedDataLimit unsolicitedDataLimit;
+    private @Nullable Program program;
 
     SshSession(Session session, AbortHandle abortHandle, UnsolicitedDataLimit unsolicitedDataLimit) {
         this.session = session;
@@ -36,13 +39,42 @@ public final class SshSession implements AutoCloseable {
      */
     CommandResult run(CommandRequest request) throws NotOpenedException, InterruptedException {
         unsolicitedDataLimit.renew();
-        return new Command(this, channel(), request).run();
+        return new Command(channel(request.command(), request.maxOutput()), request).run();
     }
 
-    private ChannelExec channel() throws NotOpenedException {
+    /**
+     * Sends a request to a program, which is started if it does not run.
+     *
+     * @throws NotOpenedException if the request cannot have reached the host; the session is unusable then
+     */
+    CommandResult request(ProgramRequest request) throws NotOpenedException, InterruptedException {
+        unsolicitedDataLimit.renew();
+        var running = program;
+        if (running != null && running.isReadyFor(request)) {
+            running.send(request);
+            var result = running.receive(request);
+            if (!Program.endedBefore(request, result)) {
+                return result;
+            }
+        }
+        stop();
+        var started = Program.start(channel(request.command(), request.maxOutput()), request);
+        program = started;
+        return started.receive(request);
+    }
+
+    /** Ends the program. */
+    void stop() throws InterruptedException {
+        if (program != null) {
+            program.stop();
+            program = null;
+        }
+    }
+
+    private ExecChannel channel(String command, int maxOutput) throws NotOpenedException {
         try {
             if (isUp() && session.openChannel("exec") instanceof ChannelExec channel) {
-                return channel;
+                return new ExecChannel(this, channel, command, maxOutput);
             }
         } catch (JSchException _) {
             // the connection was lost in between
