@@ -21,7 +21,8 @@ public record HostFacts(
         StateFacts state,
         LivenessFacts liveness,
         EnforcerFacts enforcers,
-        List<VerifiedProcess> verified) {
+        List<VerifiedProcess> verified)
+        implements Facts {
 
     /**
      * A process whose exit the service waits for.
