@@ -59,7 +59,7 @@ public final class ObservedHost implements Host {
 
     @Override
     public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
-        var observation = switch (machine.gather(verified)) {
+        var observation = switch (machine.gather(new Interest(verified, Set.of()))) {
             case HostFacts facts -> observe(facts, verified);
             case GenvFacts facts -> observe(facts, verified);
         };

@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.genv;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.Reply;
@@ -11,7 +12,6 @@ import dev.genv.enforcer.format.DevicesFile.AttachmentId;
 import dev.genv.enforcer.format.GenvSnapshot;
 import dev.genv.enforcer.format.GenvWarnings;
 import dev.genv.enforcer.format.json.UnreadableException;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandRequest;
@@ -20,7 +20,6 @@ import dev.genv.enforcer.remote.CommandRunner;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -36,7 +35,7 @@ public final class GenvMachine implements Machine {
     }
 
     @Override
-    public GenvFacts gather(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
+    public GenvFacts gather(Interest interest) throws UnreachableException, InterruptedException {
         var answer = run(command.snapshot());
         return new GenvFacts(answer.output(), answer.errors());
     }
