@@ -3,9 +3,9 @@ package dev.genv.enforcer.facts;
 import java.util.List;
 
 /**
- * The facts of one machine at about one moment. They are gathered in this order: machine and access, the answers of the GPU tool,
+ * The facts of one machine at about one moment. These are gathered in this order: the protected programs, the answers of the GPU tool,
  * the processes that it lists, the state files, the processes that the state files list. So the environment of a process that was
- * just started is never missing from the state.
+ * just started is never missing from the state. The others, such as {@code access}, are gathered before or after.
  *
  * @param programs the protected programs, in the order in which they were asked for
  * @param processes the processes that the GPU tool lists, in any order
@@ -27,7 +27,8 @@ public record HostFacts(
         StateFacts state,
         LivenessFacts liveness,
         EnforcerFacts enforcers,
-        List<VerifiedProcess> verified) {
+        List<VerifiedProcess> verified)
+        implements Facts {
     /** The largest number of related processes. */
     public static final int MOST_RELATED = 512;
 

@@ -17,7 +17,6 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.gpu.DeviceOrder;
 import dev.genv.enforcer.observation.gpu.GpuListing;
-import dev.genv.enforcer.observation.state.FactsLiveness;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
 import java.util.ArrayList;
@@ -69,7 +68,7 @@ public final class Observer {
         var listing = findings.add(listing(facts, privileges));
         var processes = processes(listing, facts, immunity, findings);
         var state = stateParser.parse(facts.state(), facts.machine());
-        var live = findings.add(LiveState.of(state, new FactsLiveness(facts.liveness()), accounts, immunity.exempt()));
+        var live = findings.add(LiveState.of(state, facts.liveness(), accounts, immunity.exempt()));
         var members = processes.stream()
                 .map(process -> findings.add(live.resolveMembership(process)))
                 .toList();

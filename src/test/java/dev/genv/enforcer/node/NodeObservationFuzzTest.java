@@ -21,7 +21,6 @@ import dev.genv.enforcer.node.FuzzNode.Evidence;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.Findings;
-import dev.genv.enforcer.observation.state.FactsLiveness;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.policy.Policy;
@@ -204,7 +203,7 @@ class NodeObservationFuzzTest {
         var envs = Evidence.bytes(now.envs());
         var liveness = new LivenessReader(proc)
                 .read(envs == null ? new StateFile.Absent() : new StateFile.Present(Bytes.of(envs)));
-        var live = findings.add(LiveState.of(state, new FactsLiveness(liveness), world.accounts(), Set.of()));
+        var live = findings.add(LiveState.of(state, liveness, world.accounts(), Set.of()));
         var listed = IntStream.range(0, FuzzNode.DEVICES).boxed().collect(Collectors.toSet());
         return new Snapshot(
                 "gpu-1",

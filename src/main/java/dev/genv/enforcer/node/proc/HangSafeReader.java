@@ -129,6 +129,6 @@ final class HangSafeReader {
 
     private static IOException skipped() {
         return new NotReadException(
-                "not read: %d other processes of this user already do not answer; terminate them".formatted(MAX_STUCK));
+                "not read: %d other processes already do not answer; terminate them".formatted(MAX_STUCK));
     }
 }

@@ -11,7 +11,7 @@ import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.observation.state.FactsLiveness;
+import dev.genv.enforcer.observation.state.ActiveEnvironments;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Fifo;
@@ -153,9 +153,9 @@ class LivenessReaderTest {
         Files.delete(cmdline);
         Fifo.at(cmdline);
         var environment = environment(List.of(), List.of(KERNEL));
-        var liveness = new FactsLiveness(reader.read(envs(List.of(environment))));
-        assertThat(liveness.alive(List.of(environment))).hasSize(1);
-        assertThat(liveness.uncertainty()).isEmpty();
+        var found = ActiveEnvironments.of(reader.read(envs(List.of(environment))), List.of(environment));
+        assertThat(found.value().environments()).hasSize(1);
+        assertThat(found.problems()).isEmpty();
     }
 
     /** genv hands these to a shell. */
@@ -224,12 +224,13 @@ class LivenessReaderTest {
     }
 
     private static List<Environment> alive(LivenessFacts facts, List<Environment> environments) throws IOException {
-        return new FactsLiveness(facts).alive(environments);
+        return ActiveEnvironments.of(facts, environments).value().environments();
     }
 
     private Map<Integer, Long> uids(List<Environment> environments) throws IOException {
-        var source = new FactsLiveness(reader.read(envs(environments)));
-        return source.uids(source.alive(environments));
+        return ActiveEnvironments.of(reader.read(envs(environments)), environments)
+                .value()
+                .uids();
     }
 
     private static StateFile envs(List<Environment> environments) throws IOException {

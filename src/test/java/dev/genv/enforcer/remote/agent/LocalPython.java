@@ -6,6 +6,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** Runs a program on this machine for each request, as a login of root would. */
-final class LocalPython implements Machine.Answering {
+final class LocalPython implements Machine.Answering, ProgramRunner {
     private final List<String> prefix;
     private final List<ProgramRequest> requests = new ArrayList<>();
     private @Nullable AnswerTransformer transformer;
@@ -47,6 +48,10 @@ final class LocalPython implements Machine.Answering {
     List<ProgramRequest> requests() {
         return requests;
     }
+
+    /** Each request has a program of its own, which ends with its input. */
+    @Override
+    public void stop() {}
 
     @Override
     public CommandResult request(ProgramRequest request) throws InterruptedException {

@@ -31,8 +31,18 @@ final class PythonMachine {
     static final String NONCE = "0123456789abcdef";
     static final String BOOT = "c0d43b84-5d58-44cb-8d64-fe40f0a9661f";
     private static final Path RESOURCES = Path.of("src/main/resources/dev/genv/enforcer/remote/agent");
-    private static final List<String> OBSERVE =
-            List.of("base", "children", "machine", "files", "trusted", "gpu", "processes", "relations", "state", "lease", "observe");
+    private static final List<String> OBSERVE = List.of(
+            "base",
+            "children",
+            "machine",
+            "files",
+            "trusted",
+            "gpu",
+            "processes",
+            "relations",
+            "state",
+            "lease",
+            "observe");
     private static final List<String> ACT = List.of("base", "children", "machine", "files", "state", "lease", "act");
     private static final Pattern LINE = Pattern.compile("(?m)^@" + NONCE + " (.*)\\n");
     private static final ObjectMapper MAPPER = new ObjectMapper();

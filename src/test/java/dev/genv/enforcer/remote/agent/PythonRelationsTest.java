@@ -70,8 +70,25 @@ class PythonRelationsTest {
     @Test
     void wellFormedAsInJava() throws Exception {
         var environs = List.of(
-                "", "\0", "\0\0", "A=B\0", "A=B", "A=\0", "=\0", "=A\0", "A\0", "A=B\0C\0", "A=B\0\0", "\0A=B\0", "A=B\0C=D\0",
-                "A==\0", "A=\0=B\0", "A\0B=\0", "A=B\0=\0", "Ä=\0", "A=B\0 ");
+                "",
+                "\0",
+                "\0\0",
+                "A=B\0",
+                "A=B",
+                "A=\0",
+                "=\0",
+                "=A\0",
+                "A\0",
+                "A=B\0C\0",
+                "A=B\0\0",
+                "\0A=B\0",
+                "A=B\0C=D\0",
+                "A==\0",
+                "A=\0=B\0",
+                "A\0B=\0",
+                "A=B\0=\0",
+                "Ä=\0",
+                "A=B\0 ");
         machine.setGpuProcesses(IntStream.range(100, 100 + environs.size()).toArray());
         for (var i = 0; i < environs.size(); i++) {
             process(100 + i, 1, 0, 0).environ(environs.get(i));
@@ -132,7 +149,9 @@ class PythonRelationsTest {
         process(404, 1, 0, 0);
         assertThat(related(machine.observe())).containsExactly(400);
         titled(LISTED, 1, 0, 0).cgroup("12:pids:/x\n0::/\n");
-        assertThat(related(machine.observe())).as("of the root of the hierarchy").isEmpty();
+        assertThat(related(machine.observe()))
+                .as("of the root of the hierarchy")
+                .isEmpty();
     }
 
     @Test

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.remote.genv;
+package dev.genv.enforcer.observation.genv;
 
 import dev.genv.enforcer.model.ProcessId;
 import java.util.Collection;
@@ -28,7 +28,7 @@ final class Sightings {
     }
 
     /** Returns the number of observations, in the unit of the numbers of processes. */
-    long looks() {
+    long observations() {
         return observations;
     }
 

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.remote.genv;
+package dev.genv.enforcer.observation.genv;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -23,7 +23,7 @@ class SightingsTest {
     @Test
     void startTimeIsOrderedByFirstObservation() {
         sightings.see(List.of(5));
-        var observation = sightings.looks();
+        var observation = sightings.observations();
         assertThat(sightings.idOf(5).startTime()).isLessThan(observation);
         sightings.see(List.of(5, 6));
         assertThat(sightings.idOf(6).startTime()).isGreaterThanOrEqualTo(observation);

@@ -3,22 +3,34 @@ package dev.genv.enforcer.remote.genv;
 import static dev.genv.enforcer.remote.genv.ScriptedCommandRunner.recorded;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.CommandRunner;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 
-/** An agent for genv on a machine whose output is scripted. */
-abstract class GenvAgentSuite {
+/** A machine with genv whose output is scripted. */
+abstract class GenvMachineSuite {
     static final String SNAPSHOT = recorded("snapshot.txt");
     static final String FRESH_SNAPSHOT = recorded("snapshot-fresh.txt");
 
-    final ScriptedCommandRunner host = new ScriptedCommandRunner();
-    final GenvAgent agent = new GenvAgent("gpu-1", config(), false);
+    final ScriptedCommandRunner connection = new ScriptedCommandRunner();
+    final ObservedHost host = host(connection, config(), List.of());
 
     Observation observe(String output) throws UnreachableException, InterruptedException {
-        return agent.observe(host.thenReturn(output), Set.of());
+        connection.thenReturn(output);
+        return host.observe(Set.of());
+    }
+
+    static ObservedHost host(CommandRunner connection, AgentConfig config, List<String> exemptUsers) {
+        return new ObservedHost(
+                new ObserverSettings(
+                        "gpu-1", config.stateDirectory(), List.of(), exemptUsers, true, true, true, Advice.LOGIN),
+                new GenvMachine(connection, config));
     }
 
     static AgentConfig config() {

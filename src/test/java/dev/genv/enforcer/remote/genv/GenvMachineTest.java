@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
@@ -30,20 +31,20 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** With a real shell, a fake genv, and real processes to terminate. */
-class GenvAgentTest {
+class GenvMachineTest {
     @TempDir
     private Path root;
 
     private Path state;
-    private GenvAgent agent;
-    private LocalShell host;
+    private LocalShell connection;
+    private ObservedHost host;
 
     @BeforeEach
     void installFakeGenv() throws IOException {
         state = Files.createDirectory(root.resolve("a state's directory"));
         var programs = Files.createDirectory(root.resolve("bin"));
-        host = new LocalShell(programs);
-        agent = new GenvAgent("gpu-1", GenvAgentSuite.config(false, state.toString()), false);
+        connection = new LocalShell(programs);
+        host = GenvMachineSuite.host(connection, GenvMachineSuite.config(false, state.toString()), List.of());
         var java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         var classPath = System.getProperty("java.class.path");
         var genv = "#!/bin/sh\nexec %s -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp %s %s \"$@\"\n"
@@ -68,7 +69,7 @@ class GenvAgentTest {
                     "%d 0 5".formatted(inside.pid()),
                     "%d 1 6".formatted(inside.pid()),
                     "%d 1 7".formatted(untouched.pid()));
-            var seen = agent.observe(host, Set.of()).snapshot();
+            var seen = host.observe(Set.of()).snapshot();
             assertThat(seen.isComplete()).isTrue();
             assertThat(process(seen.processes(), outside).membership()).isEqualTo(new Membership.Outside());
             assertThat(process(seen.processes(), inside).devices()).containsExactly(0, 1);
@@ -77,8 +78,7 @@ class GenvAgentTest {
             var results = new LinkedHashMap<Action, Result>();
             var environment = requireNonNull(seen.environmentsById().get("a"));
             var attachment = device(seen, 1).attachments().getFirst();
-            agent.execute(
-                    host,
+            host.execute(
                     List.of(
                             new Action.Terminate("gpu-1", process(seen.processes(), outside)),
                             new Action.Terminate("gpu-1", process(seen.processes(), inside)),
@@ -89,7 +89,7 @@ class GenvAgentTest {
                             Result.of(Outcome.SIGNALLED), Result.of(Outcome.SIGNALLED), Result.of(Outcome.DETACHED));
             await().until(() -> !outside.isAlive() && !inside.isAlive());
             assertThat(untouched.isAlive()).isTrue();
-            var after = agent.observe(host, Set.of()).snapshot();
+            var after = host.observe(Set.of()).snapshot();
             assertThat(device(after, 0).isAttachedTo("a")).isTrue();
             assertThat(device(after, 1).attachments()).isEmpty();
             assertThat(after.processes()).extracting(GpuProcess::pid).containsExactly(untouched.pid());
@@ -102,11 +102,11 @@ class GenvAgentTest {
         GpuProcess checked;
         try (var child = Child.withEnvironment(Map.of())) {
             apps("%d 0 777".formatted(child.pid()));
-            checked = process(agent.observe(host, Set.of()).snapshot().processes(), child);
+            checked = process(host.observe(Set.of()).snapshot().processes(), child);
         }
         await().until(() -> ProcessHandle.of(checked.pid()).isEmpty());
         var results = new LinkedHashMap<Action, Result>();
-        agent.execute(host, List.of(new Action.Terminate("gpu-1", checked)), results::put);
+        host.execute(List.of(new Action.Terminate("gpu-1", checked)), results::put);
         assertThat(results.values()).containsExactly(Result.of(Outcome.ALREADY_GONE));
     }
 
@@ -114,7 +114,7 @@ class GenvAgentTest {
     void observationFailsWhenGenvFails() throws IOException {
         new StateFiles(state).writeEnvs();
         apps();
-        assertThatThrownBy(() -> agent.observe(host, Set.of()))
+        assertThatThrownBy(() -> host.observe(Set.of()))
                 .isInstanceOfSatisfying(
                         UnreachableException.class,
                         refusal -> assertThat(refusal.code()).isEqualTo(ProblemCode.AGENT_FAILED))
@@ -123,8 +123,8 @@ class GenvAgentTest {
 
     @Test
     void observationFailsWithoutGenv() throws IOException {
-        Files.delete(host.programs().resolve("genv"));
-        assertThatThrownBy(() -> agent.observe(host, Set.of()))
+        Files.delete(connection.programs().resolve("genv"));
+        assertThatThrownBy(() -> host.observe(Set.of()))
                 .isInstanceOfSatisfying(
                         UnreachableException.class,
                         refusal -> assertThat(refusal.code()).isEqualTo(ProblemCode.AGENT_MISSING));
