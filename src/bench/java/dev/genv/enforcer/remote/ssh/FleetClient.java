@@ -24,7 +24,7 @@ import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import java.io.ByteArrayOutputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
@@ -114,7 +114,7 @@ public final class FleetClient {
 
     private Enforcer enforcer(RemoteFleet fleet, Duration timeout) {
         var modes = Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.AUDIT));
-        var config = SetupBuilder.setup(fleet)
+        var config = EnforcerConfigBuilder.enforcerConfig(fleet)
                 .remote(true)
                 .rules(modes, new Limits(1_000_000, Map.of()))
                 .mode(ServiceMode.AUDIT)

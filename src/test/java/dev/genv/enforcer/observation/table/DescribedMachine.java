@@ -2,23 +2,15 @@ package dev.genv.enforcer.observation.table;
 
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.facts.AccessFacts;
-import dev.genv.enforcer.facts.AccountFacts;
-import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
-import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.LockFacts;
-import dev.genv.enforcer.facts.MachineFacts;
-import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.observation.ObserverSettings;
@@ -34,7 +26,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -76,8 +67,8 @@ final class DescribedMachine implements AutoCloseable {
     /** Closed after the observation. */
     final List<Closeable> open = new ArrayList<>();
 
-    private final Map<Integer, FakeProc.FakeProcess> processes = new TreeMap<>();
-    private final Path etc;
+    final Map<Integer, FakeProc.FakeProcess> processes = new TreeMap<>();
+    final Path etc;
 
     DescribedMachine(Path folder) throws IOException {
         proc = new FakeProc(folder.resolve("proc"));
@@ -202,6 +193,10 @@ final class DescribedMachine implements AutoCloseable {
         return requireHostPid ? builder.requireHostPid() : builder;
     }
 
+    HostFacts facts() throws IOException {
+        return new DescribedFacts(this).all();
+    }
+
     ObserverSettings settings() {
         return node().settings();
     }
@@ -218,73 +213,6 @@ final class DescribedMachine implements AutoCloseable {
                 .toList();
         var agent = new LocalAgent(proc.root(), etc, root.resolve("run"), state, tool.path(), LOCK_LIMIT, paths);
         return new ObservedHost(settings(), agent.machine());
-    }
-
-    HostFacts facts() throws IOException {
-        var listed = new ArrayList<ProcessFacts>();
-        for (var pid : tool.pids()) {
-            listed.add(process(pid));
-        }
-        var live = new ArrayList<LiveProcess>();
-        for (var pid : processes.keySet()) {
-            live.add(new LiveProcess(pid, uids.get(pid) instanceof Reading.Value<Long>(var uid) ? uid : null, null));
-        }
-        return new HostFacts(
-                new MachineFacts("", "", "", 100 * UPTIME, 100 * UPTIME),
-                access,
-                new AccountFacts(text("passwd"), text("subuid")),
-                settings().programs().stream()
-                        .map(program -> programFiles.getOrDefault(
-                                program.path().toString(), Reading.failed(Failure.ABSENT, "")))
-                        .toList(),
-                tool.facts(),
-                listed,
-                List.of(),
-                false,
-                directory == null
-                        ? present()
-                        : new StateFacts(
-                                directory,
-                                LockFacts.NOT_ATTEMPTED,
-                                new StateFile.Absent(),
-                                new StateFile.Absent(),
-                                null),
-                new LivenessFacts(Reading.of(live), kernels),
-                EnforcerFacts.NONE,
-                List.of());
-    }
-
-    private StateFacts present() throws IOException {
-        var inode = (long) Files.getAttribute(state, "unix:ino");
-        return new StateFacts(
-                new Directory.Present(new FileId(1, inode), 1),
-                lock,
-                files.get("envs.json"),
-                files.get("devices.json"),
-                5L);
-    }
-
-    private Reading<TextFile> text(String name) throws IOException {
-        var bytes = Files.readAllBytes(etc.resolve(name));
-        return Reading.of(new TextFile(Integer.toString(Arrays.hashCode(bytes)), Bytes.of(bytes)));
-    }
-
-    private ProcessFacts process(int pid) throws IOException {
-        var stat = stat(pid);
-        return new ProcessFacts(
-                pid,
-                stat,
-                uids.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
-                environs.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
-                executables.getOrDefault(pid, Reading.failed(Failure.ABSENT, "No such file or directory")),
-                stat);
-    }
-
-    private Reading<Bytes> stat(int pid) throws IOException {
-        var process = processes.get(pid);
-        return process == null
-                ? Reading.failed(Failure.ABSENT, "")
-                : Reading.of(Bytes.of(Files.readAllBytes(process.file("stat"))));
     }
 
     @Override

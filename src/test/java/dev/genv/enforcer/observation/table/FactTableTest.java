@@ -24,7 +24,7 @@ class FactTableTest {
     Path folder;
 
     static Stream<FactRow> rows() {
-        return Stream.of(GpuRows.ROWS, ProcessRows.ROWS, ImmunityRows.ROWS, StateRows.ROWS)
+        return Stream.of(GpuRows.ROWS, ProcessRows.ROWS, ImmunityRows.ROWS, StateRows.ROWS, LockRows.ROWS)
                 .flatMap(List::stream);
     }
 

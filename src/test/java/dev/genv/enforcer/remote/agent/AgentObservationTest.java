@@ -122,7 +122,7 @@ class AgentObservationTest {
         }
     }
 
-    private @Nullable String dispute(Machine.AgentHost agent) throws Exception {
+    private @Nullable String dispute(AgentHost agent) throws Exception {
         var snapshot = agent.observe(machine.python, Set.of()).snapshot();
         return snapshot.environments().getFirst().ownership().dispute();
     }

@@ -2,7 +2,6 @@ package dev.genv.enforcer.remote.agent;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.ProcessId;
@@ -10,7 +9,6 @@ import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
-import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRequest;
@@ -35,7 +33,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 
 /** A machine to look at: its state and its GPUs are in a folder, its processes are real ones. */
@@ -166,6 +163,11 @@ final class Machine {
         return new StateFiles(state);
     }
 
+    /** The answers of an agent. */
+    interface Answering {
+        CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException;
+    }
+
     AgentHost agent() {
         return new AgentHost(this);
     }
@@ -175,7 +177,7 @@ final class Machine {
                 "gpu-1", state.toString(), programs, exemptUsers, requireHostPid, canAct, true, Advice.LOGIN);
     }
 
-    private ObservedHost host(ProgramRunner connection) {
+    ObservedHost host(ProgramRunner connection) {
         var settings = settings();
         var config = new AgentConfig(
                 state.toString(),
@@ -192,50 +194,6 @@ final class Machine {
         var places = new AgentCommand.Places(proc, etc.toString(), run.toString());
         var command = new AgentCommand(config, places, service, new SecureRandom());
         return new ObservedHost(settings, new AgentMachine("gpu-1", connection, config, command, nanos::get));
-    }
-
-    /** The answers of an agent. */
-    interface Answering {
-        CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException;
-    }
-
-    /** The host with its agent; each call has a connection of its own. */
-    static final class AgentHost {
-        private final ObservedHost host;
-        private int stops;
-        private Answering connection;
-
-        AgentHost(Machine machine) {
-            connection = machine.python;
-            host = machine.host(new ProgramRunner() {
-                @Override
-                public CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
-                    return connection.request(request);
-                }
-
-                @Override
-                public void stop() {
-                    stops++;
-                }
-            });
-        }
-
-        /** Returns how often the program was to be ended. */
-        int stops() {
-            return stops;
-        }
-
-        Observation observe(Answering other, Set<ProcessId> verified)
-                throws UnreachableException, InterruptedException {
-            connection = other;
-            return host.observe(verified);
-        }
-
-        void execute(Answering other, List<Action> actions, BiConsumer<Action, Result> done)
-                throws UnreachableException, InterruptedException {
-            connection = other;
-            host.execute(actions, done);
-        }
     }
 
     static JsonNode request(ProgramRequest request) {

@@ -1,47 +1,18 @@
 package dev.genv.enforcer.remote.agent;
 
-import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The agent signals real processes; what the kernel shows of them may be fake. */
 @Timeout(600)
-class PythonActionTest {
-    @TempDir
-    private Path folder;
-
-    private PythonMachine machine;
-    private Child child;
-
-    @BeforeEach
-    void create() throws IOException {
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        machine = new PythonMachine(folder);
-        child = Child.inEnvironment("15971");
-        machine.nvidiaSmi.process(0, child.pid(), "1542");
-        machine.files().device(0).device(1).write();
-    }
-
-    @AfterEach
-    void endChild() {
-        child.close();
-    }
+class PythonActionTest extends PythonActionFixture {
 
     @Test
     void sendsSigtermThroughAHandle() throws Exception {
@@ -129,102 +100,6 @@ class PythonActionTest {
     }
 
     @Test
-    void reusedPidIsNotSignalled() throws Exception {
-        machine.terminate(observe(), child.startTime() - 1);
-        assertThat(result()).isEqualTo("GONE");
-        var fake = fakeProcess();
-        plan();
-        fake.startTime(1001);
-        assertThat(result()).isEqualTo("GONE");
-        fake.startTime(1000).state('Z');
-        assertThat(result()).isEqualTo("GONE");
-        fake.threads(2);
-        assertThat(result()).isEqualTo("UNREADABLE"); // no thread can be read
-        for (var file : List.of("stat", "status", "environ", "cmdline", "comm")) {
-            Files.delete(fake.file(file));
-        }
-        assertThat(result()).isEqualTo("GONE");
-        assertThat(child.isAlive()).isTrue();
-    }
-
-    @Test
-    void exitedProcessIsGone() throws Exception {
-        var process = observe();
-        machine.terminate(process, child.startTime());
-        child.close();
-        assertThat(result()).isEqualTo("GONE");
-    }
-
-    @Test
-    void changedProcessIsNotSignalled() throws Exception {
-        var fake = fakeProcess();
-        plan();
-        fake.uid(1004);
-        var result = machine.act().at("/results/0");
-        assertThat(result.get("result").asText()).isEqualTo("OTHER_USER");
-        assertThat(result.get("uid").asLong()).isEqualTo(1004);
-        Files.writeString(fake.file("status"), "Uid:\t?\n");
-        result = machine.act().at("/results/0");
-        assertThat(result.get("result").asText()).isEqualTo("OTHER_USER");
-        assertThat(result.get("uid").isNull()).isTrue();
-        fake.uid(1003).environ("GENV_ENVIRONMENT_ID=b");
-        result = machine.act().at("/results/0");
-        assertThat(result.get("result").asText()).isEqualTo("CHANGED");
-        assertThat(bytes(result.at("/environ/id"))).isEqualTo("b");
-        fake.environ("GENV_ENVIRONMENT_ID=15971").withoutEnvironment();
-        assertThat(result()).isEqualTo("UNREADABLE");
-        assertThat(child.isAlive()).isTrue();
-    }
-
-    @Test
-    void unreadableProcessIsNotSignalled() throws Exception {
-        var fake = fakeProcess();
-        plan();
-        Files.delete(fake.file("environ"));
-        assertThat(result()).isEqualTo("UNREADABLE");
-        fake.environ("");
-        PythonProcessTest.hang(fake, "environ");
-        assertThat(result()).isEqualTo("TIMEOUT");
-        assertThat(child.isAlive()).isTrue();
-        Files.delete(fake.file("environ"));
-        fake.environ("X=1", "GENV_ENVIRONMENT_ID=15971"); // the rest of the environment may change
-        assertThat(result()).isEqualTo("SIGNALLED");
-        assertThat(child.awaitExit()).isEqualTo(143);
-    }
-
-    @Test
-    void acceptsAnyUidButExemptOnes() throws Exception {
-        var fake = fakeProcess();
-        var action = plan().putNull("uid");
-        action.putArray("exempt").add(7).add(2003);
-        fake.uid(2003);
-        var result = machine.act().at("/results/0");
-        assertThat(result.get("result").asText()).isEqualTo("OTHER_USER");
-        assertThat(result.get("uid").asLong()).isEqualTo(2003);
-        fake.uid(2004);
-        assertThat(result()).isEqualTo("SIGNALLED");
-        assertThat(child.awaitExit()).isEqualTo(143);
-    }
-
-    @Test
-    void protectedProgramIsNotSignalled() throws Exception {
-        var server = Files.copy(Path.of("/bin/sleep"), folder.resolve("server"));
-        var fake = fakeProcess();
-        var files = plan().putArray("files");
-        files.addObject()
-                .put("device", (long) Files.getAttribute(server, "unix:dev"))
-                .put("inode", (long) Files.getAttribute(server, "unix:ino"));
-        assertThat(result()).isEqualTo("PROTECTED"); // it is unknown what it runs
-        fake.exe(server);
-        assertThat(result()).isEqualTo("PROTECTED");
-        assertThat(child.isAlive()).isTrue();
-        Files.delete(fake.file("exe"));
-        fake.exe(folder.resolve("nowhere/server")); // another file of that name
-        assertThat(result()).isEqualTo("SIGNALLED");
-        assertThat(child.awaitExit()).isEqualTo(143);
-    }
-
-    @Test
     void expiredActionIsNotExecuted() throws Exception {
         fakeProcess();
         plan();
@@ -247,26 +122,5 @@ class PythonActionTest {
                 List.of("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", PythonMachine.PYTHON, "-");
         assertThat(result()).isEqualTo("DENIED");
         assertThat(child.isAlive()).isTrue();
-    }
-
-    private JsonNode observe() throws Exception {
-        var processes = machine.observe().get("processes");
-        assertThat(processes).hasSize(1);
-        return processes.get(0);
-    }
-
-    /** The real child, of which the kernel shows what the test likes. */
-    private FakeProc.FakeProcess fakeProcess() throws IOException {
-        machine.request.putArray("terminations");
-        var proc = machine.useFakeProc(folder.resolve("proc"));
-        return proc.process(child.pid()).uid(1003).environ("GENV_ENVIRONMENT_ID=15971");
-    }
-
-    private ObjectNode plan() throws Exception {
-        return machine.terminate(observe(), 1000);
-    }
-
-    private String result() throws Exception {
-        return machine.act().at("/results/0/result").asText();
     }
 }

@@ -74,7 +74,7 @@ class PythonLivenessTest {
     @Test
     void reportsProcessesWhoseArgumentsHang() throws Exception {
         var proc = machine.useFakeProc(folder.resolve("proc"));
-        PythonProcessTest.hang(proc.process(7), "cmdline");
+        PythonProcessFixture.hang(proc.process(7), "cmdline");
         proc.process(8).arguments("x".repeat(32 << 10), "/run/kernel-one.json");
         proc.process(9).arguments("x".repeat(64 << 10), "/run/kernel-two.json");
         machine.files()

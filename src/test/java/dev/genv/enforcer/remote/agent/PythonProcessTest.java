@@ -3,41 +3,21 @@ package dev.genv.enforcer.remote.agent;
 import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
-import dev.genv.enforcer.testsupport.linux.Fifo;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
-import java.util.Set;
-import java.util.TreeSet;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Facts about listed processes, which are fake: a test could not make the kernel show them. */
 @Timeout(600)
-class PythonProcessTest {
+class PythonProcessTest extends PythonProcessFixture {
     private static final String VARIABLE_A = "GENV_ENVIRONMENT_ID=a";
-
-    @TempDir
-    private Path folder;
-
-    private PythonMachine machine;
-    private FakeProc proc;
-    private final Set<Integer> listed = new TreeSet<>();
-
-    @BeforeEach
-    void create() throws IOException {
-        machine = new PythonMachine(folder);
-        proc = machine.useFakeProc(folder.resolve("proc"));
-    }
 
     @Test
     void deliversWhatTheKernelShows() throws Exception {
@@ -150,53 +130,6 @@ class PythonProcessTest {
         assertThat(id(onlyProcess(machine.observe()))).isEqualTo("a");
     }
 
-    /** A process can place its memory in a file system that never answers. */
-    @Test
-    void processThatDoesNotAnswerDelaysNoOther() throws Exception {
-        for (var pid : List.of(7, 9)) {
-            hang(process(pid), "environ");
-        }
-        for (var pid : List.of(8, 10)) {
-            process(pid).environ(VARIABLE_A);
-        }
-        var processes = machine.observe().get("processes");
-        assertThat(processes).hasSize(4);
-        assertThat(processes.at("/0/environ/failure").asText()).isEqualTo("TIMEOUT");
-        assertThat(id(processes.get(1))).isEqualTo("a");
-        assertThat(processes.at("/2/environ/failure").asText()).isEqualTo("TIMEOUT");
-        assertThat(processes.at("/2/executable/failure").asText()).isEqualTo("TIMEOUT");
-        assertThat(processes.at("/2/after")).isEqualTo(processes.at("/2/before"));
-        assertThat(id(processes.get(3))).isEqualTo("a");
-    }
-
-    @Test
-    void skippedProcessIsNotRead() throws Exception {
-        hang(process(7), "environ");
-        machine.request.withArray("/skip").add(7);
-        machine.request.put("budget", 1); // it would be too short for a time limit
-        var seen = onlyProcess(machine.observe());
-        assertThat(seen.at("/environ/failure").asText()).isEqualTo("SKIPPED");
-        assertThat(seen.at("/executable/failure").asText()).isEqualTo("SKIPPED");
-        assertThat(seen.at("/uid/value").asLong()).isEqualTo(1000);
-    }
-
-    @Test
-    void hangingProcessesOfAUserUseUpOnlyTheirShare() throws Exception {
-        for (var pid = 10; pid < 22; pid++) {
-            hang(process(pid).uid(2000), "environ");
-        }
-        for (var pid = 22; pid < 100; pid++) {
-            process(pid).uid(2000).environ(VARIABLE_A);
-        }
-        process(100).uid(2001).environ(VARIABLE_A);
-        var processes = machine.observe().get("processes");
-        assertThat(processes.at("/3/environ/failure").asText()).isEqualTo("TIMEOUT");
-        for (var later = 4; later < 90; later++) {
-            assertThat(processes.get(later).at("/environ/failure").asText()).isEqualTo("NO_TIME");
-        }
-        assertThat(id(processes.get(90))).isEqualTo("a");
-    }
-
     @Test
     void asksForFilesOnlyIfThereAreProtectedPrograms() throws Exception {
         Requirements.root(); // the programs of other users are not trusted
@@ -236,25 +169,5 @@ class PythonProcessTest {
 
     private String failure(String part) throws Exception {
         return onlyProcess(machine.observe()).at("/" + part + "/failure").asText();
-    }
-
-    static void hang(FakeProc.FakeProcess process, String file) throws Exception {
-        Files.delete(process.file(file));
-        Fifo.at(process.file(file));
-    }
-
-    private FakeProc.FakeProcess process(int pid) throws IOException {
-        listed.add(pid);
-        machine.setGpuProcesses(listed.stream().mapToInt(Integer::intValue).toArray());
-        return proc.process(pid);
-    }
-
-    private static String id(JsonNode process) {
-        return bytes(process.at("/environ/value/id"));
-    }
-
-    private static JsonNode onlyProcess(JsonNode facts) {
-        assertThat(facts.get("processes")).hasSize(1);
-        return facts.at("/processes/0");
     }
 }

@@ -12,7 +12,7 @@ import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.util.Arrays;
@@ -32,7 +32,7 @@ class GenvEnforcementTest {
     private final ScriptedCommandRunner commandRunner = new ScriptedCommandRunner();
     private final Host host = GenvMachineSuite.host(commandRunner, GenvMachineSuite.config(), List.of());
     private final Enforcer enforcer = new Enforcer(
-            SetupBuilder.setup(host)
+            EnforcerConfigBuilder.enforcerConfig(host)
                     .remote(true)
                     .rules(
                             Map.of(

@@ -23,8 +23,8 @@ import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.keys.ClientKey;
 import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.ssh.MinaFleet;
 import java.io.IOException;
@@ -71,7 +71,7 @@ class ManyHostsTest {
                 (name, connection) ->
                         new EchoHost(name, connection, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT));
         enforcer = new Enforcer(
-                SetupBuilder.setup(fleet)
+                EnforcerConfigBuilder.enforcerConfig(fleet)
                         .remote(true)
                         .observationTimeout(LONG_TIMEOUT)
                         .build(),

@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /** Builds the setup of cycles; by default for one node, in enforce mode, without grace periods and with long time limits. */
-public final class SetupBuilder {
+public final class EnforcerConfigBuilder {
     private final Supplier<List<Host>> hosts;
     private boolean remote;
     private Policy policy = KnownRules.policy(Map.of(), Limits.NONE);
@@ -27,59 +27,59 @@ public final class SetupBuilder {
     private Duration actionTimeout = Duration.ofSeconds(60);
     private boolean quiet;
 
-    private SetupBuilder(Supplier<List<Host>> hosts) {
+    private EnforcerConfigBuilder(Supplier<List<Host>> hosts) {
         this.hosts = hosts;
     }
 
-    public static SetupBuilder setup(Host... hosts) {
-        return setup(() -> List.of(hosts));
+    public static EnforcerConfigBuilder enforcerConfig(Host... hosts) {
+        return enforcerConfig(() -> List.of(hosts));
     }
 
-    public static SetupBuilder setup(Supplier<List<Host>> hosts) {
-        return new SetupBuilder(hosts);
+    public static EnforcerConfigBuilder enforcerConfig(Supplier<List<Host>> hosts) {
+        return new EnforcerConfigBuilder(hosts);
     }
 
-    public SetupBuilder remote(boolean now) {
+    public EnforcerConfigBuilder remote(boolean now) {
         remote = now;
         return this;
     }
 
-    public SetupBuilder rules(Map<RuleDefinition, RuleMode> modes, Limits limits) {
+    public EnforcerConfigBuilder rules(Map<RuleDefinition, RuleMode> modes, Limits limits) {
         policy = KnownRules.policy(modes, limits);
         return this;
     }
 
-    public SetupBuilder mode(ServiceMode now) {
+    public EnforcerConfigBuilder mode(ServiceMode now) {
         mode = now;
         return this;
     }
 
-    public SetupBuilder signals(boolean now) {
+    public EnforcerConfigBuilder signals(boolean now) {
         signals = now;
         return this;
     }
 
-    public SetupBuilder safetyLimits(SafetyLimits now) {
+    public EnforcerConfigBuilder safetyLimits(SafetyLimits now) {
         safetyLimits = now;
         return this;
     }
 
-    public SetupBuilder interval(Duration now) {
+    public EnforcerConfigBuilder interval(Duration now) {
         interval = now;
         return this;
     }
 
-    public SetupBuilder observationTimeout(Duration now) {
+    public EnforcerConfigBuilder observationTimeout(Duration now) {
         observationTimeout = now;
         return this;
     }
 
-    public SetupBuilder actionTimeout(Duration now) {
+    public EnforcerConfigBuilder actionTimeout(Duration now) {
         actionTimeout = now;
         return this;
     }
 
-    public SetupBuilder quiet(boolean now) {
+    public EnforcerConfigBuilder quiet(boolean now) {
         quiet = now;
         return this;
     }
