@@ -1,6 +1,6 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.python;
 
-import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
+import static dev.genv.enforcer.remote.agent.python.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;

@@ -1,9 +1,10 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.python.process;
 
-import static dev.genv.enforcer.remote.agent.PythonMachine.list;
+import static dev.genv.enforcer.remote.agent.python.PythonMachine.list;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.remote.agent.python.PythonMachine;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,9 +1,10 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.python.process;
 
-import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
+import static dev.genv.enforcer.remote.agent.python.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.remote.agent.python.PythonMachine;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
@@ -15,7 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A fake {@code /proc} with processes that the GPU tool lists. */
-abstract class PythonProcessFixture {
+public abstract class PythonProcessFixture {
     @TempDir
     Path folder;
 
@@ -29,7 +30,7 @@ abstract class PythonProcessFixture {
         proc = machine.useFakeProc(folder.resolve("proc"));
     }
 
-    static void hang(FakeProc.FakeProcess process, String file) throws Exception {
+    public static void hang(FakeProc.FakeProcess process, String file) throws Exception {
         Files.delete(process.file(file));
         Fifo.at(process.file(file));
     }

@@ -1,8 +1,9 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.python;
 
-import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
+import static dev.genv.enforcer.remote.agent.python.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.remote.agent.python.process.PythonProcessFixture;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,9 +1,10 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.python.process;
 
-import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
+import static dev.genv.enforcer.remote.agent.python.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Sha256;
+import dev.genv.enforcer.remote.agent.python.PythonMachine;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.nio.charset.StandardCharsets;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.python;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -26,10 +26,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** Runs the agent's program in this machine's Python. Its state and its GPUs are in a folder; its processes are real or fake ones. */
-final class PythonMachine {
-    static final String PYTHON = "/usr/bin/python3";
-    static final String NONCE = "0123456789abcdef";
-    static final String BOOT = "c0d43b84-5d58-44cb-8d64-fe40f0a9661f";
+public final class PythonMachine {
+    public static final String PYTHON = "/usr/bin/python3";
+    public static final String NONCE = "0123456789abcdef";
+    public static final String BOOT = "c0d43b84-5d58-44cb-8d64-fe40f0a9661f";
     private static final Path RESOURCES = Path.of("src/main/resources/dev/genv/enforcer/remote/agent");
     private static final List<String> OBSERVE = List.of(
             "base",
@@ -48,14 +48,14 @@ final class PythonMachine {
     private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final long FIRST_PID_NAMESPACE = 4026531836L;
 
-    final Path state;
-    final Path etc;
-    final Path run;
-    final FakeNvidiaSmi nvidiaSmi;
-    final ObjectNode request = MAPPER.createObjectNode();
-    List<String> command = List.of(PYTHON, "-I", "-S", "-W", "error", "-");
+    public final Path state;
+    public final Path etc;
+    public final Path run;
+    public final FakeNvidiaSmi nvidiaSmi;
+    public final ObjectNode request = MAPPER.createObjectNode();
+    public List<String> command = List.of(PYTHON, "-I", "-S", "-W", "error", "-");
 
-    PythonMachine(Path folder) throws IOException {
+    public PythonMachine(Path folder) throws IOException {
         state = Files.createDirectory(folder.resolve("genv"));
         Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxrwxrwx"));
         etc = Files.createDirectory(folder.resolve("etc"));
@@ -101,9 +101,9 @@ final class PythonMachine {
      * @param exitCode of Python
      * @param text everything that was printed, one char for each byte
      */
-    record Output(int exitCode, String text, String errors) {
+    public record Output(int exitCode, String text, String errors) {
         /** The answer, whose checksum is valid. */
-        JsonNode answer() throws IOException {
+        public JsonNode answer() throws IOException {
             var last = lines().getLast();
             var json = last.substring(0, last.length() - " 01234567".length());
             if (!last.endsWith(" " + AgentOutput.checksum(json.getBytes(ISO_8859_1)))) {
@@ -113,7 +113,7 @@ final class PythonMachine {
         }
 
         /** The lines of the agent, without the nonce. */
-        List<String> lines() throws IOException {
+        public List<String> lines() throws IOException {
             var lines = LINE.matcher(text)
                     .results()
                     .map(line -> line.group(1))
@@ -126,12 +126,12 @@ final class PythonMachine {
         }
     }
 
-    ObjectNode gpu() {
+    public ObjectNode gpu() {
         return request.withObject("/gpu");
     }
 
     /** A fake {@code /proc}, of root on a machine that has been up for an hour. */
-    FakeProc useFakeProc(Path root) throws IOException {
+    public FakeProc useFakeProc(Path root) throws IOException {
         request.put("proc", root.toString()).put("boot", BOOT);
         var fake = new FakeProc(Files.createDirectories(root));
         fake.writeSelf("000001ffffffffff", "");
@@ -144,25 +144,25 @@ final class PythonMachine {
     }
 
     /** Has the GPU tool list processes that are not there for the kernel. */
-    void setGpuProcesses(int... pids) throws IOException {
+    public void setGpuProcesses(int... pids) throws IOException {
         var lines = Arrays.stream(pids)
                 .mapToObj(pid -> "%s, %d, 1\n".formatted(FakeNvidiaSmi.uuid(0), pid))
                 .collect(Collectors.joining());
         nvidiaSmi.fault("case $1 in *compute*) printf '%%s' '%s'; exit 0 ;; esac".formatted(lines));
     }
 
-    StateFiles files() {
+    public StateFiles files() {
         return new StateFiles(state);
     }
 
     /** A process in an environment that is attached to the first of two devices, and genv's lock. */
-    void writeOneEnvironment(Child child) throws IOException {
+    public void writeOneEnvironment(Child child) throws IOException {
         files().ownEnv("15971", null, child.pid()).device(0, "15971").device(1).write();
         Files.createFile(state.resolve("genv.lock"));
     }
 
     /** The program without the line that calls it. */
-    static String program(String function) throws IOException {
+    public static String program(String function) throws IOException {
         var text = new StringBuilder();
         for (var part : function.equals("act") ? ACT : OBSERVE) {
             text.append(Files.readString(RESOURCES.resolve(part + ".py")));
@@ -171,7 +171,7 @@ final class PythonMachine {
     }
 
     /** The program with a line that answers one request. */
-    String input(String function) throws IOException {
+    public String input(String function) throws IOException {
         var json = Base64.getEncoder()
                 .encodeToString(request.put("do", function).toString().getBytes(UTF_8));
         return "%sos.umask(0o077)\nos.chdir('/')\nrespond({'%s': %2$s}, binascii.a2b_base64('%s'))\n"
@@ -179,12 +179,13 @@ final class PythonMachine {
     }
 
     /** The line of a request to a running agent. */
-    String line(String function) {
-        return AgentProgram.line(request.put("do", function).toString().getBytes(UTF_8));
+    public String line(String function) {
+        var json = request.put("do", function).toString();
+        return "%s %s\n".formatted(json, AgentOutput.checksum(json.getBytes(UTF_8)));
     }
 
     /** Observes, and returns the facts. */
-    JsonNode observe() throws IOException, InterruptedException {
+    public JsonNode observe() throws IOException, InterruptedException {
         var answer = run(input("observe")).answer();
         if (!answer.has("facts")) {
             throw new IOException(answer.toString());
@@ -193,11 +194,11 @@ final class PythonMachine {
     }
 
     /** Carries out the actions of the request, and returns the answer. */
-    JsonNode act() throws IOException, InterruptedException {
+    public JsonNode act() throws IOException, InterruptedException {
         return run(input("act")).answer();
     }
 
-    Output run(String input) throws IOException, InterruptedException {
+    public Output run(String input) throws IOException, InterruptedException {
         var output = Files.createTempFile("python", "output");
         var errors = Files.createTempFile("python", "errors");
         try {
@@ -221,7 +222,7 @@ final class PythonMachine {
     }
 
     /** The termination of a process that was observed like this, with the number of the terminations before it. */
-    ObjectNode terminate(JsonNode process, long startTime) {
+    public ObjectNode terminate(JsonNode process, long startTime) {
         var environ = process.at("/environ/value");
         var terminations = (ArrayNode) requireNonNull(request.get("terminations"));
         var action = terminations.addObject().put("number", terminations.size() - 1);
@@ -237,12 +238,12 @@ final class PythonMachine {
     }
 
     /** The bytes of a value, one char for each. */
-    static String bytes(JsonNode base64) {
+    public static String bytes(JsonNode base64) {
         return new String(Base64.getDecoder().decode(base64.asText()), ISO_8859_1);
     }
 
     /** The values of an array. */
-    static List<String> list(JsonNode array) {
+    public static List<String> list(JsonNode array) {
         var values = new ArrayList<String>();
         array.forEach(value -> values.add(value.asText()));
         return values;

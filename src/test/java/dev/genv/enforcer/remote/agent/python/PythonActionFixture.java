@@ -1,4 +1,4 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.python;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

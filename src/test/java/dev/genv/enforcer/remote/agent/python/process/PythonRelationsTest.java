@@ -1,10 +1,11 @@
-package dev.genv.enforcer.remote.agent;
+package dev.genv.enforcer.remote.agent.python.process;
 
-import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
+import static dev.genv.enforcer.remote.agent.python.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.format.linux.Environ;
+import dev.genv.enforcer.remote.agent.python.PythonMachine;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
