@@ -118,13 +118,11 @@ class ProgramEndTest extends ProgramServer {
             return true;
         };
         var late = new ProgramRequest("p", TEXT, "2\n", "@2 ", true, Duration.ofSeconds(1), 8 << 20);
-        var answer = connection.request(late);
-        assertInterrupted(answer, ProblemCode.TIMEOUT);
-        assertThat(answer.interruption().detail()).isEqualTo("it did not answer within 1000 ms");
+        assertThat(connection.request(late).interruption())
+                .isEqualTo(new CommandResult.Interruption(ProblemCode.TIMEOUT, "it did not answer within 1000 ms"));
         behavior = (_, _) -> true;
         fleet.advanceTime(Duration.ofMinutes(1));
         assertAnswered("3");
         assertThat(server.commands()).isEqualTo(2);
-        assertThat(received).containsExactly("1", "2", "3");
     }
 }
