@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.AgentConfig;
@@ -30,6 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The agent on a real OpenSSH server with a real sudo: one for all observations, and what becomes of it. */
 @Timeout(600)
 class OpenSshAgentTest {
+    private static final Interest NOTHING = new Interest(Set.of(), Set.of());
     @TempDir
     Path directory;
 
@@ -66,10 +68,10 @@ class OpenSshAgentTest {
 
     @Test
     void oneAgentAnswersAllObservations() throws Exception {
-        machine.gather(Set.of());
+        machine.gather(NOTHING);
         var agent = agent();
         for (var i = 0; i < 10; i++) {
-            machine.gather(Set.of());
+            machine.gather(NOTHING);
         }
         assertThat(agent()).isEqualTo(agent);
         assertThat(processes("sudo")).hasSize(1);
@@ -77,7 +79,7 @@ class OpenSshAgentTest {
 
     @Test
     void nothingRemainsWhenTheServiceDisconnects() throws Exception {
-        machine.gather(Set.of());
+        machine.gather(NOTHING);
         connection.close();
         await().until(() -> processes("python3").isEmpty() && processes("sudo").isEmpty());
     }
@@ -87,23 +89,23 @@ class OpenSshAgentTest {
     void startsAnAgentAgainThatWasKilledBetweenObservations() throws Exception {
         for (var program : List.of("python3", "sudo", "sshd")) {
             for (var i = 0; i < 3; i++) {
-                machine.gather(Set.of());
+                machine.gather(NOTHING);
                 var killed = program.equals("sshd") ? host.connections() : processes(program);
                 assertThat(killed).isNotEmpty();
                 killed.forEach(ProcessHandle::destroyForcibly);
                 await().until(() -> killed.stream().noneMatch(ProcessHandle::isAlive));
-                machine.gather(Set.of());
+                machine.gather(NOTHING);
             }
         }
     }
 
     @Test
     void reportsAnAgentThatIsKilledDuringAnObservation() throws Exception {
-        machine.gather(Set.of());
+        machine.gather(NOTHING);
         for (var program : List.of("python3", "sshd")) {
             var begun = directory.resolve("begun-" + program);
             host.gpus().fault("echo >%s; exec sleep 3600".formatted(begun));
-            var observation = new FutureTask<>(() -> machine.gather(Set.of()));
+            var observation = new FutureTask<>(() -> machine.gather(NOTHING));
             Thread.startVirtualThread(observation);
             await().until(() -> Files.exists(begun));
             (program.equals("sshd") ? host.connections() : processes(program)).forEach(ProcessHandle::destroyForcibly);
@@ -118,7 +120,7 @@ class OpenSshAgentTest {
                                                     : Set.of(ProblemCode.AGENT_KILLED, ProblemCode.AGENT_FAILED)));
             host.gpus().noFault();
             fleet.advanceTime(Duration.ofMinutes(1));
-            machine.gather(Set.of());
+            machine.gather(NOTHING);
         }
     }
 
@@ -141,7 +143,7 @@ class OpenSshAgentTest {
         await().until(() -> isObserved(impatient));
         var stopped = agent();
         signal("STOP", stopped);
-        assertThatThrownBy(() -> impatient.gather(Set.of()))
+        assertThatThrownBy(() -> impatient.gather(NOTHING))
                 .isInstanceOfSatisfying(
                         UnreachableException.class, e -> assertThat(e.code()).isEqualTo(ProblemCode.TIMEOUT));
         signal("CONT", stopped);
@@ -155,7 +157,7 @@ class OpenSshAgentTest {
     private boolean isObserved(Machine impatient) throws InterruptedException {
         fleet.advanceTime(Duration.ofMinutes(1));
         try {
-            impatient.gather(Set.of());
+            impatient.gather(NOTHING);
             return true;
         } catch (UnreachableException _) {
             return false; // this machine is busy

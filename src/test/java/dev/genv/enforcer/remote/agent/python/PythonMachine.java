@@ -242,7 +242,6 @@ public final class PythonMachine {
         return new String(Base64.getDecoder().decode(base64.asText()), ISO_8859_1);
     }
 
-    /** The values of an array. */
     public static List<String> list(JsonNode array) {
         var values = new ArrayList<String>();
         array.forEach(value -> values.add(value.asText()));
