@@ -4,12 +4,10 @@ import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.Reply;
 import dev.genv.enforcer.facts.AccessFacts;
-import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.format.gpu.GpuLine;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.node.gpu.ListedPids;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.proc.LivenessReader;
@@ -101,10 +99,10 @@ public final class NodeMachine implements Machine, Closeable {
         var accountFacts = accounts.read();
         var programFacts = programs.read();
         var beforeListing = ticks();
-        var gpuFacts = gpus.query();
+        var gpuFacts = gpus.read();
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
-        var processFacts = pids(gpuFacts).stream()
+        var processFacts = ListedPids.of(gpuFacts).stream()
                 .map(pid -> processes.read(pid, programFacts))
                 .toList();
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
@@ -147,16 +145,6 @@ public final class NodeMachine implements Machine, Closeable {
         } catch (IOException e) {
             throw new IllegalStateException("the kernel's clock cannot be read", e);
         }
-    }
-
-    private static List<Integer> pids(GpuFacts gpus) {
-        return gpus.processes() instanceof Reading.Value<GpuFacts.ToolOutput>(var output)
-                ? GpuLine.parse(output.stdout().text().lines().toList()).value().stream()
-                        .map(GpuLine::pid)
-                        .distinct()
-                        .sorted()
-                        .toList()
-                : List.of();
     }
 
     @Override

@@ -44,7 +44,7 @@ final class DescribedTool {
     }
 
     GpuFacts facts() {
-        return new GpuFacts(Reading.of(output(PROCESSES)), Reading.of(output(DEVICES)));
+        return new GpuFacts.ToolFacts(Reading.of(output(PROCESSES)), Reading.of(output(DEVICES)));
     }
 
     /** The processes that it lists. */
