@@ -57,9 +57,10 @@ final class GpuCalls {
         return failure.answer();
     }
 
-    /** Returns whether an answer is one of these errors. */
-    static boolean isFault(Answer<?> answer, NvmlCode... codes) {
-        return answer instanceof Fault<?>(var number, var _)
+    /** Returns whether an answer is one of these errors of this function. */
+    static boolean isFault(Answer<?> answer, NvmlFunction function, NvmlCode... codes) {
+        return answer instanceof Fault<?>(var number, var name)
+                && name.equals(function.symbol())
                 && Arrays.stream(codes).anyMatch(code -> code.number() == number);
     }
 

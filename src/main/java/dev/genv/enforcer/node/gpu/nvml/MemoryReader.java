@@ -31,7 +31,11 @@ final class MemoryReader {
         if (library.has(NvmlFunction.MEMORY_INFO_V2)) {
             var answer =
                     calls.answer(NvmlFunction.MEMORY_INFO_V2, () -> fillV2(device), () -> memoryUse(V2_TOTAL, V2_USED));
-            if (!GpuCalls.isFault(answer, NvmlCode.FUNCTION_NOT_FOUND, NvmlCode.ARGUMENT_VERSION_MISMATCH)) {
+            if (!GpuCalls.isFault(
+                    answer,
+                    NvmlFunction.MEMORY_INFO_V2,
+                    NvmlCode.FUNCTION_NOT_FOUND,
+                    NvmlCode.ARGUMENT_VERSION_MISMATCH)) {
                 return answer;
             }
         }

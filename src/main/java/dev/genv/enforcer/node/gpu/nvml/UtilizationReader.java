@@ -35,7 +35,9 @@ final class UtilizationReader {
                 () -> buffer.fill(() -> library.call(
                         NvmlFunction.PROCESS_UTILIZATION, device, buffer.entries(), buffer.count(), since)),
                 () -> samples(uuid, since));
-        return GpuCalls.isFault(answer, NvmlCode.NOT_FOUND) ? Answer.of(List.of()) : answer;
+        return GpuCalls.isFault(answer, NvmlFunction.PROCESS_UTILIZATION, NvmlCode.NOT_FOUND)
+                ? Answer.of(List.of())
+                : answer;
     }
 
     /** Leaves out what is no sample: drivers count entries that they did not fill. */

@@ -3,8 +3,10 @@ package dev.genv.enforcer.node.gpu.nvml;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.NvmlFacts.Answer;
+import dev.genv.enforcer.facts.NvmlFacts.Cause;
 import dev.genv.enforcer.facts.NvmlFacts.Device;
 import dev.genv.enforcer.facts.NvmlFacts.DeviceProcess;
+import dev.genv.enforcer.facts.NvmlFacts.Failed;
 import dev.genv.enforcer.facts.NvmlFacts.Listed;
 import dev.genv.enforcer.facts.NvmlFacts.MemoryUse;
 import dev.genv.enforcer.facts.NvmlFacts.Utilization;
@@ -13,6 +15,8 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What NVML answers becomes facts. */
 class NvmlSourceTest {
@@ -52,6 +56,35 @@ class NvmlSourceTest {
                                             Answer.of(List.of()),
                                             Answer.of(List.of()),
                                             Answer.of(List.of())))));
+        }
+    }
+
+    @Test
+    void readsAMachineWithoutGpus() throws Exception {
+        try (var source = Sources.of(new FakeNvml(folder).line("driver 535.183.01"))) {
+            assertThat(source.read()).isEqualTo(new Listed(Answer.of("535.183.01"), List.of()));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"1025", "4294967295"})
+    void refusesAnImpossibleNumberOfGpus(String count) throws Exception {
+        try (var source = Sources.of(new FakeNvml(folder).gpus(1).line("claim nvmlDeviceGetCount_v2 " + count))) {
+            assertThat(source.read())
+                    .isEqualTo(new Failed(
+                            Cause.LAYOUT,
+                            0,
+                            "NVML is not used: nvmlDeviceGetCount_v2 counted %s devices".formatted(count)));
+        }
+    }
+
+    /** A GPU that disappears between two calls. */
+    @Test
+    void aGpuThatIsCountedButCannotBeLookedUpIsKnownByItsError() throws Exception {
+        try (var source = Sources.of(new FakeNvml(folder).gpus(1).line("claim nvmlDeviceGetCount_v2 2"))) {
+            var devices = Sources.devices(source.read());
+            assertThat(devices).extracting(Device::index).containsExactly(0, 1);
+            assertThat(devices.get(1).uuid()).isEqualTo(Answer.fault(2, "nvmlDeviceGetHandleByIndex_v2"));
         }
     }
 }
