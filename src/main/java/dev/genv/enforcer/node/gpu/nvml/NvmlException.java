@@ -1,0 +1,27 @@
+package dev.genv.enforcer.node.gpu.nvml;
+
+import dev.genv.enforcer.facts.NvmlFacts;
+import dev.genv.enforcer.facts.NvmlFacts.Cause;
+
+/** NVML cannot list the GPUs. Without a stack trace, because it may come in every cycle. */
+final class NvmlException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    private final Cause reason;
+    private final int code;
+
+    /** An exception for any cause other than an error of NVML. */
+    NvmlException(Cause reason, String sentence) {
+        this(reason, 0, sentence);
+    }
+
+    NvmlException(Cause reason, int code, String sentence) {
+        super(sentence, null, false, false);
+        this.reason = reason;
+        this.code = code;
+    }
+
+    NvmlFacts.Failed facts() {
+        return new NvmlFacts.Failed(reason, code, String.valueOf(getMessage()));
+    }
+}
