@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.node.NodeMachine;
+import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.Privileges;
@@ -34,13 +35,13 @@ final class NodeWiring {
                 settings.general().mode() == ServiceMode.ENFORCE,
                 settings.general().terminateProcesses(),
                 Advice.CONTAINER);
-        machine = new NodeMachine(new NodeMachine.NodePaths(
+        var paths = new NodeMachine.NodePaths(
                 proc,
                 settings.stateDirectory(),
                 settings.state().lockTimeout(),
-                settings.gpuProgram(),
-                settings.gpu().gpuTimeout(),
-                observer.programs().stream().map(ProtectedExecutable::path).toList()));
+                observer.programs().stream().map(ProtectedExecutable::path).toList());
+        machine = new NodeMachine(
+                paths, new NvidiaSmi(settings.gpu().nvidiaSmi(), settings.gpu().gpuTimeout()));
     }
 
     NodeMachine machine() {

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.facts;
 
 /** What a source answered about the GPUs of a machine and the processes on them. */
-public sealed interface GpuFacts permits GpuFacts.ToolFacts, NvmlFacts {
+public sealed interface GpuFacts permits GpuFacts.ToolFacts, GpuFacts.SelectedFacts, NvmlFacts {
     /**
      * The answers of nvidia-smi. The reason of a failure is a whole sentence such as {@code nvidia-smi did not exit within 5000 ms}; it
      * may be empty for a timeout, and if the program was not run because it hung before.
@@ -11,6 +11,14 @@ public sealed interface GpuFacts permits GpuFacts.ToolFacts, NvmlFacts {
      *     by a minute at most
      */
     record ToolFacts(Reading<ToolOutput> processes, Reading<ToolOutput> devices) implements GpuFacts {}
+
+    /**
+     * The answer of the source that was selected among several.
+     *
+     * @param reason why it was selected, as a clause
+     * @param difference how the answers of the sources differ, so that NVML is not trusted, as a clause; empty if they do not
+     */
+    record SelectedFacts(GpuFacts answer, String reason, String difference) implements GpuFacts {}
 
     /** The output of the program, at most 16 MiB each. */
     record ToolOutput(int exitCode, Bytes stdout, Bytes stderr) {}

@@ -11,6 +11,9 @@ import dev.genv.enforcer.facts.NvmlFacts.MigDevice;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.gpu.GpuLine;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The pids in the answers of a source. */
@@ -23,6 +26,7 @@ public final class ListedPids {
             case ToolFacts(Reading.Value<ToolOutput>(var output), var _) ->
                 GpuLine.parse(output.stdout().text().lines().toList()).value().stream()
                         .map(GpuLine::pid);
+            case GpuFacts.SelectedFacts(var answer, var _, var _) -> of(answer).stream();
             case ToolFacts _, NvmlFacts.Failed _ -> Stream.<Integer>empty();
             case NvmlFacts.Listed(var _, var devices) ->
                 devices.stream()
@@ -32,6 +36,15 @@ public final class ListedPids {
                         .map(Long::intValue);
         };
         return pids.distinct().sorted().toList();
+    }
+
+    /** Returns the pids on a device. */
+    static Set<Integer> of(Device device) {
+        return compute(device)
+                .map(DeviceProcess::pid)
+                .filter(pid -> pid > 0 && pid <= Integer.MAX_VALUE)
+                .map(Long::intValue)
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
     private static Stream<DeviceProcess> compute(Device device) {

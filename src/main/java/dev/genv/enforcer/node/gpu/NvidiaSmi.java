@@ -14,13 +14,12 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Runs nvidia-smi. Its list of devices is cached, because each query needs a child process. */
-public final class NvidiaSmi implements GpuSource {
+public final class NvidiaSmi implements GpuSource<ToolFacts> {
     /** The largest age of the device list: indices change when a GPU disappears or returns. */
     private static final Duration KEEP_DEVICES = Duration.ofSeconds(60);
 
@@ -63,7 +62,7 @@ public final class NvidiaSmi implements GpuSource {
         var known = devices;
         devices = null; // a failure may change the indices
         var processes = run(GpuQuery.PROCESSES);
-        var lines = lines(processes);
+        var lines = ToolList.lines(processes);
         if (lines.isEmpty()) {
             return new ToolFacts(processes, Reading.failed(Failure.SKIPPED, ""));
         }
@@ -74,7 +73,7 @@ public final class NvidiaSmi implements GpuSource {
             return new ToolFacts(processes, known.output);
         }
         var output = run(GpuQuery.DEVICES);
-        lines(output).map(GpuDevices::parse).ifPresent(now -> keep(output, now, System.nanoTime(), listed));
+        ToolList.lines(output).map(GpuDevices::parse).ifPresent(now -> keep(output, now, System.nanoTime(), listed));
         return new ToolFacts(processes, output);
     }
 
@@ -96,20 +95,6 @@ public final class NvidiaSmi implements GpuSource {
     private static boolean foundNoDevices(Reading<ToolOutput> reading) {
         return reading instanceof Reading.Value<ToolOutput>(var output)
                 && GpuQuery.foundNoDevices(output.exitCode(), output.stdout().text());
-    }
-
-    /** Returns the lines of an answer; empty if it is none. */
-    private static Optional<List<String>> lines(Reading<ToolOutput> reading) {
-        try {
-            return reading instanceof Reading.Value<ToolOutput>(var output)
-                    ? Optional.of(GpuQuery.lines(
-                            output.exitCode(),
-                            output.stdout().text(),
-                            output.stderr().text()))
-                    : Optional.empty();
-        } catch (ToolException e) {
-            return Optional.empty();
-        }
     }
 
     private Reading<ToolOutput> run(String query) throws InterruptedException {

@@ -38,6 +38,12 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
             return switch (facts) {
                 case GpuFacts.ToolFacts tool -> of(tool, order);
                 case NvmlFacts nvml -> NvmlListing.of(nvml, order);
+                case GpuFacts.SelectedFacts(var answer, var _, var difference) -> {
+                    var found = of(answer, order);
+                    yield difference.isEmpty()
+                            ? found
+                            : found.with(new Problem(ProblemCode.GPU_SOURCES_DIFFER, difference));
+                }
             };
         } catch (ToolException e) {
             return Found.of(NONE)
@@ -52,7 +58,7 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
         var devices = GpuDevices.parse(lines(output(facts.devices())));
         devices.requireSame(!GpuQuery.foundNoDevices(
                 processes.exitCode(), processes.stdout().text()));
-        return of("nvidia-smi", lines, devices, order);
+        return of(GpuOrigin.NVIDIA_SMI, lines, devices, order);
     }
 
     /**
@@ -108,7 +114,7 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
             } else {
                 // With MIG a process can have several lines for one device.
                 byPid.computeIfAbsent(line.pid(), _ -> new TreeMap<>())
-                        .merge(index.get(), new DeviceUsage(index.get(), line.memory()), DeviceUsage::plus);
+                        .merge(index.get(), line.usage(index.get()), DeviceUsage::plus);
             }
         }
         var usage = new LinkedHashMap<Integer, List<DeviceUsage>>();

@@ -10,6 +10,7 @@ import dev.genv.enforcer.format.gpu.GpuToolProblems;
 import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.device.MigInstance;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.ArrayList;
@@ -38,7 +39,7 @@ final class NvmlListing {
         var repeated = new HashSet<String>();
         for (var device : devices) {
             switch (device.uuid()) {
-                case NvmlFacts.Fault<String> fault -> deviceProblems.add(NvmlProblems.of(device.index(), fault));
+                case NvmlFacts.Fault<String> fault -> deviceProblems.add(NvmlProblems.ofGpu(device.index(), fault));
                 case NvmlFacts.Value<String>(var uuid) -> {
                     if (byUuid.put(uuid, device.index()) != null) {
                         repeated.add(uuid);
@@ -65,7 +66,7 @@ final class NvmlListing {
             case NvmlFacts.Listed(var _, var devices) -> {
                 var listing = new NvmlListing(devices);
                 yield GpuListing.of(
-                        "NVML",
+                        GpuOrigin.NVML,
                         Found.of(listing.lines, listing.processProblems),
                         new GpuDevices(Map.copyOf(listing.byUuid), List.copyOf(listing.deviceProblems)),
                         order);
@@ -77,7 +78,7 @@ final class NvmlListing {
         var problems = new ArrayList<Problem>();
         if (device.memory() instanceof NvmlFacts.Fault<NvmlFacts.MemoryUse> fault && NvmlProblems.isLost(fault)) {
             deviceProblems.add(
-                    NvmlProblems.of(device.index(), fault)); // the device is known, but its processes are not
+                    NvmlProblems.ofGpu(device.index(), fault)); // the device is known, but its processes are not
         }
         for (var process : compute(device, problems)) {
             if (process.pid() < 1 || process.pid() > LARGEST_PID) {
@@ -86,7 +87,7 @@ final class NvmlListing {
                         ProblemCode.GPU_LINE_UNREADABLE,
                         "NVML lists a process on device %d whose pid is %d".formatted(device.index(), process.pid()));
             } else {
-                lines.add(new GpuLine(uuid, (int) process.pid(), memory(process.memory())));
+                lines.add(new GpuLine(uuid, (int) process.pid(), memory(process.memory()), instance(process)));
             }
         }
         processProblems.addAll(problems);
@@ -116,6 +117,12 @@ final class NvmlListing {
             case NvmlFacts.Fault<List<NvmlFacts.DeviceProcess>> fault ->
                 problems.add(NvmlProblems.ofProcesses(index, fault));
         }
+    }
+
+    private static @Nullable MigInstance instance(NvmlFacts.DeviceProcess process) {
+        var gpu = process.gpuInstance();
+        var compute = process.computeInstance();
+        return gpu == null || compute == null ? null : new MigInstance(gpu, compute);
     }
 
     /** In MiB, rounded up as nvidia-smi does. */

@@ -83,7 +83,7 @@ public final class GenvAgent implements Agent {
                 findings.missing(),
                 findings.problems());
         var ended = verified.stream().filter(sightings::isGone).collect(Collectors.toUnmodifiableSet());
-        return new Observation(snapshot, "genv", null, sightings.looks(), ended, List.of(), null, null, null, null);
+        return new Observation(snapshot, "genv", "", null, sightings.looks(), ended, List.of(), null, null, null, null);
     }
 
     private GpuProcess named(GpuProcess process) {

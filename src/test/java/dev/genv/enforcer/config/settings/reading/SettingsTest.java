@@ -29,7 +29,7 @@ class SettingsTest {
         assertThat(settings.stateDirectory()).isEqualTo(Path.of("/var/tmp/genv"));
         assertThat(settings.state().lockTimeout()).isEqualTo(Duration.ofSeconds(5));
         assertThat(settings.gpu().gpuTimeout()).isEqualTo(Duration.ofSeconds(30));
-        assertThat(settings.gpuProgram()).isEqualTo("nvidia-smi");
+        assertThat(settings.gpu().nvidiaSmi()).isEqualTo("nvidia-smi");
         assertThat(settings.safety().requireHostPid()).isTrue();
         assertThat(settings.general().nodeName()).isEmpty();
         assertThat(settings.safety().protectedExecutables()).isEmpty();
