@@ -13,8 +13,11 @@ import org.jspecify.annotations.Nullable;
 
 /** The thread that calls NVML, because a call into the driver may never return. It does one thing at a time. */
 final class DriverThread implements AutoCloseable {
+    /** In bytes, as for the first thread of a C program: the JVM's threads have less. */
+    private static final long STACK = 8 << 20;
+
     private final ExecutorService thread = Executors.newSingleThreadExecutor(
-            Thread.ofPlatform().daemon().name("nvml").factory());
+            Thread.ofPlatform().daemon().name("nvml").stackSize(STACK).factory());
     private final AtomicReference<@Nullable Turn> current = new AtomicReference<>();
     private final Duration timeout;
     private final Activity activity;
