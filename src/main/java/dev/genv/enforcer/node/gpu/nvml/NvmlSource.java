@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * second. It is unloaded and loaded again after an error that an initialization can cure, after a call that did not return in time, and
  * after any failure; then the file can be that of another driver.
  */
-public final class NvmlSource implements GpuSource, Closeable {
+public final class NvmlSource implements GpuSource<NvmlFacts>, Closeable {
     /** The usual name of the library. */
     public static final String LIBRARY = "libnvidia-ml.so.1";
     /** How long a lost GPU is reported before NVML is initialized again: on a large machine this costs half a second. */
