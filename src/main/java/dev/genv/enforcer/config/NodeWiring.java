@@ -5,7 +5,6 @@ import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.node.NodeMachine;
-import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.Privileges;
@@ -40,8 +39,7 @@ final class NodeWiring {
                 settings.stateDirectory(),
                 settings.state().lockTimeout(),
                 observer.programs().stream().map(ProtectedExecutable::path).toList());
-        machine = new NodeMachine(
-                paths, new NvidiaSmi(settings.gpu().nvidiaSmi(), settings.gpu().gpuTimeout()));
+        machine = new NodeMachine(paths, GpuWiring.source(settings.gpu()));
     }
 
     NodeMachine machine() {

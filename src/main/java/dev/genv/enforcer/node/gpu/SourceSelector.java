@@ -71,7 +71,7 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
     @Override
     public SelectedFacts read() throws InterruptedException {
         var selected = select();
-        if (!options.hold) {
+        if (options.nvml && !options.hold) {
             nvml.release();
         }
         log(selected);
