@@ -7,21 +7,21 @@ import dev.genv.enforcer.facts.NvmlFacts.Cause;
 final class NvmlException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    private final Cause reason;
+    private final Cause kind;
     private final int code;
 
     /** An exception for any cause other than an error of NVML. */
-    NvmlException(Cause reason, String sentence) {
-        this(reason, 0, sentence);
+    NvmlException(Cause kind, String sentence) {
+        this(kind, 0, sentence);
     }
 
-    NvmlException(Cause reason, int code, String sentence) {
+    NvmlException(Cause kind, int code, String sentence) {
         super(sentence, null, false, false);
-        this.reason = reason;
+        this.kind = kind;
         this.code = code;
     }
 
     NvmlFacts.Failed facts() {
-        return new NvmlFacts.Failed(reason, code, String.valueOf(getMessage()));
+        return new NvmlFacts.Failed(kind, code, String.valueOf(getMessage()));
     }
 }

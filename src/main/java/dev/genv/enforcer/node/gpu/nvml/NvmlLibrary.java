@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The loaded library. Each call returns the code of the function, and {@link NvmlCode#FUNCTION_NOT_FOUND} if the library lacks it. Only
- * the thread that loaded it uses it; an interrupt of this thread prevents the next call.
+ * the thread that loaded it uses it; an interrupt of this thread prevents
+ * the next call, except the shutdown.
  */
 final class NvmlLibrary implements AutoCloseable {
     private static final Linker LINKER = Linker.nativeLinker();
@@ -187,7 +188,8 @@ final class NvmlLibrary implements AutoCloseable {
     }
 
     private @Nullable MemorySegment begin(NvmlFunction function) {
-        if (Thread.currentThread().isInterrupted()) {
+        // A shutdown is never left out: the driver would keep what NVML holds.
+        if (function != NvmlFunction.SHUTDOWN && Thread.currentThread().isInterrupted()) {
             throw new CancellationException("nobody waits for the answer");
         }
         activity.begin(function.symbol());

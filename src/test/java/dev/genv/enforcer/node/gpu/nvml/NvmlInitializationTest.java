@@ -3,6 +3,7 @@ package dev.genv.enforcer.node.gpu.nvml;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.NvmlFacts;
+import dev.genv.enforcer.facts.NvmlFacts.Answer;
 import dev.genv.enforcer.testsupport.fake.FakeNvml;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -97,10 +98,9 @@ class NvmlInitializationTest {
         try (var source = Sources.of(nvml)) {
             nvml.fail("nvmlDeviceGetCount_v2", 18);
             Sources.failure(source.read());
-            var replaced = new FakeNvml(folder, "MIG").gpus(2).line("mig 0 7");
-            var devices = Sources.devices(source.read());
-            assertThat(replaced.path()).isEqualTo(nvml.path());
-            assertThat(devices).hasSize(2);
+            new FakeNvml(folder, "UTILIZATION").gpus(1);
+            assertThat(Sources.devices(source.read()).getFirst().utilization())
+                    .isEqualTo(Answer.fault(13, "nvmlDeviceGetProcessUtilization"));
         }
     }
 
