@@ -1,6 +1,8 @@
 package dev.genv.enforcer.node.gpu.nvml;
 
 import dev.genv.enforcer.facts.NvmlFacts.Cause;
+import dev.genv.enforcer.node.gpu.nvml.library.Activity;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlException;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;

@@ -2,6 +2,9 @@ package dev.genv.enforcer.node.gpu.nvml;
 
 import dev.genv.enforcer.facts.NvmlFacts;
 import dev.genv.enforcer.node.gpu.GpuSource;
+import dev.genv.enforcer.node.gpu.nvml.library.Activity;
+import dev.genv.enforcer.node.gpu.nvml.library.LibraryFile;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlException;
 import java.io.Closeable;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.NvmlFacts;
 import dev.genv.enforcer.facts.NvmlFacts.Answer;
+import dev.genv.enforcer.node.gpu.nvml.library.LibraryFile;
 import dev.genv.enforcer.testsupport.fake.FakeNvml;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -12,6 +12,7 @@ import dev.genv.enforcer.facts.NvmlFacts.MemoryUse;
 import dev.genv.enforcer.facts.NvmlFacts.Utilization;
 import dev.genv.enforcer.testsupport.fake.FakeNvml;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -85,6 +86,25 @@ class NvmlSourceTest {
             var devices = Sources.devices(source.read());
             assertThat(devices).extracting(Device::index).containsExactly(0, 1);
             assertThat(devices.get(1).uuid()).isEqualTo(Answer.fault(2, "nvmlDeviceGetHandleByIndex_v2"));
+        }
+    }
+
+    @Test
+    void reportsALibraryThatIsTooOld() throws Exception {
+        try (var source = Sources.of(new FakeNvml(folder, "V2", "V3"))) {
+            assertThat(source.read())
+                    .isEqualTo(new Failed(
+                            Cause.LIBRARY,
+                            0,
+                            "NVML is too old: it has no function nvmlDeviceGetComputeRunningProcesses_v2"));
+        }
+    }
+
+    @Test
+    void reportsALibraryThatIsMissing() throws Exception {
+        var missing = folder.resolve("libnvidia-ml.so.1");
+        try (var source = new NvmlSource(missing.toString(), Duration.ofMinutes(2))) {
+            assertThat(source.read()).isEqualTo(new Failed(Cause.LIBRARY, 0, missing + " does not exist"));
         }
     }
 }

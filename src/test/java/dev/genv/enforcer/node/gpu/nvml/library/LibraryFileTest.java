@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node.gpu.nvml;
+package dev.genv.enforcer.node.gpu.nvml.library;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -9,7 +9,6 @@ import dev.genv.enforcer.testsupport.fake.FakeNvml;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -139,13 +138,6 @@ class LibraryFileTest {
                 .isEqualTo("%1$s cannot be loaded; the output of 'ldd %1$s' can show why".formatted(library));
     }
 
-    @Test
-    void reportsALibraryThatIsTooOld() throws Exception {
-        var library = new FakeNvml(folder.resolve("lib"), "V2", "V3").path();
-        assertThat(reasonOf(library))
-                .isEqualTo("NVML is too old: it has no function nvmlDeviceGetComputeRunningProcesses_v2");
-    }
-
     private Path compile(String code, String... options) throws Exception {
         var source = Files.writeString(folder.resolve("library.c"), code);
         var library = folder.resolve("library.so");
@@ -156,11 +148,15 @@ class LibraryFileTest {
         return library;
     }
 
-    private static String reasonOf(Path library) throws InterruptedException {
-        try (var source = new NvmlSource(library.toString(), Duration.ofMinutes(2))) {
-            var failure = Sources.failure(source.read());
-            assertThat(failure.cause()).isEqualTo(Cause.LIBRARY);
-            return failure.reason();
+    /** Returns why a library is not loaded. */
+    private static String reasonOf(Path library) {
+        try {
+            NvmlLibrary.load(LibraryFile.of(library.toString(), "").find(), new Activity())
+                    .close();
+            return "it was loaded";
+        } catch (NvmlException e) {
+            assertThat(e.facts().cause()).isEqualTo(Cause.LIBRARY);
+            return e.facts().reason();
         }
     }
 
