@@ -86,7 +86,7 @@ final class FleetWiring {
         return new AgentConfig(
                 remote.stateDir().toString(),
                 limitToShare(settings.state().lockTimeout(), LOCK_PERCENT),
-                settings.gpuProgram(),
+                settings.gpu().nvidiaSmi(),
                 limitToShare(settings.gpu().gpuTimeout(), GPU_PERCENT),
                 timeout,
                 remote.sudo(),

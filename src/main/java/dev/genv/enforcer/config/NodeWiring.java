@@ -34,13 +34,12 @@ final class NodeWiring {
                 settings.general().mode() == ServiceMode.ENFORCE,
                 settings.general().terminateProcesses(),
                 Advice.CONTAINER);
-        machine = new NodeMachine(new NodeMachine.NodePaths(
+        var paths = new NodeMachine.NodePaths(
                 proc,
                 settings.stateDirectory(),
                 settings.state().lockTimeout(),
-                settings.gpuProgram(),
-                settings.gpu().gpuTimeout(),
-                observer.programs().stream().map(ProtectedExecutable::path).toList()));
+                observer.programs().stream().map(ProtectedExecutable::path).toList());
+        machine = new NodeMachine(paths, GpuWiring.source(settings.gpu()));
     }
 
     NodeMachine machine() {

@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.device.MigInstance;
 import dev.genv.enforcer.model.problem.Problem;
 import java.io.IOException;
 import java.util.List;
@@ -32,6 +33,7 @@ public final class SnapshotJson {
                 out.writeStartObject();
                 out.writeNumberField("index", use.device());
                 out.writeStringField("gpu_memory", text(use.memory()));
+                writeInstances(use.instances(), out);
                 out.writeEndObject();
             }
             out.writeEndArray();
@@ -45,6 +47,20 @@ public final class SnapshotJson {
         out.writeFieldName("devices");
         DevicesFile.write(snapshot.devices(), out);
         out.writeEndObject();
+    }
+
+    /** Only with MIG: genv does not print them. */
+    private static void writeInstances(List<MigInstance> instances, JsonGenerator out) throws IOException {
+        if (!instances.isEmpty()) {
+            out.writeArrayFieldStart("mig_instances");
+            for (var instance : instances) {
+                out.writeStartObject();
+                out.writeNumberField("gpu_instance", instance.gpu());
+                out.writeNumberField("compute_instance", instance.compute());
+                out.writeEndObject();
+            }
+            out.writeEndArray();
+        }
     }
 
     /**

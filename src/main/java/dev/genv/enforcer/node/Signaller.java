@@ -8,20 +8,31 @@ import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.node.linux.Descriptor;
 import dev.genv.enforcer.node.linux.Libc;
+import dev.genv.enforcer.node.proc.NvidiaDevices;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import java.io.IOException;
 import java.util.List;
 
 /** Signals processes, each only if its identity has not changed. */
 final class Signaller {
-    private final ProcessReader reader;
+    private static final Result WITHOUT_DEVICE = Result.failed(
+            "NVML lists it, but it has no device file of the NVIDIA driver open, so it is not terminated");
 
-    Signaller(ProcessReader reader) {
+    private final ProcessReader reader;
+    private final NvidiaDevices devices;
+
+    Signaller(ProcessReader reader, NvidiaDevices devices) {
         this.reader = reader;
+        this.devices = devices;
     }
 
-    /** Sends the signal through a pidfd that was opened before the process was checked again. */
-    Result terminate(Order.Terminate order, List<Reading<ProgramFile>> programs) {
+    /**
+     * Sends the signal through a pidfd that was opened before the process was checked again.
+     *
+     * @param listedByNvml whether only NVML says that the process uses a GPU: then it must have a device file open, because a pid of a
+     *     library whose lists are laid out in another way would be any process
+     */
+    Result terminate(Order.Terminate order, List<Reading<ProgramFile>> programs, boolean listedByNvml) {
         var pid = order.process().pid();
         if (pid <= 0) {
             return new Result(Outcome.SKIPPED_PROTECTED, "this pid is not a process");
@@ -35,6 +46,9 @@ final class Signaller {
             var refusal = order.check().refusal(now, programs);
             if (refusal.isPresent()) {
                 return refusal.get();
+            }
+            if (listedByNvml && devices.areUsed() && !devices.hasOpen(pid)) {
+                return WITHOUT_DEVICE;
             }
             Libc.pidfdSendSignal(descriptor.number(), order.kill() ? Libc.SIGKILL : Libc.SIGTERM);
             return Result.of(Outcome.SIGNALLED);

@@ -16,7 +16,9 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.gpu.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.GpuAccess;
 import dev.genv.enforcer.observation.gpu.GpuListing;
+import dev.genv.enforcer.observation.gpu.GpuOrigin;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
 import java.util.ArrayList;
@@ -40,6 +42,7 @@ public final class Observer {
 
     private final ObserverSettings settings;
     private final DeviceOrder order = new DeviceOrder();
+    private final GpuAccess gpuAccess = new GpuAccess();
     private final AccountReader accountReader = new AccountReader();
     private final StateParser stateParser;
     private Accounts accounts = Accounts.NONE;
@@ -85,7 +88,8 @@ public final class Observer {
                 findings.problems());
         return new Observation(
                 snapshot,
-                "nvidia-smi",
+                GpuOrigin.of(facts.gpu()).label(),
+                GpuOrigin.of(facts.gpu()).reason(),
                 driver(facts.machine()),
                 facts.machine().beforeState(),
                 privileges.isOutsideHostPid() ? Set.of() : ended(facts.verified(), verified),
@@ -111,7 +115,10 @@ public final class Observer {
             return Found.of(GpuListing.NONE).without(SnapshotPart.PROCESSES);
         }
         order.recordBoot(facts.machine().bootId());
-        var found = GpuListing.of(facts.gpu(), order);
+        var listed = GpuListing.of(facts.gpu(), order);
+        var found = settings.advice() == Advice.CONTAINER
+                ? gpuAccess.review(listed, facts.gpu(), driver(facts.machine()) != null)
+                : listed;
         var pids = facts.processes().stream().map(ProcessFacts::pid).collect(Collectors.toUnmodifiableSet());
         var usage = found.value().usage();
         return pids.containsAll(usage.keySet())
@@ -120,7 +127,8 @@ public final class Observer {
                         .without(SnapshotPart.PROCESSES)
                         .with(new Problem(
                                 ProblemCode.GPU_TOOL_FAILED,
-                                "nvidia-smi lists more processes than can be observed: " + usage.size()));
+                                "%s lists more processes than can be observed: %d"
+                                        .formatted(GpuOrigin.of(facts.gpu()).name(), usage.size())));
     }
 
     private static List<GpuProcess> processes(

@@ -69,7 +69,7 @@ public final class GenvObserver {
                 findings.problems());
         var ended = verified.stream().filter(sightings::isGone).collect(Collectors.toUnmodifiableSet());
         return new Observation(
-                snapshot, "genv", null, sightings.observations(), ended, List.of(), null, null, null, null);
+                snapshot, "genv", "", null, sightings.observations(), ended, List.of(), null, null, null, null);
     }
 
     private GpuProcess identified(GpuProcess process) {

@@ -61,8 +61,13 @@ final class GpuRows {
                     .problem("GPU_TOOL_FAILED: nvidia-smi exited with 9: NVIDIA-SMI has failed")
                     .missing(PROCESSES),
             row(
-                            "no access to the GPUs",
+                            "access to the GPUs that never worked",
                             machine -> machine.listProcesses("Failed to initialize NVML: Unknown Error\n", 255))
+                    .problem(
+                            "GPU_ACCESS_DENIED: nvidia-smi exited with 255: Failed to initialize NVML: Unknown Error: this container has had no access to the GPUs since the service was started: set no-cgroups = false in /etc/nvidia-container-runtime/config.toml and restart the engine, or give it the devices with --device; under a rootless engine, use one that runs as root")
+                    .missing(PROCESSES),
+            row("access to the GPUs that was lost", _ -> {})
+                    .then(machine -> machine.listProcesses("Failed to initialize NVML: Unknown Error\n", 255))
                     .problem(
                             "GPU_NEEDS_NEW_CONTAINER: nvidia-smi exited with 255: Failed to initialize NVML: Unknown Error: this container has lost its access to the GPUs, as systemctl daemon-reload takes it away, and must be recreated; on a plain host, load the driver again or reboot")
                     .missing(PROCESSES),

@@ -43,7 +43,7 @@ public final class SampleFacts {
             List.of(
                     Reading.of(new ProgramFile(new FileId(1, 2), "server", 1)),
                     Reading.failed(Failure.UNTRUSTED, "others can write /opt")),
-            new GpuFacts(
+            new GpuFacts.ToolFacts(
                     Reading.of(new GpuFacts.ToolOutput(0, bytes("GPU-0, 7, 1\n"), Bytes.EMPTY)),
                     Reading.failed(Failure.TIMEOUT, "it hangs")),
             List.of(
