@@ -86,11 +86,13 @@ final class AgentCommand {
                 config.stateDirectory(),
                 config.lockTimeout(),
                 new Request.Lease(service, config.lease()));
+        var content = request.apply(common);
         var result = machine.request(new ProgramRequest(
                 config.sudo() ? "sudo -n " + program.command() : program.command(),
                 program.text(),
-                AgentProgram.line(AgentJson.write(request.apply(common))),
+                AgentProgram.line(AgentJson.write(content)),
                 AgentOutput.mark(nonce),
+                content instanceof Request.Observe,
                 config.timeout(),
                 MAX_OUTPUT));
         return new Reply(nonce, result, config.sudo());

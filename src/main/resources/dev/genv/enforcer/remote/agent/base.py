@@ -22,6 +22,7 @@ if sys.version_info < (3, 6):
     sys.exit("Python %d.%d is too old" % sys.version_info[:2])
 
 LARGEST_LIST = 16 << 20
+PART = 1 << 16  # bytes of one read; with larger ones, the memory of the process becomes fragmented and grows
 PAUSE = 0.01  # seconds
 SIGKILL = 9
 FAILURES = {errno.ENOENT: "ABSENT", errno.ESRCH: "ABSENT", errno.ENOTDIR: "ABSENT", errno.ELOOP: "ABSENT",
@@ -75,7 +76,7 @@ def read(descriptor, limit):
     content = bytearray()
     part = b"-"
     while part and len(content) < limit:
-        part = os.read(descriptor, min(limit - len(content), 1 << 16))
+        part = os.read(descriptor, min(limit - len(content), PART))
         content += part
     return bytes(content)
 

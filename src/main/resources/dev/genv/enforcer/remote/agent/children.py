@@ -106,7 +106,7 @@ class Call:
         while len(self.received) < size:
             if not select.select([self.answers], [], [], max(deadline - time.monotonic(), 0))[0]:
                 raise NoAnswer
-            content = os.read(self.answers, 1 << 20)
+            content = os.read(self.answers, PART)
             if not content:
                 raise Bug("the end of a child process")
             self.received += content

@@ -64,7 +64,7 @@ class Tool:
     @staticmethod
     def collect(streams, outputs, seconds):
         """Reads what comes within this time, and returns the streams that have not ended."""
-        parts = {stream: os.read(stream, 1 << 20) for stream in select.select(streams, [], [], seconds)[0]}
+        parts = {stream: os.read(stream, PART) for stream in select.select(streams, [], [], seconds)[0]}
         for stream, part in parts.items():
             outputs[stream] += part
         return [stream for stream in streams if parts.get(stream, True)]

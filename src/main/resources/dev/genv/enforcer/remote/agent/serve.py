@@ -43,7 +43,7 @@ def serve(functions, seconds):
     os.chdir("/")
     received = b""
     while select.select([0], [], [], seconds)[0]:
-        part = os.read(0, 1 << 20)
+        part = os.read(0, PART)
         if not part:
             return
         received += part

@@ -167,6 +167,11 @@ final class PythonMachine {
                 .formatted(program(function), function, json);
     }
 
+    /** The line of a request to a running agent. */
+    String line(String function) {
+        return AgentProgram.line(request.put("do", function).toString().getBytes(UTF_8));
+    }
+
     /** Observes, and returns the facts. */
     JsonNode observe() throws IOException, InterruptedException {
         var answer = run(input("observe")).answer();

@@ -221,8 +221,9 @@ public final class RealSshd implements AutoCloseable {
 
     /** Kills the processes of open connections. New connections are possible. */
     public void cutConnections() {
-        connections().forEach(ProcessHandle::destroyForcibly);
-        await().until(() -> connections().isEmpty());
+        var open = connections();
+        open.forEach(ProcessHandle::destroyForcibly);
+        await().until(() -> open.stream().noneMatch(ProcessHandle::isAlive));
     }
 
     /** Suspends it and its connections, like a machine that runs out of memory: ports are open, and no process answers. */

@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.ssh.transport;
 import com.jcraft.jsch.ChannelExec;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.Session;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRequest;
@@ -45,7 +46,7 @@ public final class SshSession implements AutoCloseable {
     /**
      * Sends a request to a program, which is started if it does not run.
      *
-     * @throws NotOpenedException if the request cannot have reached the host; the session is unusable then
+     * @throws NotOpenedException if the request can be sent over another session, because this one is unusable
      */
     CommandResult request(ProgramRequest request) throws NotOpenedException, InterruptedException {
         unsolicitedDataLimit.renew();
@@ -53,6 +54,10 @@ public final class SshSession implements AutoCloseable {
         if (running != null && running.isReadyFor(request)) {
             running.send(request);
             var result = running.receive(request);
+            if (wasLost(request, result)) {
+                close();
+                throw new NotOpenedException("the connection is lost", false);
+            }
             if (!Program.endedBefore(request, result)) {
                 return result;
             }
@@ -61,6 +66,15 @@ public final class SshSession implements AutoCloseable {
         var started = Program.start(channel(request.command(), request.maxOutput()), request);
         program = started;
         return started.receive(request);
+    }
+
+    /** A connection may have been lost long before a request shows it, for example if the machine was switched off. */
+    private static boolean wasLost(ProgramRequest request, CommandResult result) {
+        var interruption = result.interruption();
+        return request.isRepeatable()
+                && interruption != null
+                && interruption.code() == ProblemCode.CONNECTION_LOST
+                && !result.output().contains(request.mark());
     }
 
     /** Ends the program. */
@@ -88,7 +102,7 @@ public final class SshSession implements AutoCloseable {
         abortHandle.abort();
     }
 
-    /** The channel of a command could not be opened, so the host has not received the command. */
+    /** The host has not received a command, because its channel could not be opened, or may receive a request again. */
     static final class NotOpenedException extends Exception {
         private static final long serialVersionUID = 1L;
 
