@@ -169,9 +169,8 @@ class OpenSshAgentTest {
     }
 
     private ProcessHandle agent() {
-        var agents = processes("python3");
-        assertThat(agents).hasSize(1);
-        return agents.getFirst();
+        await().until(() -> processes("python3").size() == 1); // not one that is about to exit
+        return processes("python3").getFirst();
     }
 
     private List<ProcessHandle> processes(String program) {
