@@ -25,6 +25,15 @@ class Children:
         cls.killed = {pid for pid in cls.killed if os.waitpid(pid, os.WNOHANG)[0] == 0}
 
     @classmethod
+    def wait(cls):
+        """Gives them a moment to exit, because they would stay as zombies until the next request."""
+        for _ in range(10):
+            cls.collect()
+            if not cls.killed:
+                return
+            time.sleep(PAUSE)
+
+    @classmethod
     def require_few(cls):
         """Raises OSError if so many children hang that another one is too much."""
         cls.collect()

@@ -71,7 +71,7 @@ def respond(functions, content):
         answer = {"failed": "the agent failed: %s" % where(error)}
     json = to_json(answer).encode()
     write(1, b"@%s %s %08x\n" % (nonce, json, crc32(json)))
-    Children.collect()
+    Children.wait()
     return "failed" not in answer
 
 

@@ -6,6 +6,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.ProgramRequest;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -99,6 +100,9 @@ class AgentActionProgressTest {
                     new Action.Detach("gpu-1", snapshot.environments().getFirst(), 0, attachment));
             agent.execute(machine.python, actions, (_, _) -> {});
             assertThat(output.toString().replaceAll("@[0-9a-f-]+ ", "@ ")).contains("@ begun 0\n@ begun 2\n@ {");
+            assertThat(machine.python.requests())
+                    .extracting(ProgramRequest::isRepeatable)
+                    .containsExactly(true, false);
         }
     }
 }

@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -64,6 +65,23 @@ class AgentProgramTest {
         assertThatThrownBy(() -> machine.agent().observe(_ -> answer, Set.of()))
                 .isInstanceOfSatisfying(
                         UnreachableException.class, e -> assertThat(e.code()).isEqualTo(ProblemCode.ANSWER_UNREADABLE));
+    }
+
+    /** Its next answer may be invalid for the same reason. */
+    @Test
+    void endsAnAgentWhoseAnswerIsInvalid() {
+        var agent = machine.agent();
+        assertThatThrownBy(() -> agent.observe(
+                        request -> new CommandResult(
+                                Machine.answer(request, new Answer.Failed("why"))
+                                        .replace("why", "how"),
+                                "",
+                                null,
+                                null),
+                        Set.of()))
+                .isInstanceOf(UnreachableException.class)
+                .hasMessageContaining("its checksum is that of another text");
+        assertThat(agent.stops()).isEqualTo(1);
     }
 
     private static String nonce(ProgramRequest request) {
