@@ -50,6 +50,7 @@ class AttacksIT {
                         ForgedEntryAttacks.all(),
                         RemovedEntryAttacks.all(),
                         DisguiseAttacks.all(),
+                        MembershipAttacks.all(),
                         FileAttacks.all(),
                         NodeAttacks.all(),
                         EscapeAttacks.all(),
