@@ -4,6 +4,7 @@ import static dev.genv.enforcer.remote.agent.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Fifo;
@@ -157,6 +158,7 @@ class PythonRelationsTest {
             assertThat(related(machine.observe()))
                     .as(path)
                     .isEqualTo(units.contains(path) ? Set.of(400) : Set.of());
+            assertThat(Cgroup.parse("0::" + path + "\n").isUnit()).isEqualTo(units.contains(path));
         }
     }
 
