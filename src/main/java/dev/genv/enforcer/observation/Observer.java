@@ -166,7 +166,7 @@ public final class Observer {
 
     private List<GpuProcess> members(
             List<ObservedProcess> processes, HostFacts facts, GpuListing listing, LiveState live, Findings findings) {
-        var related = RelatedFacts.of(facts);
+        var related = RelatedFacts.of(processes, facts);
         var session = memberships.begin(
                 related.processes(),
                 findings.missing().contains(SnapshotPart.ENVIRONMENTS) ? null : live.environments(),

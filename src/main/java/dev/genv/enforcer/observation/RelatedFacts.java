@@ -7,19 +7,31 @@ import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.observation.membership.RelatedProcess;
 import dev.genv.enforcer.observation.membership.RelatedProcesses;
+import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** The processes of an observation, as far as they can be witnesses for the membership of one another. */
 record RelatedFacts(RelatedProcesses processes) {
     private static final String FIRST_PROCESS = "1";
 
-    static RelatedFacts of(HostFacts facts) {
-        return new RelatedFacts(RelatedProcesses.of(
-                Stream.concat(facts.processes().stream(), facts.related().stream())
-                        .flatMap(process -> related(process).stream())
-                        .toList(),
-                facts.relatedIsComplete()));
+    /**
+     * Combines the processes.
+     *
+     * @param listed those that the GPU tool lists
+     */
+    static RelatedFacts of(List<ObservedProcess> listed, HostFacts facts) {
+        var byPid = listed.stream()
+                .collect(Collectors.toMap(process -> process.id().pid(), Function.identity(), (first, _) -> first));
+        var known = facts.processes().stream().flatMap(process -> related(byPid.get(process.pid()), process).stream());
+        var others = facts.related().stream()
+                .flatMap(process -> ProcessIdentity.of(process) instanceof ProcessIdentity.Present(var present)
+                        ? related(present, process).stream()
+                        : Stream.empty());
+        return new RelatedFacts(RelatedProcesses.of(Stream.concat(known, others).toList(), facts.relatedIsComplete()));
     }
 
     Optional<RelatedProcess> of(ObservedProcess process) {
@@ -33,8 +45,8 @@ record RelatedFacts(RelatedProcesses processes) {
                 : Cgroup.UNKNOWN; // a longer one was cut off
     }
 
-    private static Optional<RelatedProcess> related(ProcessFacts facts) {
-        if (!(ProcessIdentity.of(facts) instanceof ProcessIdentity.Present(var process)) || process.uid() == null) {
+    private static Optional<RelatedProcess> related(@Nullable ObservedProcess process, ProcessFacts facts) {
+        if (process == null || process.uid() == null) {
             return Optional.empty();
         }
         var pids = facts.namespacePids() instanceof Reading.Value<Bytes>(var value)

@@ -87,9 +87,10 @@ public record ProcStat(
      * @param after the stat after the environ was read
      */
     public boolean isEnvironInPlace(ProcStat after, long size) {
-        return hasEnded() || after.hasEnded()
-                ? size > 0
-                : addresses.equals(after.addresses) && addresses.areOfExecve(size);
+        if (hasEnded() || after.hasEnded()) {
+            return size > 0;
+        }
+        return addresses.equals(after.addresses) && addresses.areOfExecve(size);
     }
 
     /** Returns the stat; empty if the text has an unknown form. */

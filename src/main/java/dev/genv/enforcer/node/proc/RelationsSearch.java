@@ -42,8 +42,9 @@ final class RelationsSearch {
 
     /** Whether time is left. */
     boolean hasTime() {
-        complete &= !isLate.getAsBoolean();
-        return complete;
+        var isInTime = !isLate.getAsBoolean();
+        complete &= isInTime;
+        return isInTime;
     }
 
     /**

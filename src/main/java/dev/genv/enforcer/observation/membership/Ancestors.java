@@ -24,7 +24,7 @@ final class Ancestors implements Source {
             }
             var next = evidence.processes().parent(current);
             if (next.isEmpty()
-                    || (current != process && current.named().isPresent())
+                    || (!passed.isEmpty() && current.named().isPresent())
                     || mayHaveAdopted(next.get(), current)) {
                 return Optional.empty();
             }
@@ -37,7 +37,7 @@ final class Ancestors implements Source {
     private static Optional<Decision> decision(
             RelatedProcess ancestor, RelatedProcess process, List<RelatedProcess> between, Evidence evidence) {
         var listed = evidence.listing(ancestor, process);
-        if (listed.isPresent() || ancestor == process) {
+        if (listed.isPresent() || ancestor.pid() == process.pid()) {
             return listed;
         }
         return ancestor.named()

@@ -25,8 +25,10 @@ record Evidence(RelatedProcesses processes, Listings listings) {
                     ? new Decision(new Membership.InEnvironment(eid), MembershipSource.LISTED)
                     : Decision.unknown(
                             "nothing proves the entry of envs.json that lists "
-                                    + (ancestor == process ? "its pid" : "its ancestor %d".formatted(ancestor.pid())),
-                            ancestor == process);
+                                    + (ancestor.pid() == process.pid()
+                                            ? "its pid"
+                                            : "its ancestor %d".formatted(ancestor.pid())),
+                            ancestor.pid() == process.pid());
         });
     }
 

@@ -15,14 +15,16 @@ import org.jspecify.annotations.Nullable;
  * shell does not show it, and the list is the only trace. Every user can write it, so it is no proof by itself.
  *
  * @param byPid the present ones
- * @param former pids that were listed before
+ * @param former pids that were listed before, and when they were last, in clock ticks since boot
  * @param owners the users who have an active environment
  */
-public record Listings(Map<Integer, Listing> byPid, Set<Integer> former, Set<Long> owners) {
-    public static final Listings NONE = new Listings(Map.of(), Set.of(), Set.of());
+public record Listings(Map<Integer, Listing> byPid, Map<Integer, Long> former, Set<Long> owners) {
+    public static final Listings NONE = new Listings(Map.of(), Map.of(), Set.of());
 
-    /** More are forgotten: users choose their number. */
-    private static final int MAX_FORMER = 10_000;
+    /** Users choose their number. If there are more, any process may have been listed. */
+    static final int MAX_FORMER = 10_000;
+
+    private static final long TICKS_PER_DAY = 24 * 60 * 60 * 100;
 
     /**
      * A listed pid.
@@ -57,13 +59,18 @@ public record Listings(Map<Integer, Listing> byPid, Set<Integer> former, Set<Lon
         }
         now.replaceAll((pid, listing) ->
                 Optional.ofNullable(byPid.get(pid)).filter(listing::isSame).orElse(listing));
-        return new Listings(now, former(now), users);
+        return new Listings(now, former(now, ticks), users);
     }
 
-    private Set<Integer> former(Map<Integer, Listing> now) {
-        var ended = new HashSet<>(former.size() > MAX_FORMER ? Set.of() : former);
-        byPid.keySet().stream().limit(MAX_FORMER).forEach(ended::add);
-        ended.removeAll(now.keySet());
+    private Map<Integer, Long> former(Map<Integer, Listing> now, long ticks) {
+        var ended = new HashMap<>(former);
+        ended.values().removeIf(last -> ticks - last > TICKS_PER_DAY);
+        for (var pid : byPid.keySet()) {
+            if (ended.size() < MAX_FORMER && !now.containsKey(pid)) {
+                ended.put(pid, ticks);
+            }
+        }
+        ended.keySet().removeAll(now.keySet());
         return ended;
     }
 
@@ -73,6 +80,6 @@ public record Listings(Map<Integer, Listing> byPid, Set<Integer> former, Set<Lon
 
     /** Whether an environment lists this process, or did. Then its environ does not show that it names none. */
     boolean mayHaveEnvironment(RelatedProcess process) {
-        return byPid.containsKey(process.pid()) || former.contains(process.pid());
+        return byPid.containsKey(process.pid()) || former.containsKey(process.pid()) || former.size() >= MAX_FORMER;
     }
 }

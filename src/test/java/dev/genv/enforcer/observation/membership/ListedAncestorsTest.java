@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.MembershipSource;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** genv sets the id of an environment in a running shell, so that only {@code envs.json} shows it, which every user can write. */
@@ -105,6 +106,24 @@ class ListedAncestorsTest {
         machine.environment("100", ALICE, SHELL);
         machine.process(950, SHELL).session(SHELL).intact(null).add();
         machine.observeEnvironments(resolver, 50);
+        assertThat(machine.noEnvironments().decide(resolver, 5000).membership()).isInstanceOf(Membership.Unknown.class);
+    }
+
+    @Test
+    void shellThatWasListedADayAgoIsForgotten() {
+        machine.environment("100", ALICE, SHELL).observeEnvironments(resolver, 50);
+        machine.noEnvironments().observeEnvironments(resolver, 60);
+        machine.observeEnvironments(resolver, 60 + 24 * 60 * 60 * 100 + 1);
+        assertThat(machine.decide(resolver, 10_000_000).membership()).isEqualTo(new Membership.Outside());
+    }
+
+    /** Users choose how many pids were listed. */
+    @Test
+    void tooManyFormerListingsMakeEveryProcessAFormerOne() {
+        var pids = IntStream.range(0, Listings.MAX_FORMER)
+                .mapToObj(number -> 10_000 + number)
+                .toArray(Integer[]::new);
+        machine.environment("b", BOB, pids).observeEnvironments(resolver, 50);
         assertThat(machine.noEnvironments().decide(resolver, 5000).membership()).isInstanceOf(Membership.Unknown.class);
     }
 

@@ -57,6 +57,9 @@ final class DescribedMachine {
     final Map<Integer, Reading<EnvironFacts>> environs = new HashMap<>();
     final Map<Integer, Reading<ExecutableFacts>> executables = new HashMap<>();
     final Map<String, Reading<ProgramFile>> programFiles = new HashMap<>();
+    /** The processes to which listed ones are related that have overwritten their environs. */
+    final List<Integer> related = new ArrayList<>();
+
     final Map<String, StateFile> files = new HashMap<>();
     LivenessFacts.Kernels kernels = LivenessFacts.Kernels.NONE;
     LockFacts lock = new LockFacts(LockFacts.Outcome.HELD, "", LOCK_LIMIT, Duration.ZERO, List.of());
@@ -187,7 +190,7 @@ final class DescribedMachine {
     HostFacts facts() throws IOException {
         var listed = new ArrayList<ProcessFacts>();
         for (var pid : tool.pids()) {
-            listed.add(process(pid));
+            listed.add(related.isEmpty() ? process(pid) : withRelations(process(pid)));
         }
         var live = new ArrayList<LiveProcess>();
         for (var pid : processes.keySet()) {
@@ -203,8 +206,8 @@ final class DescribedMachine {
                         .toList(),
                 tool.facts(),
                 listed,
-                List.of(),
-                false,
+                relatedFacts(),
+                true,
                 directory == null
                         ? present()
                         : new StateFacts(
@@ -216,6 +219,29 @@ final class DescribedMachine {
                 new LivenessFacts(Reading.of(live), kernels),
                 EnforcerFacts.NONE,
                 List.of());
+    }
+
+    private List<ProcessFacts> relatedFacts() throws IOException {
+        var facts = new ArrayList<ProcessFacts>();
+        for (var pid : related) {
+            facts.add(withRelations(process(pid)));
+        }
+        return facts;
+    }
+
+    private ProcessFacts withRelations(ProcessFacts facts) throws IOException {
+        var process = processes.get(facts.pid());
+        return process == null
+                ? facts
+                : new ProcessFacts(
+                        facts.pid(),
+                        facts.before(),
+                        facts.uid(),
+                        facts.environ(),
+                        facts.executable(),
+                        Reading.of(Bytes.of(Files.readAllBytes(process.file("cgroup")))),
+                        Reading.of(Bytes.of(Integer.toString(facts.pid()).getBytes(StandardCharsets.US_ASCII))),
+                        facts.after());
     }
 
     private StateFacts present() throws IOException {

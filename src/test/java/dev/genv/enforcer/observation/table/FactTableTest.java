@@ -23,7 +23,7 @@ class FactTableTest {
     Path folder;
 
     static Stream<FactRow> rows() {
-        return Stream.of(GpuRows.ROWS, ProcessRows.ROWS, ImmunityRows.ROWS, StateRows.ROWS)
+        return Stream.of(GpuRows.ROWS, ProcessRows.ROWS, MembershipRows.ROWS, ImmunityRows.ROWS, StateRows.ROWS)
                 .flatMap(List::stream);
     }
 
