@@ -17,6 +17,7 @@ GENV_ENFORCER_COMPLIANCE_PERIOD: settings.compliancePeriod
 GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE: settings.maxTerminationsPerCycle
 GENV_ENFORCER_PROTECTED_EXECUTABLES: settings.protectedExecutables
 GENV_ENFORCER_EXEMPT_USERS: settings.exemptUsers
+GENV_ENFORCER_OVERWRITTEN_ENVIRON: settings.overwrittenEnviron
 GENV_ENFORCER_STATE_DIR: settings.stateDir
 GENV_ENFORCER_LOCK_TIMEOUT: settings.lockTimeout
 GENV_ENFORCER_GPU_SOURCE: settings.gpuSource

@@ -55,6 +55,14 @@ def fork(_):
         sleep()
 
 
+def fork_beside(_):
+    """The child stays."""
+    child = os.fork()
+    if child == 0:
+        sleep()
+    left_behind.append(child)
+
+
 def orphan(_):
     """The parent exits."""
     parent = os.getpid()
@@ -116,6 +124,7 @@ def subreaper(_):
 
 
 def cgroup(folder):
+    """Joins a cgroup."""
     with open(folder + "/cgroup.procs", "w") as processes:
         processes.write("0")
 
@@ -126,8 +135,8 @@ def write_pids():
     os.rename(file + ".new", end[0])
 
 
-STEPS = {"again": again, "cgroup": cgroup, "clear": clear, "exec": execute, "fork": fork, "fork-exec": fork_and_exec,
-         "fork-uid": fork_and_change_uid, "orphan": orphan, "pause": pause, "setsid": setsid, "subreaper": subreaper,
+STEPS = {"again": again, "cgroup": cgroup, "clear": clear, "exec": execute, "fork": fork, "fork-beside": fork_beside,
+         "fork-exec": fork_and_exec, "fork-uid": fork_and_change_uid, "orphan": orphan, "pause": pause, "setsid": setsid, "subreaper": subreaper,
          "title": title, "uid": change_uid}
 
 remaining = sys.argv[2:]

@@ -18,6 +18,7 @@ import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.NvidiaDevices;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
+import dev.genv.enforcer.node.proc.RelationsReader;
 import dev.genv.enforcer.node.protection.AccountFiles;
 import dev.genv.enforcer.node.protection.ProgramFiles;
 import dev.genv.enforcer.node.state.NodeState;
@@ -38,6 +39,7 @@ public final class NodeMachine implements Machine, Closeable {
     private final AccountFiles accounts;
     private final ProgramFiles programs;
     private final ProcessReader processes;
+    private final RelationsReader relations;
     private final LivenessReader liveness;
     private final GpuSource<?> gpus;
     private final NodeState state;
@@ -67,6 +69,7 @@ public final class NodeMachine implements Machine, Closeable {
         accounts = new AccountFiles(proc);
         programs = new ProgramFiles(proc, paths.programs());
         processes = new ProcessReader(proc);
+        relations = new RelationsReader(proc, processes);
         liveness = new LivenessReader(proc);
         state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
         signaller = new Signaller(processes, new NvidiaDevices(paths.proc(), CONTROL_DEVICE));
@@ -108,9 +111,11 @@ public final class NodeMachine implements Machine, Closeable {
         listedByNvml = isOfNvml(gpuFacts);
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
-        var processFacts = ListedPids.of(gpuFacts).stream()
-                .map(pid -> processes.read(pid, programFacts))
-                .toList();
+        var processFacts = relations.read(
+                ListedPids.of(gpuFacts).stream()
+                        .map(pid -> processes.read(pid, programFacts))
+                        .toList(),
+                interest.settled());
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
         var stateFacts = state.read(check);
@@ -120,9 +125,9 @@ public final class NodeMachine implements Machine, Closeable {
                 accountFacts,
                 programFacts,
                 gpuFacts,
-                processFacts,
-                List.of(),
-                false,
+                processFacts.processes(),
+                processFacts.related(),
+                processFacts.complete(),
                 stateFacts,
                 liveness.read(stateFacts.envs()),
                 check.enforcers(),

@@ -14,8 +14,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -42,6 +44,7 @@ final class FuzzNode {
     private final FuzzContent originalEnvs;
     private final FuzzContent originalDevices;
     final FakeProc proc;
+    private final Map<Integer, FakeProc.FakeProcess> processes = new HashMap<>();
 
     /** What the service reads. The files are in ISO 8859-1, one character for each byte; null for an absent one. */
     record Evidence(
@@ -74,7 +77,7 @@ final class FuzzNode {
                 pids.add(env.shell());
                 for (var pid : pids) {
                     environs.put(pid, environ.getBytes(StandardCharsets.UTF_8));
-                    proc.process(pid).uid(person.uid());
+                    processes.put(pid, proc.process(pid).uid(person.uid()));
                 }
             }
         }
@@ -96,7 +99,7 @@ final class FuzzNode {
     /** Makes these the environments of the processes. */
     void write(Map<Integer, byte[]> environs) throws IOException {
         for (var environ : environs.entrySet()) {
-            Files.write(proc.root().resolve(environ.getKey().toString()).resolve("environ"), environ.getValue());
+            Objects.requireNonNull(processes.get(environ.getKey())).environ(environ.getValue());
         }
     }
 

@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.SignalCheck;
+import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
@@ -16,6 +17,7 @@ import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.observation.IdentityFlapping;
 import dev.genv.enforcer.observation.ImmunityRules;
+import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -93,8 +95,13 @@ class SignallerDeviceTest {
         var order = new Order.Terminate(
                 process.id(),
                 false,
-                new Order.Expected(process.uid(), Set.of(), Set.of(), null),
-                new SignalCheck(process, _ -> NO_RULES, NO_RULES, new IdentityFlapping()));
+                new Order.Expected(process.uid(), Set.of(), Set.of(), null, Addresses.UNKNOWN),
+                new SignalCheck(
+                        process,
+                        ProgramEnviron.unavailable(new Membership.Unknown("")),
+                        _ -> NO_RULES,
+                        NO_RULES,
+                        new IdentityFlapping()));
         var signaller =
                 new Signaller(new ProcessReader(new ProcFs(Path.of("/proc"))), new NvidiaDevices(proc, control()));
         return signaller.terminate(order, List.of(), listedByNvml);

@@ -59,7 +59,7 @@ public final class ObservedHost implements Host {
 
     @Override
     public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
-        var observation = switch (machine.gather(new Interest(verified, Set.of()))) {
+        var observation = switch (machine.gather(new Interest(verified, observer.settled()))) {
             case HostFacts facts -> observe(facts, verified);
             case GenvFacts facts -> observe(facts, verified);
         };
@@ -125,8 +125,10 @@ public final class ObservedHost implements Host {
                         process.uid(),
                         immunity.exempt(),
                         immunity.protectedFiles(process.uid()),
-                        environs.get(process.id())),
-                new SignalCheck(process, observer::immunity, immunity, identityFlapping));
+                        environs.get(process.id()),
+                        observer.environ(process.id()).addresses()),
+                new SignalCheck(
+                        process, observer.environ(process.id()), observer::immunity, immunity, identityFlapping));
     }
 
     private Result result(Reply reply) {

@@ -10,13 +10,46 @@ import java.util.Optional;
  * @param flags the kernel's flags of the task (field 9)
  * @param threads the number of threads (field 20)
  * @param startTime in clock ticks since boot (field 22)
- * @param environmentEnd the end address of its environment (field 51); 0 if it has none: it is exiting, it is in execve, or it is a
- *     kernel thread
+ * @param relations its place among the other processes (fields 4 to 6)
+ * @param addresses where its arguments and its environment are (fields 48 to 51)
  */
-public record ProcStat(String command, char state, long flags, long threads, long startTime, long environmentEnd) {
+public record ProcStat(
+        String command,
+        char state,
+        long flags,
+        long threads,
+        long startTime,
+        Relations relations,
+        Addresses addresses) {
     private static final int KERNEL_THREAD = 0x0020_0000;
     // Fields are numbered from 1, and the first two are removed before the rest is split.
     private static final int CUT = 3;
+
+    /**
+     * The place of a process among the others.
+     *
+     * @param group the id of its process group: the pid of the process that began it
+     * @param session the id of its session: the pid of the process that began it
+     */
+    public record Relations(int parent, int group, int session) {}
+
+    /**
+     * Where arguments and environment of a program are in its memory. execve(2) writes the environment directly after the arguments. All
+     * are 0 if they are unknown: the process is exiting, it is in execve, its first thread has exited, it is a kernel thread, or the
+     * reader lacks privileges.
+     */
+    public record Addresses(long argumentsBegin, long argumentsEnd, long environmentBegin, long environmentEnd) {
+        public static final Addresses UNKNOWN = new Addresses(0, 0, 0, 0);
+
+        public boolean areKnown() {
+            return environmentEnd != 0;
+        }
+
+        /** Whether an environment of this size is where execve(2) wrote it. */
+        public boolean areOfExecve(long size) {
+            return areKnown() && environmentBegin == argumentsEnd && environmentEnd - environmentBegin == size;
+        }
+    }
 
     public static ProcStat parse(String text) throws IOException {
         // The name is in parentheses and may contain any character, spaces and parentheses included.
@@ -33,10 +66,31 @@ public record ProcStat(String command, char state, long flags, long threads, lon
                     Long.parseLong(fields[9 - CUT]),
                     Long.parseLong(fields[20 - CUT]),
                     Long.parseLong(fields[22 - CUT]),
-                    Long.parseUnsignedLong(fields[51 - CUT]));
+                    new Relations(
+                            Integer.parseInt(fields[4 - CUT]),
+                            Integer.parseInt(fields[5 - CUT]),
+                            Integer.parseInt(fields[6 - CUT])),
+                    new Addresses(address(fields, 48), address(fields, 49), address(fields, 50), address(fields, 51)));
         } catch (ArrayIndexOutOfBoundsException | StringIndexOutOfBoundsException | NumberFormatException e) {
             throw new IOException("stat has an unknown form", e);
         }
+    }
+
+    private static long address(String[] fields, int number) {
+        return Long.parseUnsignedLong(fields[number - CUT]);
+    }
+
+    /**
+     * Whether an environ of this size is where execve(2) wrote it. A process without its first thread has no addresses; an empty environ may
+     * then be one that is not mapped.
+     *
+     * @param after the stat after the environ was read
+     */
+    public boolean isEnvironInPlace(ProcStat after, long size) {
+        if (hasEnded() || after.hasEnded()) {
+            return size > 0;
+        }
+        return addresses.equals(after.addresses) && addresses.areOfExecve(size);
     }
 
     /** Returns the stat; empty if the text has an unknown form. */

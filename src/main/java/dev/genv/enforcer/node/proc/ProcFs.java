@@ -27,6 +27,7 @@ public final class ProcFs {
     private static final int LARGEST_OTHER = 1 << 20;
 
     private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
+    private static final Pattern NAMESPACE_PIDS = Pattern.compile("^NSpid:\\s+([0-9\\s]+?)\\s*$", Pattern.MULTILINE);
     private static final Pattern UID = Pattern.compile("^Uid:\\s+([0-9]{1,10})\\s", Pattern.MULTILINE);
 
     private final Path root;
@@ -83,6 +84,17 @@ public final class ProcFs {
             }
             throw e;
         }
+    }
+
+    /** Returns the first bytes of its {@code cgroup}. */
+    byte[] cgroup(int pid, int limit) throws IOException {
+        return read(file(pid, "cgroup"), limit);
+    }
+
+    /** Returns its pids in the PID namespaces, the innermost one last; empty if {@code status} does not contain them. */
+    String namespacePids(int pid) throws IOException {
+        var match = NAMESPACE_PIDS.matcher(text(file(pid, "status")));
+        return match.find() ? match.group(1) : "";
     }
 
     /**
@@ -159,7 +171,7 @@ public final class ProcFs {
     /** Whether a thread still has an environment: a thread that exits has none, and shows an empty one. */
     private static boolean hasMemory(Path thread) throws IOException {
         var stat = ProcStat.parse(text(thread.resolve("stat")));
-        return !stat.hasEnded() && stat.environmentEnd() != 0;
+        return !stat.hasEnded() && stat.addresses().areKnown();
     }
 
     private byte[] environ(ProcessId process, long uid, Path file) throws IOException {

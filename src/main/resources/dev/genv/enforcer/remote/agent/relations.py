@@ -26,17 +26,19 @@ class Relations:
         return self.uids[pid]
 
     def cgroup(self, pid):
-        """Returns the path in the hierarchy of version 2; empty for its root, in which processes have nothing in common."""
+        """Returns the path in the hierarchy of version 2."""
         lines = reading(self.machine.cgroup, pid).get("value", b"").split(b"\n")
-        return next((line[3:] for line in lines if line.startswith(b"0::") and line != b"0::/"), b"")
+        return next((line[3:] for line in lines if line.startswith(b"0::")), b"")
 
-    def cgroup_members(self, pid):
+    def unit_members(self, pid):
         path = self.cgroup(pid)
-        if path and self.cgroups is None:
+        if not is_unit(path):
+            return []
+        if self.cgroups is None:
             self.cgroups = {}
             for other in filter(lambda _: self.has_time(), self.stats):
                 self.cgroups.setdefault(self.cgroup(other), []).append(other)
-        return self.cgroups.get(path, []) if path else []
+        return self.cgroups.get(path, [])
 
     def of(self, pid):
         """Yields the kind and the pid of each related process of the same real uid; some of them several times."""
@@ -48,7 +50,7 @@ class Relations:
         # What belongs to no group or session, or to one of another PID namespace, has 0.
         named = [(kind, key) for kind, key in ((GROUP, stat[2]), (SESSION, stat[3])) if key != b"0"]
         members = [(kind, other) for kind, key in named for other in self.members[kind, key]]
-        for kind, other in members + [(CGROUP, other) for other in self.cgroup_members(pid)]:
+        for kind, other in members + [(CGROUP, other) for other in self.unit_members(pid)]:
             if other != pid and self.uid(other) == uid:
                 yield LEADER if stat[3] == b"%d" % other else kind, other
 
@@ -60,6 +62,20 @@ class Relations:
             if child not in self.stats or self.uid(child) != self.uid(pid):
                 return
             yield child
+
+
+def is_unit(path):
+    """Whether the processes of a cgroup were started for one purpose: a container, or a scope or service of systemd."""
+    names = path.split(b"/")
+    # The manager of a user's services is no such service, and init.scope is the manager.
+    is_service = names[-1].endswith((b".scope", b".service")) and not names[-1].startswith(b"user@")
+    return is_service and names[-1] != b"init.scope" or any(map(is_container, names))
+
+
+def is_container(name):
+    """Whether a cgroup has the name of a container: an id of 64 hexadecimal digits."""
+    name = name[:-6] if name.endswith(b".scope") else name
+    return name[-65:-64] in (b"", b"-", b":") and len(name) >= 64 and not name[-64:].strip(b"0123456789abcdef")
 
 
 def needs_relations(fact, settled):
@@ -84,7 +100,7 @@ def is_intact(stat, environ):
 def related_facts(machine, facts):
     """Returns ProcessFacts of the processes that are related to some of these, and whether none was left out.
 
-    Completes the facts of those whose relations are asked for.
+    Completes these facts if relations are needed.
     """
     settled = {(b"%d" % pid, b"%d" % start) for pid, start in machine.request["settled"]}
     open_ones = [fact for fact in facts if needs_relations(fact, settled)]
@@ -96,8 +112,8 @@ def related_facts(machine, facts):
     for fact in open_ones:
         for kind, pid in relations.of(fact["pid"]):
             found[pid] = min(kind, found.get(pid, kind))
-    listed = {fact["pid"]: fact for fact in facts}
-    for fact in open_ones + [listed[pid] for pid in found if pid in listed]:
+    listed = {fact["pid"] for fact in facts}
+    for fact in facts:  # they can be related to each other
         fact.update(machine.origin(fact["pid"]))
     turns, order = {}, []
     for pid in filter(lambda pid: pid not in listed, sorted(found)):

@@ -51,6 +51,7 @@ class AttacksIT {
                         RemovedEntryAttacks.all(),
                         DisguiseAttacks.all(),
                         EnvironAttacks.all(),
+                        MembershipAttacks.all(),
                         FileAttacks.all(),
                         NodeAttacks.all(),
                         EscapeAttacks.all(),

@@ -8,14 +8,12 @@ import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.linux.FileVersions;
 import dev.genv.enforcer.testsupport.linux.SteppedProcess;
 import dev.genv.enforcer.testsupport.linux.TestProcess;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -36,8 +34,7 @@ final class TwoUserNode implements Closeable {
     private static final Duration GRACE = Duration.ofSeconds(3);
 
     final Node node;
-    final Path rootFiles;
-    final Map<String, FileVersions.Version> rootFilesBefore;
+    final RootFiles rootFiles;
     private final Child victimShell;
     private final Child attackerShell;
     private final List<TestProcess> children = new ArrayList<>();
@@ -52,11 +49,7 @@ final class TwoUserNode implements Closeable {
         // Other users may pass through it and not write to it: otherwise the service would not trust the tool.
         Files.setPosixFilePermissions(node.directory, PosixFilePermissions.fromString("rwxr-xr-x"));
         node.gpus.gpus(3);
-        rootFiles = Files.createDirectory(node.directory.resolve("root"));
-        for (var name : List.of("envs.json", "devices.json", "genv.lock", ".genv-enforcer.lock")) {
-            Files.writeString(rootFiles.resolve(name), "root's own " + name);
-        }
-        rootFilesBefore = FileVersions.in(rootFiles);
+        rootFiles = RootFiles.create(node.directory.resolve("root"));
         victimShell = add(Child.ofUser(TestUsers.HONEST_UID));
         victimJob = add(Child.ofUser(TestUsers.HONEST_UID, Map.of("GENV_ENVIRONMENT_ID", VICTIM_ENVIRONMENT)));
         attackerShell = add(Child.ofUser(TestUsers.ATTACKER_UID));
@@ -114,10 +107,12 @@ final class TwoUserNode implements Closeable {
         victimJob = add(Child.ofUser(TestUsers.HONEST_UID, variables));
     }
 
-    /** Replaces bob's job by one that is made by steps, which is on no GPU yet. */
-    void restartVictimJob(Map<String, String> variables, String... steps) throws IOException {
+    /** Replaces bob's job by one that is made by steps of this user, which is on no GPU yet. */
+    SteppedProcess restartVictimJobAs(int uid, Map<String, String> variables, String... steps) throws IOException {
         closeVictimJob();
-        victimJob = startSteps(TestUsers.HONEST_UID, variables, steps);
+        var job = startSteps(uid, variables, steps);
+        victimJob = job;
+        return job;
     }
 
     /** Starts a process of any user that is made by steps, with exactly these variables. */

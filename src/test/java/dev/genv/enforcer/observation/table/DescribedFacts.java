@@ -17,6 +17,7 @@ import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -27,7 +28,7 @@ record DescribedFacts(DescribedMachine machine) {
     HostFacts all() throws IOException {
         var listed = new ArrayList<ProcessFacts>();
         for (var pid : machine.tool.pids()) {
-            listed.add(process(pid));
+            listed.add(machine.related.isEmpty() ? process(pid) : withRelations(process(pid)));
         }
         var live = new ArrayList<LiveProcess>();
         for (var pid : machine.processes.keySet()) {
@@ -44,8 +45,8 @@ record DescribedFacts(DescribedMachine machine) {
                         .toList(),
                 machine.tool.facts(),
                 listed,
-                List.of(),
-                false,
+                relatedFacts(),
+                true,
                 machine.directory == null
                         ? present()
                         : new StateFacts(
@@ -57,6 +58,29 @@ record DescribedFacts(DescribedMachine machine) {
                 new LivenessFacts(Reading.of(live), machine.kernels),
                 EnforcerFacts.NONE,
                 List.of());
+    }
+
+    private List<ProcessFacts> relatedFacts() throws IOException {
+        var facts = new ArrayList<ProcessFacts>();
+        for (var pid : machine.related) {
+            facts.add(withRelations(process(pid)));
+        }
+        return facts;
+    }
+
+    private ProcessFacts withRelations(ProcessFacts facts) throws IOException {
+        var process = machine.processes.get(facts.pid());
+        return process == null
+                ? facts
+                : new ProcessFacts(
+                        facts.pid(),
+                        facts.before(),
+                        facts.uid(),
+                        facts.environ(),
+                        facts.executable(),
+                        Reading.of(Bytes.of(Files.readAllBytes(process.file("cgroup")))),
+                        Reading.of(Bytes.of(Integer.toString(facts.pid()).getBytes(StandardCharsets.US_ASCII))),
+                        facts.after());
     }
 
     private StateFacts present() throws IOException {

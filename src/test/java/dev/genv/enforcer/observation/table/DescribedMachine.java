@@ -26,6 +26,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -53,6 +54,9 @@ final class DescribedMachine implements AutoCloseable {
     final Map<Integer, Reading<EnvironFacts>> environs = new HashMap<>();
     final Map<Integer, Reading<ExecutableFacts>> executables = new HashMap<>();
     final Map<String, Reading<ProgramFile>> programFiles = new HashMap<>();
+    /** The processes to which listed ones are related that have overwritten their environs. */
+    final List<Integer> related = new ArrayList<>();
+
     final Map<String, StateFile> files = new HashMap<>();
     LivenessFacts.Kernels kernels = LivenessFacts.Kernels.NONE;
     LockFacts lock = new LockFacts(LockFacts.Outcome.HELD, "", LOCK_LIMIT, Duration.ZERO, List.of());
@@ -147,9 +151,8 @@ final class DescribedMachine implements AutoCloseable {
         for (var entry : environ) {
             id = entry.startsWith("GENV_ENVIRONMENT_ID=") ? entry.substring(20) : id;
         }
-        environs.put(
-                pid,
-                Reading.of(new EnvironFacts(environ.length, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "", true)));
+        var size = Arrays.stream(environ).mapToInt(entry -> entry.length() + 1).sum();
+        environs.put(pid, Reading.of(new EnvironFacts(size, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "", true)));
         return process;
     }
 

@@ -24,7 +24,13 @@ class FactTableTest {
     Path folder;
 
     static Stream<FactRow> rows() {
-        return Stream.of(GpuRows.ROWS, ProcessRows.ROWS, ImmunityRows.ROWS, StateRows.ROWS, LockRows.ROWS)
+        return Stream.of(
+                        GpuRows.ROWS,
+                        ProcessRows.ROWS,
+                        MembershipRows.ROWS,
+                        ImmunityRows.ROWS,
+                        StateRows.ROWS,
+                        LockRows.ROWS)
                 .flatMap(List::stream);
     }
 

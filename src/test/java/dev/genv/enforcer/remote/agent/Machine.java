@@ -174,7 +174,7 @@ final class Machine {
 
     private ObserverSettings settings() {
         return new ObserverSettings(
-                "gpu-1", state.toString(), programs, exemptUsers, requireHostPid, canAct, true, Advice.LOGIN);
+                "gpu-1", state.toString(), programs, exemptUsers, requireHostPid, canAct, true, false, Advice.LOGIN);
     }
 
     ObservedHost host(ProgramRunner connection) {

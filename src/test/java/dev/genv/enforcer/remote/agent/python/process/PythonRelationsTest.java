@@ -4,6 +4,7 @@ import static dev.genv.enforcer.remote.agent.python.PythonMachine.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.remote.agent.python.PythonMachine;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
@@ -17,6 +18,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -141,18 +143,24 @@ class PythonRelationsTest {
     }
 
     @Test
-    void cgroupOfVersionTwo() throws Exception {
-        titled(LISTED, 1, 0, 0).cgroup(CONTAINER);
-        process(400, 1, 0, 0).cgroup("0::/machine.slice/box.scope\n");
-        process(401, 1, 0, 0).cgroup("0::/machine.slice/box.scope/inner\n");
-        process(402, 1, 0, 0).cgroup("12:pids:/machine.slice/box.scope\n0::/\n");
-        process(403, 1, 0, 0).cgroup(CONTAINER).uid(OTHER_USER);
-        process(404, 1, 0, 0);
-        assertThat(related(machine.observe())).containsExactly(400);
-        titled(LISTED, 1, 0, 0).cgroup("12:pids:/x\n0::/\n");
-        assertThat(related(machine.observe()))
-                .as("of the root of the hierarchy")
-                .isEmpty();
+    void unitOfAProcess() throws Exception {
+        var id = "0123456789abcdef".repeat(4);
+        var units = List.of(
+                "/machine.slice/box.scope", "/system.slice/train.service", "/docker/" + id, "/kubepods/cri-" + id, "/" + id + "/inner");
+        var others = List.of(
+                "/", "/user.slice", "/user.slice/user@7.service", "/user.slice/user@7.service/init.scope", "/a" + id, "/" + id + "0");
+        for (var path : Stream.concat(units.stream(), others.stream()).toList()) {
+            titled(LISTED, 1, 0, 0).cgroup("12:pids:/x\n0::" + path + "\n");
+            process(400, 1, 0, 0).cgroup("0::" + path + "\n");
+            process(401, 1, 0, 0).cgroup("0::" + path + "/below\n");
+            process(402, 1, 0, 0).cgroup("12:pids:" + path + "\n0::/\n");
+            process(403, 1, 0, 0).cgroup("0::" + path + "\n").uid(OTHER_USER);
+            process(404, 1, 0, 0);
+            assertThat(related(machine.observe()))
+                    .as(path)
+                    .isEqualTo(units.contains(path) ? Set.of(400) : Set.of());
+            assertThat(Cgroup.parse("0::" + path + "\n").isUnit()).isEqualTo(units.contains(path));
+        }
     }
 
     @Test
@@ -178,7 +186,7 @@ class PythonRelationsTest {
         assertThat(bytes(processes.get(0).at("/cgroup/value"))).isEqualTo("0::/a\n");
         assertThat(bytes(processes.get(0).at("/namespacePids/value"))).isEqualTo("400\t7");
         assertThat(bytes(processes.get(1).at("/cgroup/value"))).isEqualTo(CONTAINER);
-        assertThat(processes.get(2).at("/cgroup/failure").asText()).isEqualTo("SKIPPED");
+        assertThat(bytes(processes.get(2).at("/cgroup/value"))).isEqualTo("0::/\n");
     }
 
     @Test
