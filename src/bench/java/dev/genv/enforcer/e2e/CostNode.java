@@ -25,8 +25,7 @@ final class CostNode implements AutoCloseable {
         /** Parses a size such as {@code 8x16x32}: devices, environments, processes. */
         static Size parse(String text) {
             var numbers = text.split("x", -1);
-            return new Size(
-                    Integer.parseInt(numbers[0]), Integer.parseInt(numbers[1]), Integer.parseInt(numbers[2]));
+            return new Size(Integer.parseInt(numbers[0]), Integer.parseInt(numbers[1]), Integer.parseInt(numbers[2]));
         }
     }
 
@@ -59,7 +58,9 @@ final class CostNode implements AutoCloseable {
 
     private String[] attached(int device) {
         var environments = new ArrayList<String>();
-        for (var environment = device % size.environments; environment < size.environments; environment += size.devices) {
+        for (var environment = device % size.environments;
+                environment < size.environments;
+                environment += size.devices) {
             environments.add("e" + environment);
         }
         return environments.toArray(String[]::new);

@@ -54,7 +54,8 @@ public final class NodeCostBenchmark {
         }
         for (var i = 0; i < programs.size(); i++) {
             var own = average(costs.get(i).stream().mapToDouble(Cost::own).toArray());
-            var children = average(costs.get(i).stream().mapToDouble(Cost::children).toArray());
+            var children =
+                    average(costs.get(i).stream().mapToDouble(Cost::children).toArray());
             System.out.printf(
                     "| %s | %s | %.2f ms | %.2f ms | %.2f ms |%n",
                     size, programs.get(i).name, own, children, own + children);
@@ -67,13 +68,14 @@ public final class NodeCostBenchmark {
 
     private static List<Program> programs(CostNode node) throws IOException {
         var programs = new ArrayList<Program>();
-        for (var jar : System.getProperty("services", "target/quarkus-app/quarkus-run.jar").split(",", -1)) {
+        for (var jar : System.getProperty("services", "target/quarkus-app/quarkus-run.jar")
+                .split(",", -1)) {
             programs.add(new Program(jar, service(jar), node.settings()));
         }
         var genv = System.getProperty("genv", "");
         if (!genv.isEmpty()) {
-            var command = List.of(
-                    "/usr/bin/python3", "-m", "genv.cli", "enforce", "--interval", "1", "--non-env-processes");
+            var command =
+                    List.of("/usr/bin/python3", "-m", "genv.cli", "enforce", "--interval", "1", "--non-env-processes");
             programs.add(new Program("genv enforce", command, node.genv(Path.of(genv))));
         }
         return programs;
@@ -91,9 +93,8 @@ public final class NodeCostBenchmark {
 
     private static Cost measured(CostNode node, Program program) throws IOException, InterruptedException {
         var out = Files.createTempFile(node.folder(), "out", "");
-        var builder = new ProcessBuilder(program.command)
-                .redirectErrorStream(true)
-                .redirectOutput(out.toFile());
+        var builder =
+                new ProcessBuilder(program.command).redirectErrorStream(true).redirectOutput(out.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GENV_") || name.startsWith("QUARKUS_"));
         builder.environment().putAll(program.settings);
         var process = builder.start();

@@ -104,9 +104,7 @@ public final class NodeMachine implements Machine, Closeable {
         var gpuFacts = gpus.query();
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
-        var processFacts = pids(gpuFacts).stream()
-                .map(pid -> processes.read(pid, programFacts))
-                .toList();
+        var processFacts = processes.readAll(pids(gpuFacts), programFacts);
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
         var stateFacts = state.read(check);

@@ -5,6 +5,7 @@ import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.files.KernelFile;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
@@ -15,6 +16,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.IntFunction;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -43,6 +45,11 @@ public final class ProcFs {
     /** Begins an observation with its whole time for processes that do not answer. */
     public void beginObservation() {
         memory.beginObservation();
+    }
+
+    /** Reads several processes; the reads that may hang share one thread. Returns the results in this order. */
+    <T> List<T> readAll(List<Integer> pids, IntFunction<T> reading) throws InterruptedException {
+        return memory.readAll(pids, reading::apply);
     }
 
     boolean exists(int pid) {
@@ -216,8 +223,6 @@ public final class ProcFs {
     }
 
     static byte[] read(Path file, int limit) throws IOException {
-        try (var stream = Files.newInputStream(file)) {
-            return stream.readNBytes(limit);
-        }
+        return KernelFile.read(file.toString(), limit);
     }
 }
