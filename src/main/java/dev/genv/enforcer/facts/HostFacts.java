@@ -9,6 +9,10 @@ import java.util.List;
  *
  * @param programs the protected programs, in the order in which they were asked for
  * @param processes the processes that the GPU tool lists, in any order
+ * @param related processes of the same real uid to which a listed process is related whose environ is not as execve(2) wrote it: its
+ *     ancestors, its session leader, the members of its process group and of its session, and the processes of its cgroup; each once, in
+ *     any order, and none of {@code processes}
+ * @param relatedIsComplete whether none of them was left out
  * @param verified the processes whose exit the service waits for
  */
 public record HostFacts(
@@ -18,10 +22,14 @@ public record HostFacts(
         List<Reading<ProgramFile>> programs,
         GpuFacts gpu,
         List<ProcessFacts> processes,
+        List<ProcessFacts> related,
+        boolean relatedIsComplete,
         StateFacts state,
         LivenessFacts liveness,
         EnforcerFacts enforcers,
         List<VerifiedProcess> verified) {
+    /** The largest number of related processes. */
+    public static final int MOST_RELATED = 512;
 
     /**
      * A process whose exit the service waits for.

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.Reply;
@@ -9,7 +10,6 @@ import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.gpu.GpuLine;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.proc.LivenessReader;
@@ -25,7 +25,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.BiConsumer;
 
 /** The node: the machine that the service runs on. */
@@ -94,7 +93,7 @@ public final class NodeMachine implements Machine, Closeable {
     }
 
     @Override
-    public HostFacts gather(Set<ProcessId> verified) throws InterruptedException {
+    public HostFacts gather(Interest interest) throws InterruptedException {
         proc.beginObservation();
         var check = state.checkDirectory();
         var access = access(check.isWritable());
@@ -115,10 +114,12 @@ public final class NodeMachine implements Machine, Closeable {
                 programFacts,
                 gpuFacts,
                 processFacts,
+                List.of(),
+                false,
                 stateFacts,
                 liveness.read(stateFacts.envs()),
                 check.enforcers(),
-                verified.stream()
+                interest.verified().stream()
                         .map(id -> new VerifiedProcess(id.pid(), processes.stat(id.pid())))
                         .toList());
     }

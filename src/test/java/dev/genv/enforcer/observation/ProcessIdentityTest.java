@@ -48,7 +48,7 @@ class ProcessIdentityTest {
     }
 
     private static EnvironFacts environ(String id) {
-        return new EnvironFacts(id.length(), Bytes.of(id.getBytes(StandardCharsets.US_ASCII)), "");
+        return new EnvironFacts(id.length(), Bytes.of(id.getBytes(StandardCharsets.US_ASCII)), "", true);
     }
 
     /** Two threads run, so the process is no zombie although its first thread has exited. */

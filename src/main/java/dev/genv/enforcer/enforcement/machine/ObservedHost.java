@@ -53,7 +53,7 @@ public final class ObservedHost implements Host {
 
     @Override
     public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
-        var facts = machine.gather(verified);
+        var facts = machine.gather(new Interest(verified, Set.of()));
         var observation = observer.observe(facts, verified);
         readOnlyReason = observation.readOnlyReason();
         environs = environs(facts, observation);

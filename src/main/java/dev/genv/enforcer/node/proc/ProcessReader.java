@@ -90,9 +90,12 @@ public final class ProcessReader {
 
     private static EnvironFacts environ(byte[] bytes) {
         var id = Environ.id(bytes);
-        return id.length > EnvironFacts.LONGEST_ID
-                ? new EnvironFacts(bytes.length, Bytes.of(Arrays.copyOf(id, EnvironFacts.LONGEST_ID)), Sha256.hex(id))
-                : new EnvironFacts(bytes.length, Bytes.of(id), "");
+        var isLong = id.length > EnvironFacts.LONGEST_ID;
+        return new EnvironFacts(
+                bytes.length,
+                Bytes.of(isLong ? Arrays.copyOf(id, EnvironFacts.LONGEST_ID) : id),
+                isLong ? Sha256.hex(id) : "",
+                Environ.isWellFormed(bytes));
     }
 
     private Reading<ExecutableFacts> executable(int pid, List<Reading<ProgramFile>> programs) {

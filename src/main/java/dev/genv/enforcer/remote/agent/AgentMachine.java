@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.Reply;
@@ -19,7 +20,6 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
@@ -66,11 +66,11 @@ public final class AgentMachine implements Machine {
     }
 
     @Override
-    public HostFacts gather(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
+    public HostFacts gather(Interest interest) throws UnreachableException, InterruptedException {
         seen = null;
         var start = nanos.getAsLong();
         var omitted = memory.omitted();
-        var reply = command.run(connection, common -> request(common, verified, omitted));
+        var reply = command.run(connection, common -> request(common, interest, omitted));
         try {
             var answer = observed(reply);
             memory.record(answer, omitted);
@@ -81,7 +81,7 @@ public final class AgentMachine implements Machine {
         }
     }
 
-    private Request request(Request.Common common, Set<ProcessId> verified, HostMemory.Omitted omitted) {
+    private Request request(Request.Common common, Interest interest, HostMemory.Omitted omitted) {
         return new Request.Observe(
                 common,
                 config.acts(),
@@ -94,7 +94,10 @@ public final class AgentMachine implements Machine {
                         omitted.tool()),
                 omitted.kernels(),
                 pids(omitted.processes()),
-                pids(verified),
+                pids(interest.verified()),
+                interest.settled().stream()
+                        .map(id -> List.of((long) id.pid(), id.startTime()))
+                        .toList(),
                 omitted.passwd(),
                 omitted.subuid(),
                 config.programs());

@@ -68,7 +68,10 @@ class Machine:
         start = content.rfind(VARIABLE)
         value = content[start + len(VARIABLE):].split(b"\0", 1)[0] if start >= 0 else b""
         digest = sha256(value) if len(value) > LONGEST_ID else ""
-        return {"size": len(content) - 1, "id": base64(value[:LONGEST_ID]), "digest": digest}
+        entries = content[1:].split(b"\0")
+        is_well_formed = not entries[-1] and all(entry.find(b"=") > 0 for entry in entries[:-1])
+        return {"size": len(content) - 1, "id": base64(value[:LONGEST_ID]), "digest": digest,
+                "wellFormed": is_well_formed}
 
     def program(self, task):
         """Returns the name of the program; None if its path is longer than the kernel shows."""

@@ -129,6 +129,7 @@ def observe(machine):
     facts["gpu"], pids, tool_hangs = gpu_facts(request["gpu"], machine)
     known = [program["value"] for program in facts["programs"] if "value" in program]
     facts["processes"] = process_facts(machine, sorted(pids), known)
+    facts["related"], facts["relatedIsComplete"] = [], False
     facts["machine"]["beforeState"] = machine.ticks()
     facts["state"], directory = state_facts(machine)
     facts["access"] = access_facts(machine, directory["isWritable"])

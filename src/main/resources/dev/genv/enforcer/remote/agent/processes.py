@@ -76,7 +76,8 @@ def process_facts(machine, pids, programs):
         for key, read_now in (("before", machine.stat_text), ("uid", machine.uid), ("after", machine.stat_text)):
             if key not in fact:
                 fact[key] = missing if missing["failure"] == "ABSENT" else reading(read_now, pid)
-        facts.append(dict({"environ": missing, "executable": missing}, pid=pid, **fact))
+        facts.append(dict({"environ": missing, "executable": missing, "cgroup": failed("SKIPPED"),
+                           "namespacePids": failed("SKIPPED")}, pid=pid, **fact))
     return facts
 
 

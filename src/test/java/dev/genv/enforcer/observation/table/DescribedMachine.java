@@ -132,7 +132,8 @@ final class DescribedMachine {
             id = entry.startsWith("GENV_ENVIRONMENT_ID=") ? entry.substring(20) : id;
         }
         environs.put(
-                pid, Reading.of(new EnvironFacts(environ.length, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "")));
+                pid,
+                Reading.of(new EnvironFacts(environ.length, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "", true)));
         return process;
     }
 
@@ -203,6 +204,8 @@ final class DescribedMachine {
                         .toList(),
                 tool.facts(),
                 listed,
+                List.of(),
+                false,
                 directory == null
                         ? present()
                         : new StateFacts(

@@ -71,6 +71,7 @@ final class PythonMachine {
                                 .strip());
         request.putArray("skip");
         request.putArray("verified");
+        request.putArray("settled");
         request.putArray("programs");
         request.putArray("terminations");
         request.putNull("detach");

@@ -41,6 +41,7 @@ public sealed interface Request {
      * @param acts whether actions may follow, so that the lease and genv's lock are taken
      * @param skip the processes whose memory is not read
      * @param verified the processes whose exit the service waits for
+     * @param settled the pid and the start time of each process whose relations are not gathered
      * @param passwd the version of the file that is known; empty if none is
      * @param subuid likewise
      * @param programs the paths of the protected programs
@@ -52,6 +53,7 @@ public sealed interface Request {
             boolean skipKernels,
             List<Integer> skip,
             List<Integer> verified,
+            List<List<Long>> settled,
             String passwd,
             String subuid,
             List<String> programs)

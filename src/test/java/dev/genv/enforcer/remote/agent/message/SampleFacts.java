@@ -26,7 +26,7 @@ import java.util.Set;
 
 /** Facts in which every record occurs. */
 public final class SampleFacts {
-    private static final EnvironFacts ENVIRON = new EnvironFacts(512, bytes("15971"), "");
+    private static final EnvironFacts ENVIRON = new EnvironFacts(512, bytes("15971"), "", true);
     private static final LockFacts LOCK = new LockFacts(
             LockFacts.Outcome.TIMEOUT,
             "",
@@ -61,6 +61,16 @@ public final class SampleFacts {
                             Reading.failed(Failure.NO_TIME, ""),
                             Reading.of(new ExecutableFacts(null, Reading.failed(Failure.SKIPPED, ""))),
                             Reading.failed(Failure.ABSENT, ""))),
+            List.of(new ProcessFacts(
+                    9,
+                    Reading.of(bytes("9 (x) S")),
+                    Reading.of(1000L),
+                    Reading.of(ENVIRON),
+                    Reading.failed(Failure.SKIPPED, ""),
+                    Reading.of(bytes("0::/x\n")),
+                    Reading.of(bytes("9\t1")),
+                    Reading.of(bytes("9 (x) S")))),
+            true,
             new StateFacts(
                     new StateFacts.Directory.Present(new FileId(-5, 4), 1_234_567_890_123L),
                     LOCK,
