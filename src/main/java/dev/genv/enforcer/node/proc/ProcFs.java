@@ -7,6 +7,7 @@ import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.files.KernelFile;
 import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.format.linux.ProcStatus;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -28,7 +29,6 @@ public final class ProcFs {
     private static final int LARGEST_OTHER = 1 << 20;
 
     private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
-    private static final Pattern UID = Pattern.compile("^Uid:\\s+([0-9]{1,10})\\s", Pattern.MULTILINE);
 
     private final Path root;
     private final HangSafeReader memory = new HangSafeReader(HangSafeReader.ReadTimeouts.USUAL);
@@ -80,9 +80,15 @@ public final class ProcFs {
     /** Returns the real uid; null if there is no such process, or if {@code status} does not contain it. */
     @Nullable
     public Long realUid(int pid) throws IOException {
+        var status = status(pid);
+        var uid = status == null ? ProcStatus.NONE : ProcStatus.realUid(status);
+        return uid == ProcStatus.NONE ? null : uid;
+    }
+
+    /** Returns the content of {@code status}; null if there is no such process. */
+    byte @Nullable [] status(int pid) throws IOException {
         try {
-            var match = UID.matcher(text(file(pid, "status")));
-            return match.find() ? Long.valueOf(match.group(1)) : null;
+            return read(file(pid, "status"), LARGEST_OTHER);
         } catch (IOException e) {
             if (isGone(pid, e)) {
                 return null;

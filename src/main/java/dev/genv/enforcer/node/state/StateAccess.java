@@ -61,7 +61,10 @@ final class StateAccess {
             throw unanswered("%d earlier calls have not returned".formatted(MAX_STUCK));
         }
         var task = new FutureTask<T>(() -> {
-            requireNoUserMount(realPath());
+            var real = realPath();
+            if (!real.equals(path)) {
+                requireNoUserMount(real);
+            }
             return work.call();
         });
         start(task);
