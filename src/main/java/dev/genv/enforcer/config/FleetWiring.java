@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.config.settings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.RemoteSettings;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
@@ -86,6 +87,7 @@ final class FleetWiring {
                 settings.safety().requireHostPid(),
                 settings.general().mode() == ServiceMode.ENFORCE,
                 settings.general().terminateProcesses(),
+                settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
                 Advice.LOGIN);
     }
 

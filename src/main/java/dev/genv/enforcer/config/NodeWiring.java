@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.config.settings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
@@ -33,6 +34,7 @@ final class NodeWiring {
                 settings.safety().requireHostPid(),
                 settings.general().mode() == ServiceMode.ENFORCE,
                 settings.general().terminateProcesses(),
+                settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
                 Advice.CONTAINER);
         machine = new NodeMachine(new NodeMachine.NodePaths(
                 proc,

@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Snapshots in the form that {@code genv usage snapshot} prints. */
+/** Snapshots in the form that {@code genv usage snapshot} prints, with one field more for each process. */
 public final class SnapshotJson {
     private SnapshotJson() {}
 
@@ -36,6 +36,9 @@ public final class SnapshotJson {
             }
             out.writeEndArray();
             out.writeStringField("eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
+            out.writeObjectFieldStart("membership");
+            out.writeStringField("by", process.membershipBy().label());
+            out.writeEndObject();
             out.writeEndObject();
         }
         out.writeEndArray();

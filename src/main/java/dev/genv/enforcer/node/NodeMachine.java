@@ -15,6 +15,7 @@ import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
+import dev.genv.enforcer.node.proc.RelationsReader;
 import dev.genv.enforcer.node.protection.AccountFiles;
 import dev.genv.enforcer.node.protection.ProgramFiles;
 import dev.genv.enforcer.node.state.NodeState;
@@ -33,6 +34,7 @@ public final class NodeMachine implements Machine, Closeable {
     private final AccountFiles accounts;
     private final ProgramFiles programs;
     private final ProcessReader processes;
+    private final RelationsReader relations;
     private final LivenessReader liveness;
     private final NvidiaSmi gpus;
     private final NodeState state;
@@ -62,6 +64,7 @@ public final class NodeMachine implements Machine, Closeable {
         accounts = new AccountFiles(proc);
         programs = new ProgramFiles(proc, paths.programs());
         processes = new ProcessReader(proc);
+        relations = new RelationsReader(proc, processes);
         liveness = new LivenessReader(proc);
         gpus = new NvidiaSmi(paths.nvidiaSmi(), paths.gpuTimeout());
         state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
@@ -103,7 +106,7 @@ public final class NodeMachine implements Machine, Closeable {
         var gpuFacts = gpus.query();
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
-        var processFacts = processes.readAll(pids(gpuFacts), programFacts);
+        var processFacts = relations.read(processes.readAll(pids(gpuFacts), programFacts), interest.settled());
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
         var stateFacts = state.read(check);
@@ -113,9 +116,9 @@ public final class NodeMachine implements Machine, Closeable {
                 accountFacts,
                 programFacts,
                 gpuFacts,
-                processFacts,
-                List.of(),
-                false,
+                processFacts.processes(),
+                processFacts.related(),
+                processFacts.complete(),
                 stateFacts,
                 liveness.read(stateFacts.envs()),
                 check.enforcers(),

@@ -19,8 +19,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -48,6 +50,7 @@ final class FuzzNode {
     private final Content originalEnvs;
     private final Content originalDevices;
     final FakeProc proc;
+    private final Map<Integer, FakeProc.FakeProcess> processes = new HashMap<>();
 
     /** What the service goes by. The files are in ISO 8859-1, a letter a byte; one that is null is not there. */
     record Evidence(
@@ -114,7 +117,7 @@ final class FuzzNode {
                 pids.add(env.shell);
                 for (var pid : pids) {
                     environs.put(pid, environ.getBytes(StandardCharsets.UTF_8));
-                    proc.process(pid).uid(person.uid);
+                    processes.put(pid, proc.process(pid).uid(person.uid));
                 }
             }
         }
@@ -136,7 +139,7 @@ final class FuzzNode {
     /** Makes these the environments of the processes. */
     void write(Map<Integer, byte[]> environs) throws IOException {
         for (var environ : environs.entrySet()) {
-            Files.write(proc.root().resolve(environ.getKey().toString()).resolve("environ"), environ.getValue());
+            Objects.requireNonNull(processes.get(environ.getKey())).environ(environ.getValue());
         }
     }
 

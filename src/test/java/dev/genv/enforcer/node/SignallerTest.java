@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.SignalCheck;
 import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
@@ -15,6 +16,7 @@ import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.observation.IdentityFlapping;
 import dev.genv.enforcer.observation.ImmunityRules;
+import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -228,8 +230,13 @@ class SignallerTest {
         var order = new Order.Terminate(
                 process.id(),
                 false,
-                new Order.Expected(process.uid(), exempt, Set.of(), null),
-                new SignalCheck(process, _ -> rules, rules, identityFlapping));
+                new Order.Expected(process.uid(), exempt, Set.of(), null, Addresses.UNKNOWN),
+                new SignalCheck(
+                        process,
+                        ProgramEnviron.unavailable(new Membership.Unknown("")),
+                        _ -> rules,
+                        rules,
+                        identityFlapping));
         return sender.terminate(order, List.of());
     }
 

@@ -54,7 +54,7 @@ public final class NodeBuilder {
 
     public ObserverSettings settings() {
         return new ObserverSettings(
-                "gpu-1", state.toString(), programs, exempt, requireHostPid, true, true, Advice.CONTAINER);
+                "gpu-1", state.toString(), programs, exempt, requireHostPid, true, true, false, Advice.CONTAINER);
     }
 
     public NodeMachine machine() {

@@ -90,7 +90,8 @@ public final class FleetClient {
     }
 
     private static ObserverSettings observer(String name, String stateDirectory) {
-        return new ObserverSettings(name, stateDirectory, List.of(), List.of(), false, false, true, Advice.LOGIN);
+        return new ObserverSettings(
+                name, stateDirectory, List.of(), List.of(), false, false, true, false, Advice.LOGIN);
     }
 
     private static AgentConfig config(String stateDirectory, String nvidiaSmi, Duration timeout) {

@@ -79,6 +79,15 @@ public interface SafetySettings {
     Collection<String> exemptUsers();
 
     /**
+     * What a process counts as if it has overwritten its environment variables, as programs do that set their title, and nothing
+     * shows to which environment it belongs. {@code unknown} reports it and checks it by no rule. With {@code outside} it
+     * belongs to no environment. Set {@code outside} if users avoid {@code non-env-processes} this way.
+     */
+    @WithDefault("unknown")
+    @WithConverter(Choices.Overwritten.class)
+    OverwrittenEnviron overwrittenEnviron();
+
+    /**
      * With {@code true} the service only reports, and is not ready, outside the host's PID namespace: there the pids from the
      * GPU driver belong to other processes. Set {@code false} only for tests.
      */

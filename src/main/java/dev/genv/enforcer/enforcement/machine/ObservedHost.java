@@ -53,7 +53,7 @@ public final class ObservedHost implements Host {
 
     @Override
     public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
-        var facts = machine.gather(new Interest(verified, Set.of()));
+        var facts = machine.gather(new Interest(verified, observer.settled()));
         var observation = observer.observe(facts, verified);
         readOnlyReason = observation.readOnlyReason();
         environs = environs(facts, observation);
@@ -104,8 +104,10 @@ public final class ObservedHost implements Host {
                         process.uid(),
                         immunity.exempt(),
                         immunity.protectedFiles(process.uid()),
-                        environs.get(process.id())),
-                new SignalCheck(process, observer::immunity, immunity, identityFlapping));
+                        environs.get(process.id()),
+                        observer.environ(process.id()).addresses()),
+                new SignalCheck(
+                        process, observer.environ(process.id()), observer::immunity, immunity, identityFlapping));
     }
 
     private Result result(Reply reply) {

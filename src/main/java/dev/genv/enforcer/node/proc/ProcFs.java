@@ -29,6 +29,7 @@ public final class ProcFs {
     private static final int LARGEST_OTHER = 1 << 20;
 
     private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
+    private static final Pattern NAMESPACE_PIDS = Pattern.compile("^NSpid:\\s+([0-9\\s]+?)\\s*$", Pattern.MULTILINE);
 
     private final Path root;
     private final HangSafeReader memory = new HangSafeReader(HangSafeReader.ReadTimeouts.USUAL);
@@ -59,7 +60,7 @@ public final class ProcFs {
     /** Returns the stat of a process; empty if there is no such process. */
     public Optional<ProcStat> stat(int pid) throws IOException {
         try {
-            return Optional.of(ProcStat.parse(text(file(pid, "stat"))));
+            return Optional.of(ProcStat.parse(new String(KernelFile.read(name(pid, "stat"), LARGEST_OTHER), StandardCharsets.UTF_8)));
         } catch (IOException e) {
             if (isGone(pid, e)) {
                 return Optional.empty();
@@ -71,7 +72,7 @@ public final class ProcFs {
     /** Returns the content of the stat of a process. */
     public Reading<Bytes> statBytes(int pid) {
         try {
-            return Reading.of(Bytes.of(read(file(pid, "stat"), LARGEST_OTHER)));
+            return Reading.of(Bytes.of(KernelFile.read(name(pid, "stat"), LARGEST_OTHER)));
         } catch (IOException e) {
             return Reading.failed(isGone(pid, e) ? Failure.ABSENT : Failure.OTHER, String.valueOf(e.getMessage()));
         }
@@ -88,13 +89,24 @@ public final class ProcFs {
     /** Returns the content of {@code status}; null if there is no such process. */
     byte @Nullable [] status(int pid) throws IOException {
         try {
-            return read(file(pid, "status"), LARGEST_OTHER);
+            return KernelFile.read(name(pid, "status"), LARGEST_OTHER);
         } catch (IOException e) {
             if (isGone(pid, e)) {
                 return null;
             }
             throw e;
         }
+    }
+
+    /** Returns the first bytes of its {@code cgroup}. */
+    byte[] cgroup(int pid, int limit) throws IOException {
+        return read(file(pid, "cgroup"), limit);
+    }
+
+    /** Returns its pids in the PID namespaces, the innermost one last; empty if {@code status} does not contain them. */
+    String namespacePids(int pid) throws IOException {
+        var match = NAMESPACE_PIDS.matcher(text(file(pid, "status")));
+        return match.find() ? match.group(1) : "";
     }
 
     /**
@@ -171,7 +183,7 @@ public final class ProcFs {
     /** Whether a thread still has an environment: a thread that exits has none, and shows an empty one. */
     private static boolean hasMemory(Path thread) throws IOException {
         var stat = ProcStat.parse(text(thread.resolve("stat")));
-        return !stat.hasEnded() && stat.environmentEnd() != 0;
+        return !stat.hasEnded() && stat.addresses().areKnown();
     }
 
     private byte[] environ(ProcessId process, long uid, Path file) throws IOException {
@@ -218,6 +230,10 @@ public final class ProcFs {
     private boolean isGone(int pid, IOException why) {
         // A read of a process that exits fails with ESRCH, for which Java has no specific exception.
         return why instanceof NoSuchFileException || !exists(pid);
+    }
+
+    private String name(int pid, String file) {
+        return root + "/" + pid + "/" + file;
     }
 
     private Path file(int pid, String name) {

@@ -13,6 +13,7 @@ import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.util.Arrays;
@@ -40,6 +41,10 @@ public final class ProcessReader {
      * @param programs the protected programs: only a process that may run one of them has its program identified
      */
     public ProcessFacts read(int pid, List<Reading<ProgramFile>> programs) {
+        return read(pid, programs, true);
+    }
+
+    private ProcessFacts read(int pid, List<Reading<ProgramFile>> programs, boolean withProgram) {
         var before = proc.statBytes(pid);
         var stat = stat(before);
         if (stat.isEmpty() || stat.get().isZombie()) {
@@ -53,8 +58,39 @@ public final class ProcessReader {
                 before,
                 uid,
                 owner == null ? unread() : environ(id, owner, stat.get()),
-                executable(id.pid(), programs),
+                withProgram ? executable(id.pid(), programs) : Reading.failed(Failure.SKIPPED, ""),
                 proc.statBytes(pid));
+    }
+
+    /** Reads a process that is related to a listed one. */
+    ProcessFacts readRelated(int pid) {
+        var facts = read(pid, List.of(), false);
+        return withRelations(facts);
+    }
+
+    /** Returns the facts with the cgroup and the pids in the PID namespaces. */
+    ProcessFacts withRelations(ProcessFacts facts) {
+        return new ProcessFacts(
+                facts.pid(),
+                facts.before(),
+                facts.uid(),
+                facts.environ(),
+                facts.executable(),
+                bytes(() -> proc.cgroup(facts.pid(), ProcessFacts.LARGEST_CGROUP)),
+                bytes(() -> proc.namespacePids(facts.pid()).getBytes(StandardCharsets.US_ASCII)),
+                proc.statBytes(facts.pid()));
+    }
+
+    private static Reading<Bytes> bytes(Callable reading) {
+        try {
+            return Reading.of(Bytes.of(reading.call()));
+        } catch (IOException e) {
+            return Reading.failed(failure(e), String.valueOf(e.getMessage()));
+        }
+    }
+
+    private interface Callable {
+        byte[] call() throws IOException;
     }
 
     /** Returns the content of its stat. */

@@ -86,8 +86,10 @@ def refusal(machine, action):
     environ = facts.get("environ", {}).get("value")
     if environ is None or not is_unchanged(facts):
         return {"result": "UNREADABLE"}
-    if (environ["id"], environ["digest"]) != (action["id"], action["digest"]):
-        return {"result": "CHANGED", "environ": environ}
+    addresses = [signed(int(field or 0)) for field in fields(binascii.a2b_base64(facts["before"]["value"]))[45:49]]
+    is_elsewhere = action["addresses"] and addresses != action["addresses"]
+    if is_elsewhere or (environ["id"], environ["digest"]) != (action["id"], action["digest"]):
+        return {"result": "CHANGED", "environ": environ, "stat": facts["before"]["value"]}
     return {"result": "PROTECTED"} if action["files"] and may_be_one_of(facts, action["files"]) else None
 
 
@@ -197,7 +199,7 @@ def act(machine):
         return answer
     for action in machine.request["terminations"]:
         result, has_handle = terminate(machine, action)
-        answer["results"].append(dict({"number": action["number"], "uid": None, "environ": None}, **result))
+        answer["results"].append(dict({"number": action["number"], "uid": None, "environ": None, "stat": None}, **result))
         answer["handles"] = answer["handles"] if has_handle else "comparison"
     if machine.request["detach"]:
         answer["lock"], answer["detached"] = detach(machine, machine.request["detach"])

@@ -7,6 +7,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.observation.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity;
+import dev.genv.enforcer.testsupport.NamedMembership;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
@@ -43,7 +44,7 @@ class RealProcessReaderTest {
             await().until(() -> Files.readString(stat).contains(") Z "));
             assertThat(observe(new ProcessReader(new ProcFs(PROC)), child.pid()))
                     .hasValueSatisfying(
-                            seen -> assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("a")));
+                            seen -> assertThat(NamedMembership.of(seen)).isEqualTo(new Membership.InEnvironment("a")));
         }
     }
 
@@ -58,14 +59,10 @@ class RealProcessReaderTest {
                 assertThat(seen.id().pid()).isEqualTo(inside.pid());
                 assertThat(seen.uid()).isEqualTo(uid);
                 assertThat(seen.command()).isEqualTo("sleep");
-                assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("15971"));
+                assertThat(NamedMembership.of(seen)).isEqualTo(new Membership.InEnvironment("15971"));
             });
-            assertThat(observe(real, outside.pid()))
-                    .map(ObservedProcess::membership)
-                    .contains(new Membership.Outside());
-            assertThat(observe(real, empty.pid()))
-                    .map(ObservedProcess::membership)
-                    .contains(new Membership.Outside());
+            assertThat(observe(real, outside.pid())).map(NamedMembership::of).contains(new Membership.Outside());
+            assertThat(observe(real, empty.pid())).map(NamedMembership::of).contains(new Membership.Outside());
         }
     }
 
@@ -77,7 +74,7 @@ class RealProcessReaderTest {
                 "a process 1 of root",
                 "run outside of a user namespace");
         assertThat(observe(new ProcessReader(new ProcFs(PROC)), 1))
-                .map(ObservedProcess::membership)
+                .map(NamedMembership::of)
                 .contains(Membership.NOT_PERMITTED);
     }
 

@@ -131,9 +131,8 @@ final class DescribedMachine {
         for (var entry : environ) {
             id = entry.startsWith("GENV_ENVIRONMENT_ID=") ? entry.substring(20) : id;
         }
-        environs.put(
-                pid,
-                Reading.of(new EnvironFacts(environ.length, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "", true)));
+        var size = Arrays.stream(environ).mapToInt(entry -> entry.length() + 1).sum();
+        environs.put(pid, Reading.of(new EnvironFacts(size, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "", true)));
         return process;
     }
 

@@ -48,7 +48,7 @@ final class ProcessRows {
             row("an id that is not UTF-8", machine -> {
                         byte[] id = {'x', (byte) 0xff};
                         machine.process(812, ALICE).environ(environ(id));
-                        machine.environs.put(812, Reading.of(new EnvironFacts(9, Bytes.of(id), "", true)));
+                        machine.environs.put(812, Reading.of(new EnvironFacts(23, Bytes.of(id), "", true)));
                     })
                     .check(membership(new Membership.InEnvironment("not-utf-8:78ff"))),
             row("an id that is too long", machine -> {

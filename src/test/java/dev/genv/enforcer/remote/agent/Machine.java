@@ -172,7 +172,7 @@ final class Machine {
 
     private ObserverSettings settings() {
         return new ObserverSettings(
-                "gpu-1", state.toString(), programs, exemptUsers, requireHostPid, canAct, true, Advice.LOGIN);
+                "gpu-1", state.toString(), programs, exemptUsers, requireHostPid, canAct, true, false, Advice.LOGIN);
     }
 
     private ObservedHost host(CommandRunner connection) {

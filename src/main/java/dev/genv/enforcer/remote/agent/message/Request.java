@@ -95,6 +95,7 @@ public sealed interface Request {
      * @param files the protected programs that it must not run
      * @param id the id of the environment that its environ must name, see {@code EnvironFacts}
      * @param digest the digest of a long id; otherwise empty
+     * @param addresses the fields 48 to 51 that its stat must have; empty for any
      */
     record Terminate(
             int number,
@@ -105,7 +106,8 @@ public sealed interface Request {
             String signal,
             List<FileId> files,
             Bytes id,
-            String digest) {}
+            String digest,
+            List<Long> addresses) {}
 
     /**
      * Replace {@code devices.json} if it is still the file that was observed.

@@ -89,8 +89,8 @@ public final class SampleFacts {
             new Answer.Leased(1, 2),
             Answer.Handles.PIDFD,
             List.of(
-                    new Answer.Terminated(0, Answer.Terminated.Termination.SIGNALLED, null, null),
-                    new Answer.Terminated(1, Answer.Terminated.Termination.CHANGED, 1000L, ENVIRON)),
+                    new Answer.Terminated(0, Answer.Terminated.Termination.SIGNALLED, null, null, null),
+                    new Answer.Terminated(1, Answer.Terminated.Termination.CHANGED, 1000L, ENVIRON, bytes("8 (x) S"))),
             LOCK,
             new Answer.Detached(Answer.Detached.Detachment.CHANGED, "", new StateFile.Absent()));
 

@@ -1,0 +1,90 @@
+package dev.genv.enforcer.observation.membership;
+
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.MembershipSource;
+import dev.genv.enforcer.observation.membership.Listings.Listing;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** The facts of one observation from which memberships are inferred. */
+record Evidence(RelatedProcesses processes, Listings listings) {
+
+    /**
+     * Returns what follows from an environment that lists an ancestor of the process, or itself; empty if none does. It is proof if the
+     * environment and both processes have the same user, and if a fact agrees that no other user can write: an intact environ in the
+     * session of one of them names the environment too, or the service saw the pid listed before the process was started.
+     */
+    Optional<Decision> listing(RelatedProcess ancestor, RelatedProcess process) {
+        return listings.of(ancestor).map(listing -> {
+            var eid = listing.eid().orElse("");
+            var isOwned = listing.eid().isPresent() && listing.owner() != null && listing.owner() == process.uid();
+            return isOwned && (isEarlier(listing, ancestor, process) || isNamed(eid, ancestor, process))
+                    ? new Decision(new Membership.InEnvironment(eid), MembershipSource.LISTED)
+                    : Decision.unknown(
+                            "nothing proves the entry of envs.json that lists "
+                                    + (ancestor == process ? "its pid" : "its ancestor %d".formatted(ancestor.pid())),
+                            ancestor == process);
+        });
+    }
+
+    /** Otherwise the entry may have been written because of the process, or for another process with the pid of the ancestor. */
+    private static boolean isEarlier(Listing listing, RelatedProcess ancestor, RelatedProcess process) {
+        return ancestor.id().startTime() <= listing.since()
+                && listing.since() < process.id().startTime();
+    }
+
+    private boolean isNamed(String eid, RelatedProcess ancestor, RelatedProcess process) {
+        return Stream.of(List.of(ancestor), processes.session(process), processes.session(ancestor))
+                .flatMap(List::stream)
+                .anyMatch(witness -> witness.named()
+                        .filter(new Membership.InEnvironment(eid)::equals)
+                        .isPresent());
+    }
+
+    /**
+     * Returns what witnesses say that all agree; empty if there are none.
+     *
+     * @param who what they are
+     */
+    Optional<Decision> agreement(
+            RelatedProcess process, Collection<RelatedProcess> witnesses, MembershipSource by, String who) {
+        var named =
+                witnesses.stream().flatMap(witness -> said(witness).stream()).collect(Collectors.toSet());
+        if (named.size() > 1) {
+            return Optional.of(Decision.unknown("the processes of %s name different environments".formatted(who)));
+        }
+        return named.stream().findFirst().flatMap(membership -> accept(membership, process, by));
+    }
+
+    /** Returns what a witness says; empty if its environ is overwritten, or cannot show the environment that it may have been given. */
+    private Optional<Membership> said(RelatedProcess witness) {
+        return witness.named()
+                .filter(named -> !(named instanceof Membership.Outside) || !listings.mayHaveEnvironment(witness));
+    }
+
+    /**
+     * Decides that a process belongs to what a witness names. That it belongs to no environment needs more: no related process
+     * and no user of it may have one, because genv gives the id to running shells, whose environs never show it.
+     */
+    Optional<Decision> accept(Membership named, RelatedProcess process, MembershipSource by) {
+        if (!(named instanceof Membership.Outside)) {
+            return Optional.of(new Decision(named, by));
+        }
+        return processes.complete()
+                        && process.relations() != null
+                        && !listings.owners().contains(process.uid())
+                        && processes.companions(process).stream().noneMatch(this::mayHaveEnvironment)
+                ? Optional.of(new Decision(named, by))
+                : Optional.empty();
+    }
+
+    private boolean mayHaveEnvironment(RelatedProcess witness) {
+        return listings.mayHaveEnvironment(witness)
+                || witness.named()
+                        .filter(Membership.InEnvironment.class::isInstance)
+                        .isPresent();
+    }
+}

@@ -1,0 +1,117 @@
+package dev.genv.enforcer.observation.membership;
+
+import static dev.genv.enforcer.observation.membership.Relatives.ALICE;
+import static dev.genv.enforcer.observation.membership.Relatives.BOB;
+import static dev.genv.enforcer.observation.membership.Relatives.JOB;
+import static dev.genv.enforcer.observation.membership.Relatives.SHELL;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.MembershipSource;
+import org.junit.jupiter.api.Test;
+
+/** genv sets the id of an environment in a running shell, so that only {@code envs.json} shows it, which every user can write. */
+class ListedAncestorsTest {
+    private static final Decision IN_100 = new Decision(new Membership.InEnvironment("100"), MembershipSource.LISTED);
+    private static final Decision UNPROVEN =
+            Decision.unknown("nothing proves the entry of envs.json that lists its ancestor 100");
+
+    private final MembershipResolver resolver = new MembershipResolver(false);
+    private final Relatives machine = new Relatives();
+
+    @Test
+    void shellThatWasListedBeforeTheProcessWasStartedIsProof() {
+        machine.environment("100", ALICE, SHELL);
+        machine.observeEnvironments(resolver, JOB - 1);
+        assertThat(machine.decide(resolver, 5000)).isEqualTo(IN_100);
+    }
+
+    /** Otherwise a user could add the shell of another user to an environment in the name of that user. */
+    @Test
+    void shellThatWasListedLaterIsNoProof() {
+        assertThat(machine.environment("100", ALICE, SHELL).decide()).isEqualTo(UNPROVEN);
+        machine.noEnvironments().observeEnvironments(resolver, JOB - 1);
+        machine.environment("100", ALICE, SHELL);
+        assertThat(machine.change(SHELL).overwritten().add().decide(resolver, 5000))
+                .isEqualTo(UNPROVEN);
+    }
+
+    @Test
+    void entryThatWasChangedIsANewOne() {
+        machine.environment("200", ALICE, SHELL).observeEnvironments(resolver, JOB - 1);
+        assertThat(machine.noEnvironments().environment("100", ALICE, SHELL).decide(resolver, 5000))
+                .isEqualTo(UNPROVEN);
+    }
+
+    @Test
+    void pidThatWasListedForAnEarlierProcessIsNoProof() {
+        machine.environment("100", ALICE, SHELL).observeEnvironments(resolver, 50);
+        assertThat(machine.decide(resolver, 5000)).isEqualTo(UNPROVEN);
+    }
+
+    @Test
+    void environOfTheUserInTheSameSessionProvesTheEntry() {
+        machine.environment("100", ALICE, SHELL);
+        assertThat(machine.process(900, SHELL)
+                        .session(SHELL)
+                        .intact("100")
+                        .add()
+                        .decide())
+                .isEqualTo(IN_100);
+        assertThat(machine.change(900).intact("200").add().decide()).isEqualTo(UNPROVEN);
+        assertThat(machine.change(900).intact("100").uid(BOB).add().decide()).isEqualTo(UNPROVEN);
+        assertThat(machine.change(900).uid(ALICE).session(900).add().decide()).isEqualTo(UNPROVEN);
+    }
+
+    @Test
+    void entryOfAnotherUserIsNoProof() {
+        machine.environment("100", BOB, SHELL).observeEnvironments(resolver, JOB - 1);
+        assertThat(machine.decide(resolver, 5000)).isEqualTo(UNPROVEN);
+    }
+
+    @Test
+    void disputedEntryIsNoProof() {
+        machine.disputed("100", SHELL).observeEnvironments(resolver, JOB - 1);
+        assertThat(machine.decide(resolver, 5000)).isEqualTo(UNPROVEN);
+    }
+
+    @Test
+    void severalEntriesAreNoProof() {
+        machine.environment("100", ALICE, SHELL).environment("b", ALICE, SHELL).observeEnvironments(resolver, JOB - 1);
+        assertThat(machine.decide(resolver, 5000)).isEqualTo(UNPROVEN);
+    }
+
+    @Test
+    void nearestListedAncestorDecides() {
+        machine.process(200, SHELL).session(SHELL).add();
+        machine.change(JOB).add(200, JOB);
+        machine.environment("100", ALICE, SHELL).environment("200", ALICE, 200).observeEnvironments(resolver, 300);
+        assertThat(machine.decide(resolver, 5000).membership()).isEqualTo(new Membership.InEnvironment("200"));
+    }
+
+    @Test
+    void listedProcessItselfIsInNoEnvironmentOfItsAncestors() {
+        machine.change(SHELL).intact("b").add();
+        machine.environment("100", ALICE, JOB);
+        assertThat(machine.decide().membership())
+                .isEqualTo(new Membership.Unknown(
+                        "it has overwritten its environ, and nothing proves the entry of envs.json that lists its pid",
+                        true));
+    }
+
+    /** Its shell still has the id, whoever removed it from the list. */
+    @Test
+    void shellThatWasListedOnceDoesNotShowThatThereIsNone() {
+        machine.environment("100", ALICE, SHELL);
+        machine.process(950, SHELL).session(SHELL).intact(null).add();
+        machine.observeEnvironments(resolver, 50);
+        assertThat(machine.noEnvironments().decide(resolver, 5000).membership()).isInstanceOf(Membership.Unknown.class);
+    }
+
+    @Test
+    void unknownEnvironmentsLeaveTheMembershipUnknown() {
+        machine.change(SHELL).intact("a").add();
+        assertThat(machine.environmentsUnknown().decide())
+                .isEqualTo(Decision.unknown("it is unknown which environments list its ancestors"));
+    }
+}
