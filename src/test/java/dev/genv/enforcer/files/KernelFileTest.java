@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -43,7 +44,8 @@ class KernelFileTest {
     /** The kernel says that these have no bytes. */
     @Test
     void readsAFileWithoutASize() throws IOException {
-        assertThat(KernelFile.read("/proc/self/stat", 10_000)).startsWith(("" + ProcessHandle.current().pid()).getBytes());
+        assertThat(KernelFile.read("/proc/self/stat", 10_000))
+                .startsWith(("" + ProcessHandle.current().pid()).getBytes(StandardCharsets.US_ASCII));
         assertThat(KernelFile.read("/proc/self/maps", 10_000_000)).hasSizeGreaterThan(8192);
     }
 

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.format.linux;
 
 import java.io.IOException;
-import java.util.Arrays;
 import java.util.Optional;
 
 /**
@@ -61,7 +60,7 @@ public record ProcStat(
             throw new IOException("stat has no name");
         }
         try {
-            var fields = Fields.of(text, close + 2);
+            var fields = new Fields(text, close + 2);
             return new ProcStat(
                     text.substring(open + 1, close),
                     text.charAt(close + 2),
@@ -75,21 +74,22 @@ public record ProcStat(
         }
     }
 
-    /**
-     * The fields after the name, without a copy of any: an observation parses hundreds of them.
-     *
-     * @param ends the index after each field, from the third on
-     */
-    private record Fields(String text, int first, int[] ends) {
-        static Fields of(String text, int first) {
-            var ends = new int[LAST - CUT + 1];
+    /** The fields after the name, without a copy of any: an observation parses hundreds of them. */
+    private static final class Fields {
+        private final String text;
+        private final int first;
+        /** The index after each field, from the third on. */
+        private final int[] ends = new int[LAST - CUT + 1];
+
+        Fields(String text, int first) {
+            this.text = text;
+            this.first = first;
             var count = 0;
             for (var i = first; i <= text.length() && count < ends.length; i++) {
                 if (i == text.length() || text.charAt(i) == ' ' || text.charAt(i) == '\n') {
                     ends[count++] = i;
                 }
             }
-            return new Fields(text, first, Arrays.copyOf(ends, count));
         }
 
         long number(int field) {

@@ -60,7 +60,8 @@ public final class ProcFs {
     /** Returns the stat of a process; empty if there is no such process. */
     public Optional<ProcStat> stat(int pid) throws IOException {
         try {
-            return Optional.of(ProcStat.parse(new String(KernelFile.read(name(pid, "stat"), LARGEST_OTHER), StandardCharsets.UTF_8)));
+            return Optional.of(ProcStat.parse(
+                    new String(KernelFile.read(name(pid, "stat"), LARGEST_OTHER), StandardCharsets.UTF_8)));
         } catch (IOException e) {
             if (isGone(pid, e)) {
                 return Optional.empty();

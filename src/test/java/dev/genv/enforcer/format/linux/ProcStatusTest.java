@@ -31,18 +31,32 @@ class ProcStatusTest {
     /** The kernel writes a line break in a name as two characters. */
     @Test
     void isNotDeceivedByTheName() {
-        assertThat(ProcStatus.realUid(bytes("Name:\tx\\nUid:\t0\nUid:\t1003\t0\t0\t0\n"))).isEqualTo(1003);
-        assertThat(ProcStatus.realUid(bytes("Name:\tUid: 0\nUid:\t1003\t0\t0\t0\n"))).isEqualTo(1003);
+        assertThat(ProcStatus.realUid(bytes("Name:\tx\\nUid:\t0\nUid:\t1003\t0\t0\t0\n")))
+                .isEqualTo(1003);
+        assertThat(ProcStatus.realUid(bytes("Name:\tUid: 0\nUid:\t1003\t0\t0\t0\n")))
+                .isEqualTo(1003);
     }
 
     @ParameterizedTest
     @CsvSource({"0, 0", "4294967295, 4294967295", "65534, 65534"})
     void returnsEveryUid(String text, long uid) {
-        assertThat(ProcStatus.realUid(bytes("Uid:\t%s\t1\t1\t1\n".formatted(text)))).isEqualTo(uid);
+        assertThat(ProcStatus.realUid(bytes("Uid:\t%s\t1\t1\t1\n".formatted(text))))
+                .isEqualTo(uid);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "Uid:", "Uid:\t", "Uid:\t1003", "Uid:\tx\n", "Uid:\t-1\t1\n", "Uid:\t12345678901\t1\n", " Uid:\t1\n", "\n"})
+    @ValueSource(
+            strings = {
+                "",
+                "Uid:",
+                "Uid:\t",
+                "Uid:\t1003",
+                "Uid:\tx\n",
+                "Uid:\t-1\t1\n",
+                "Uid:\t12345678901\t1\n",
+                " Uid:\t1\n",
+                "\n"
+            })
     void anotherFormHasNone(String status) {
         assertThat(ProcStatus.realUid(bytes(status))).isEqualTo(ProcStatus.NONE);
     }

@@ -58,14 +58,17 @@ class ChildProcessTest {
     @Test
     void getsNoDescriptorOfTheService() throws Exception {
         try (var _ = new ServerSocket(0)) {
-            var descriptors = new ChildProcess(script("exec ls /proc/self/fd"), LONG).run().stdout();
+            var descriptors = new ChildProcess(script("exec ls /proc/self/fd"), LONG)
+                    .run()
+                    .stdout();
             assertThat(descriptors.lines()).containsExactly("0", "1", "2", "3"); // ls opens the directory
         }
     }
 
     @Test
     void reportsTheSignalThatEndedIt() throws Exception {
-        assertThat(new ChildProcess(script("kill -9 $$"), LONG).run().exitCode()).isEqualTo(128 + 9);
+        assertThat(new ChildProcess(script("kill -9 $$"), LONG).run().exitCode())
+                .isEqualTo(128 + 9);
     }
 
     @Test
