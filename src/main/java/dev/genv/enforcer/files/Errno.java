@@ -1,6 +1,9 @@
 package dev.genv.enforcer.files;
 
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
 import java.util.Map;
 
 /** A system call failed. */
@@ -51,5 +54,14 @@ public final class Errno extends IOException {
 
     public boolean is(int other) {
         return number == other;
+    }
+
+    /** Returns the exception that Java's own methods throw for a file. */
+    IOException of(String file) {
+        return switch (number) {
+            case ENOENT -> new NoSuchFileException(file);
+            case EACCES -> new AccessDeniedException(file);
+            default -> new FileSystemException(file, null, text());
+        };
     }
 }

@@ -111,11 +111,8 @@ public final class NodeMachine implements Machine, Closeable {
         listedByNvml = isOfNvml(gpuFacts);
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
-        var processFacts = relations.read(
-                ListedPids.of(gpuFacts).stream()
-                        .map(pid -> processes.read(pid, programFacts))
-                        .toList(),
-                interest.settled());
+        var processFacts =
+                relations.read(processes.readAll(ListedPids.of(gpuFacts), programFacts), interest.settled());
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
         var stateFacts = state.read(check);

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.observation.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.converters.Choices;
 import dev.genv.enforcer.config.settings.converters.Durations;
 import dev.genv.enforcer.config.settings.converters.Lists;

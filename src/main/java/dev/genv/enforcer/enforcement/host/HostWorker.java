@@ -9,8 +9,8 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /** Runs the tasks of one host, one at a time, on its own thread, so that every wait for it has a time limit. */
 public final class HostWorker {
     private final Host host;
-    private final ThreadFactory threads;
+    private final Executor threads;
     private final Ticker ticker;
     private final AtomicReference<@Nullable Object> busyWith = new AtomicReference<>();
 
@@ -27,7 +27,7 @@ public final class HostWorker {
     private volatile @Nullable FutureTask<?> current;
     private volatile long startedAt;
 
-    HostWorker(Host host, ThreadFactory threads, Ticker ticker) {
+    HostWorker(Host host, Executor threads, Ticker ticker) {
         this.host = host;
         this.threads = threads;
         this.ticker = ticker;
@@ -85,11 +85,10 @@ public final class HostWorker {
         });
         current = task;
         startedAt = ticker.mark();
-        threads.newThread(() -> {
-                    task.run();
-                    busyWith.compareAndSet(permit, null); // a task that is cancelled before it starts never runs
-                })
-                .start();
+        threads.execute(() -> {
+            task.run();
+            busyWith.compareAndSet(permit, null); // a task that is cancelled before it starts never runs
+        });
         return new Pending<>(this, kind, task);
     }
 

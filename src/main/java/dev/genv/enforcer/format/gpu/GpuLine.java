@@ -21,6 +21,9 @@ public record GpuLine(
         int pid,
         @Nullable Memory memory,
         @Nullable MigInstance instance) {
+    private static final int PID_DIGITS = 9;
+    private static final int MEMORY_DIGITS = 12;
+
     /** Creates the line of a process whose MIG instance is unknown, or which uses none. */
     public GpuLine(String uuid, int pid, @Nullable Memory memory) {
         this(uuid, pid, memory, null);
@@ -40,16 +43,30 @@ public record GpuLine(
     }
 
     private static Optional<GpuLine> parse(String line, List<Problem> problems) {
-        var fields = line.split(",", -1);
-        if (fields.length != 3 || !fields[1].strip().matches("[1-9][0-9]{0,8}")) {
+        var first = line.indexOf(',');
+        var second = line.indexOf(',', first + 1);
+        var isWhole = first >= 0 && second >= 0 && line.indexOf(',', second + 1) < 0;
+        var pid = isWhole ? line.substring(first + 1, second).strip() : "";
+        if (!hasDigits(pid, PID_DIGITS) || pid.startsWith("0")) {
             GpuToolProblems.add(problems, line);
             return Optional.empty();
         }
-        return Optional.of(new GpuLine(fields[0].strip(), Integer.parseInt(fields[1].strip()), memory(fields[2])));
+        return Optional.of(new GpuLine(
+                line.substring(0, first).strip(), Integer.parseInt(pid), memory(line.substring(second + 1))));
     }
 
     private static @Nullable Memory memory(String field) {
         var number = field.strip();
-        return number.matches("[0-9]{1,12}") ? Memory.ofMebibytes(Long.parseLong(number)) : null;
+        return hasDigits(number, MEMORY_DIGITS) ? Memory.ofMebibytes(Long.parseLong(number)) : null;
+    }
+
+    /** Whether this is a number of at most so many digits. */
+    private static boolean hasDigits(String text, int most) {
+        for (var i = 0; i < text.length(); i++) {
+            if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+                return false;
+            }
+        }
+        return !text.isEmpty() && text.length() <= most;
     }
 }

@@ -22,8 +22,9 @@ public record ProcStat(
         Relations relations,
         Addresses addresses) {
     private static final int KERNEL_THREAD = 0x0020_0000;
-    // Fields are numbered from 1, and the first two are removed before the rest is split.
+    // Fields are numbered from 1; the third is the first one after the name.
     private static final int CUT = 3;
+    private static final int LAST = 51;
 
     /**
      * The place of a process among the others.
@@ -58,26 +59,58 @@ public record ProcStat(
         if (open < 0 || close < open) {
             throw new IOException("stat has no name");
         }
-        var fields = text.substring(close + 1).strip().split(" ", -1);
         try {
+            var fields = new Fields(text, close + 2);
             return new ProcStat(
                     text.substring(open + 1, close),
-                    fields[3 - CUT].charAt(0),
-                    Long.parseLong(fields[9 - CUT]),
-                    Long.parseLong(fields[20 - CUT]),
-                    Long.parseLong(fields[22 - CUT]),
-                    new Relations(
-                            Integer.parseInt(fields[4 - CUT]),
-                            Integer.parseInt(fields[5 - CUT]),
-                            Integer.parseInt(fields[6 - CUT])),
-                    new Addresses(address(fields, 48), address(fields, 49), address(fields, 50), address(fields, 51)));
-        } catch (ArrayIndexOutOfBoundsException | StringIndexOutOfBoundsException | NumberFormatException e) {
+                    text.charAt(close + 2),
+                    fields.number(9),
+                    fields.number(20),
+                    fields.number(22),
+                    new Relations(fields.integer(4), fields.integer(5), fields.integer(6)),
+                    new Addresses(fields.address(48), fields.address(49), fields.address(50), fields.address(51)));
+        } catch (IndexOutOfBoundsException | NumberFormatException e) {
             throw new IOException("stat has an unknown form", e);
         }
     }
 
-    private static long address(String[] fields, int number) {
-        return Long.parseUnsignedLong(fields[number - CUT]);
+    /** The fields after the name, without a copy of any: an observation parses hundreds of them. */
+    private static final class Fields {
+        private final String text;
+        private final int first;
+        /** The index after each field, from the third on. */
+        private final int[] ends = new int[LAST - CUT + 1];
+
+        Fields(String text, int first) {
+            this.text = text;
+            this.first = first;
+            var count = 0;
+            for (var i = first; i <= text.length() && count < ends.length; i++) {
+                if (i == text.length() || text.charAt(i) == ' ' || text.charAt(i) == '\n') {
+                    ends[count++] = i;
+                }
+            }
+        }
+
+        long number(int field) {
+            return Long.parseLong(text, begin(field), end(field), 10);
+        }
+
+        int integer(int field) {
+            return Integer.parseInt(text, begin(field), end(field), 10);
+        }
+
+        long address(int field) {
+            return Long.parseUnsignedLong(text, begin(field), end(field), 10);
+        }
+
+        private int begin(int field) {
+            return field == CUT ? first : ends[field - CUT - 1] + 1;
+        }
+
+        private int end(int field) {
+            return ends[field - CUT];
+        }
     }
 
     /**

@@ -6,7 +6,9 @@ import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.files.KernelFile;
 import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.format.linux.ProcStatus;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -16,6 +18,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.IntFunction;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +31,6 @@ public final class ProcFs {
 
     private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
     private static final Pattern NAMESPACE_PIDS = Pattern.compile("^NSpid:\\s+([0-9\\s]+?)\\s*$", Pattern.MULTILINE);
-    private static final Pattern UID = Pattern.compile("^Uid:\\s+([0-9]{1,10})\\s", Pattern.MULTILINE);
 
     private final Path root;
     private final HangSafeReader memory = new HangSafeReader(HangSafeReader.ReadTimeouts.USUAL);
@@ -47,6 +49,11 @@ public final class ProcFs {
         memory.beginObservation();
     }
 
+    /** Reads several processes; the reads that may hang share one thread. Returns the results in this order. */
+    <T> List<T> readAll(List<Integer> pids, IntFunction<T> reading) throws InterruptedException {
+        return memory.readAll(pids, reading::apply);
+    }
+
     boolean exists(int pid) {
         return pid > 0 && Files.exists(file(pid, "stat"));
     }
@@ -54,7 +61,8 @@ public final class ProcFs {
     /** Returns the stat of a process; empty if there is no such process. */
     public Optional<ProcStat> stat(int pid) throws IOException {
         try {
-            return Optional.of(ProcStat.parse(text(file(pid, "stat"))));
+            return Optional.of(ProcStat.parse(
+                    new String(KernelFile.read(name(pid, "stat"), LARGEST_OTHER), StandardCharsets.UTF_8)));
         } catch (IOException e) {
             if (isGone(pid, e)) {
                 return Optional.empty();
@@ -66,7 +74,7 @@ public final class ProcFs {
     /** Returns the content of the stat of a process. */
     public Reading<Bytes> statBytes(int pid) {
         try {
-            return Reading.of(Bytes.of(read(file(pid, "stat"), LARGEST_OTHER)));
+            return Reading.of(Bytes.of(KernelFile.read(name(pid, "stat"), LARGEST_OTHER)));
         } catch (IOException e) {
             return Reading.failed(isGone(pid, e) ? Failure.ABSENT : Failure.OTHER, ErrorText.of(e));
         }
@@ -75,9 +83,15 @@ public final class ProcFs {
     /** Returns the real uid; null if there is no such process, or if {@code status} does not contain it. */
     @Nullable
     public Long realUid(int pid) throws IOException {
+        var status = status(pid);
+        var uid = status == null ? ProcStatus.NONE : ProcStatus.realUid(status);
+        return uid == ProcStatus.NONE ? null : uid;
+    }
+
+    /** Returns the content of {@code status}; null if there is no such process. */
+    byte @Nullable [] status(int pid) throws IOException {
         try {
-            var match = UID.matcher(text(file(pid, "status")));
-            return match.find() ? Long.valueOf(match.group(1)) : null;
+            return KernelFile.read(name(pid, "status"), LARGEST_OTHER);
         } catch (IOException e) {
             if (isGone(pid, e)) {
                 return null;
@@ -220,6 +234,10 @@ public final class ProcFs {
         return why instanceof NoSuchFileException || !exists(pid);
     }
 
+    private String name(int pid, String file) {
+        return root + "/" + pid + "/" + file;
+    }
+
     private Path file(int pid, String name) {
         return root.resolve(Integer.toString(pid)).resolve(name);
     }
@@ -229,8 +247,6 @@ public final class ProcFs {
     }
 
     static byte[] read(Path file, int limit) throws IOException {
-        try (var stream = Files.newInputStream(file)) {
-            return stream.readNBytes(limit);
-        }
+        return KernelFile.read(file.toString(), limit);
     }
 }

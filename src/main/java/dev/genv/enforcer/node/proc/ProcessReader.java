@@ -30,6 +30,12 @@ public final class ProcessReader {
         this.proc = proc;
     }
 
+    /** Reads several processes, as {@link #read} does, and returns them in this order. */
+    public List<ProcessFacts> readAll(List<Integer> pids, List<Reading<ProgramFile>> programs)
+            throws InterruptedException {
+        return proc.readAll(pids, pid -> read(pid, programs));
+    }
+
     /**
      * Reads one process.
      *

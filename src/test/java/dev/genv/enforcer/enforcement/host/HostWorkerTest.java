@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 
 class HostWorkerTest {
     private static final Duration LONG = HANG;
-    private final HostWorker worker = new HostWorker(
-            new FakeHost(host("gpu-1")), Thread.ofPlatform().daemon().factory(), Ticker.ofSystem());
+    private final HostWorker worker =
+            new HostWorker(new FakeHost(host("gpu-1")), KeptThreads.named("host"), Ticker.ofSystem());
 
     /** A cycle acts as soon as it has looked. */
     @RepeatedTest(20)

@@ -63,6 +63,25 @@ class LivenessReaderTest {
         assertThat(isAlive(List.of(41), List.of())).isTrue();
     }
 
+    /** The kernel opens the directory of a thread, but does not list it. */
+    @Test
+    void aThreadIsNotAProcess() throws IOException {
+        proc.process(41);
+        Files.writeString(proc.process(42).file("status"), "Tgid:\t41\nPid:\t42\nUid:\t1000\t0\t0\t0\n");
+        assertThat(isAlive(List.of(41), List.of())).isTrue();
+        assertThat(alive(List.of(EnvBuilder.env("a").pids(41, 42).build())))
+                .singleElement()
+                .satisfies(alive -> assertThat(alive.pids()).containsExactly(41));
+    }
+
+    @Test
+    void findsOneOfManyListedPids() throws IOException {
+        proc.process(41);
+        var pids = IntStream.rangeClosed(41, 10_000).boxed().toList();
+        assertThat(isAlive(pids, List.of())).isTrue();
+        assertThat(isAlive(pids.subList(1, pids.size()), List.of())).isFalse();
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {0, -1, -41, Integer.MIN_VALUE})
     void invalidPidIsNotAlive(int pid) throws IOException {

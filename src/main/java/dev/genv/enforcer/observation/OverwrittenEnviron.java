@@ -1,4 +1,4 @@
-package dev.genv.enforcer.config.settings;
+package dev.genv.enforcer.observation;
 
 /** What a process counts as if it has overwritten its environ, and nothing shows to which environment it belongs. */
 public enum OverwrittenEnviron {
