@@ -1,6 +1,5 @@
 package dev.genv.enforcer.config;
 
-import dev.genv.enforcer.observation.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.RemoteSettings;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
@@ -9,6 +8,7 @@ import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
+import dev.genv.enforcer.observation.OverwrittenEnviron;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
 import dev.genv.enforcer.remote.Connection;

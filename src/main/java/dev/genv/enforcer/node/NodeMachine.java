@@ -9,8 +9,6 @@ import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.facts.NvmlFacts;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.gpu.GpuSource;
 import dev.genv.enforcer.node.gpu.ListedPids;
 import dev.genv.enforcer.node.linux.KernelClock;
@@ -111,8 +109,7 @@ public final class NodeMachine implements Machine, Closeable {
         listedByNvml = isOfNvml(gpuFacts);
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
-        var processFacts =
-                relations.read(processes.readAll(ListedPids.of(gpuFacts), programFacts), interest.settled());
+        var processFacts = relations.read(processes.readAll(ListedPids.of(gpuFacts), programFacts), interest.settled());
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
         var stateFacts = state.read(check);

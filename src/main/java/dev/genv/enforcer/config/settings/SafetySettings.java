@@ -1,11 +1,11 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.observation.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.converters.Choices;
 import dev.genv.enforcer.config.settings.converters.Durations;
 import dev.genv.enforcer.config.settings.converters.Lists;
 import dev.genv.enforcer.config.settings.converters.Numbers;
 import dev.genv.enforcer.config.settings.converters.Users;
+import dev.genv.enforcer.observation.OverwrittenEnviron;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;

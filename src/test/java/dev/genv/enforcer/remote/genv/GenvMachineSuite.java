@@ -29,7 +29,15 @@ abstract class GenvMachineSuite {
     static ObservedHost host(CommandRunner connection, AgentConfig config, List<String> exemptUsers) {
         return new ObservedHost(
                 new ObserverSettings(
-                        "gpu-1", config.stateDirectory(), List.of(), exemptUsers, true, true, true, false, Advice.LOGIN),
+                        "gpu-1",
+                        config.stateDirectory(),
+                        List.of(),
+                        exemptUsers,
+                        true,
+                        true,
+                        true,
+                        false,
+                        Advice.LOGIN),
                 new GenvMachine(connection, config));
     }
 

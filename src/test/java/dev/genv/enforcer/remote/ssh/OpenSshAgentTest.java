@@ -32,6 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(600)
 class OpenSshAgentTest {
     private static final Interest NOTHING = new Interest(Set.of(), Set.of());
+
     @TempDir
     Path directory;
 

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.config.settings.converters;
 
-import dev.genv.enforcer.observation.OverwrittenEnviron;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.observation.OverwrittenEnviron;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import java.util.List;
 
