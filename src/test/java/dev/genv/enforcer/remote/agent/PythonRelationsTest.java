@@ -145,9 +145,18 @@ class PythonRelationsTest {
     void unitOfAProcess() throws Exception {
         var id = "0123456789abcdef".repeat(4);
         var units = List.of(
-                "/machine.slice/box.scope", "/system.slice/train.service", "/docker/" + id, "/kubepods/cri-" + id, "/" + id + "/inner");
+                "/machine.slice/box.scope",
+                "/system.slice/train.service",
+                "/docker/" + id,
+                "/kubepods/cri-" + id,
+                "/" + id + "/inner");
         var others = List.of(
-                "/", "/user.slice", "/user.slice/user@7.service", "/user.slice/user@7.service/init.scope", "/a" + id, "/" + id + "0");
+                "/",
+                "/user.slice",
+                "/user.slice/user@7.service",
+                "/user.slice/user@7.service/init.scope",
+                "/a" + id,
+                "/" + id + "0");
         for (var path : Stream.concat(units.stream(), others.stream()).toList()) {
             titled(LISTED, 1, 0, 0).cgroup("12:pids:/x\n0::" + path + "\n");
             process(400, 1, 0, 0).cgroup("0::" + path + "\n");
@@ -155,9 +164,7 @@ class PythonRelationsTest {
             process(402, 1, 0, 0).cgroup("12:pids:" + path + "\n0::/\n");
             process(403, 1, 0, 0).cgroup("0::" + path + "\n").uid(OTHER_USER);
             process(404, 1, 0, 0);
-            assertThat(related(machine.observe()))
-                    .as(path)
-                    .isEqualTo(units.contains(path) ? Set.of(400) : Set.of());
+            assertThat(related(machine.observe())).as(path).isEqualTo(units.contains(path) ? Set.of(400) : Set.of());
             assertThat(Cgroup.parse("0::" + path + "\n").isUnit()).isEqualTo(units.contains(path));
         }
     }
