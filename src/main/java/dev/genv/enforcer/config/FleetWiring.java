@@ -1,7 +1,7 @@
 package dev.genv.enforcer.config;
 
-import dev.genv.enforcer.config.settings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.RemoteSettings;
+import dev.genv.enforcer.config.settings.SafetySettings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.config;
 
-import dev.genv.enforcer.config.settings.OverwrittenEnviron;
+import dev.genv.enforcer.config.settings.SafetySettings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;

@@ -190,7 +190,11 @@ final class DescribedMachine {
     HostFacts facts() throws IOException {
         var listed = new ArrayList<ProcessFacts>();
         for (var pid : tool.pids()) {
-            listed.add(related.isEmpty() ? process(pid) : withRelations(process(pid)));
+            listed.add(process(pid));
+        }
+        var relatives = new ArrayList<ProcessFacts>();
+        for (var pid : related) {
+            relatives.add(process(pid));
         }
         var live = new ArrayList<LiveProcess>();
         for (var pid : processes.keySet()) {
@@ -206,7 +210,7 @@ final class DescribedMachine {
                         .toList(),
                 tool.facts(),
                 listed,
-                relatedFacts(),
+                relatives,
                 true,
                 directory == null
                         ? present()
@@ -219,29 +223,6 @@ final class DescribedMachine {
                 new LivenessFacts(Reading.of(live), kernels),
                 EnforcerFacts.NONE,
                 List.of());
-    }
-
-    private List<ProcessFacts> relatedFacts() throws IOException {
-        var facts = new ArrayList<ProcessFacts>();
-        for (var pid : related) {
-            facts.add(withRelations(process(pid)));
-        }
-        return facts;
-    }
-
-    private ProcessFacts withRelations(ProcessFacts facts) throws IOException {
-        var process = processes.get(facts.pid());
-        return process == null
-                ? facts
-                : new ProcessFacts(
-                        facts.pid(),
-                        facts.before(),
-                        facts.uid(),
-                        facts.environ(),
-                        facts.executable(),
-                        Reading.of(Bytes.of(Files.readAllBytes(process.file("cgroup")))),
-                        Reading.of(Bytes.of(Integer.toString(facts.pid()).getBytes(StandardCharsets.US_ASCII))),
-                        facts.after());
     }
 
     private StateFacts present() throws IOException {
@@ -263,13 +244,14 @@ final class DescribedMachine {
         var stat = stat(pid);
         var noProgram =
                 new NoSuchFileException(proc.root().resolve(pid + "/task").toString());
-        return new ProcessFacts(
+        var facts = new ProcessFacts(
                 pid,
                 stat,
                 uids.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
                 environs.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
                 executables.getOrDefault(pid, Reading.failed(Failure.ABSENT, noProgram.toString())),
                 stat);
+        return related.isEmpty() ? facts : DescribedRelations.of(facts, processes.get(pid));
     }
 
     private Reading<Bytes> stat(int pid) throws IOException {
