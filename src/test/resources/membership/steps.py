@@ -55,11 +55,15 @@ def fork(_):
         sleep()
 
 
-def fork_beside(_):
-    """The child stays."""
+def fork_beside(variable):
+    """The child stays; with a variable, it executes a program with that variable only."""
     child = os.fork()
-    if child == 0:
+    if child == 0 and variable:
+        os.execve("/bin/sleep", ["sleep", "3600"], dict([variable.split("=", 1)]))
+    elif child == 0:
         sleep()
+    if variable:
+        wait_until(lambda: name(child) == "sleep")
     left_behind.append(child)
 
 

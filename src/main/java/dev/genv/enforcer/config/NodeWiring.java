@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.config.settings.SafetySettings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
@@ -7,7 +8,6 @@ import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.OverwrittenEnviron;
 import dev.genv.enforcer.observation.Privileges;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import java.nio.file.Path;

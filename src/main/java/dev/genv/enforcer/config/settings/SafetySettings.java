@@ -1,17 +1,18 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.config.settings.converters.ChoiceConverter;
 import dev.genv.enforcer.config.settings.converters.Choices;
 import dev.genv.enforcer.config.settings.converters.Durations;
 import dev.genv.enforcer.config.settings.converters.Lists;
 import dev.genv.enforcer.config.settings.converters.Numbers;
 import dev.genv.enforcer.config.settings.converters.Users;
-import dev.genv.enforcer.observation.OverwrittenEnviron;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
 
 /** What delays, limits or prevents actions. */
@@ -85,7 +86,7 @@ public interface SafetySettings {
      * belongs to no environment. Set {@code outside} if users avoid {@code non-env-processes} this way.
      */
     @WithDefault("unknown")
-    @WithConverter(Choices.Overwritten.class)
+    @WithConverter(OverwrittenEnvironConverter.class)
     OverwrittenEnviron overwrittenEnviron();
 
     /**
@@ -95,4 +96,25 @@ public interface SafetySettings {
     @WithDefault("true")
     @WithConverter(Choices.TrueOrFalse.class)
     boolean requireHostPid();
+
+    /** What a process counts as if it has overwritten its environ, and nothing shows to which environment it belongs. */
+    enum OverwrittenEnviron {
+        /** It may be in any environment, so no rule checks it. */
+        UNKNOWN,
+        /** It is outside of all environments. */
+        OUTSIDE
+    }
+
+    /** Converts what such a process counts as. */
+    @SuppressWarnings("serial")
+    final class OverwrittenEnvironConverter extends ChoiceConverter<OverwrittenEnviron> {
+        public OverwrittenEnvironConverter() {
+            super(List.of(OverwrittenEnviron.values()));
+        }
+
+        @Override
+        public OverwrittenEnviron convert(String value) {
+            return choose(value);
+        }
+    }
 }

@@ -15,13 +15,13 @@ record Evidence(RelatedProcesses processes, Listings listings) {
     /**
      * Returns what follows from an environment that lists an ancestor of the process, or itself; empty if none does. It is proof if the
      * environment and both processes have the same user, and if a fact agrees that no other user can write: an intact environ in the
-     * session of one of them names the environment too, or the service saw the pid listed before the process was started.
+     * session of one of them names the environment too, or did so while the environment listed the pid.
      */
     Optional<Decision> listing(RelatedProcess ancestor, RelatedProcess process) {
         return listings.of(ancestor).map(listing -> {
             var eid = listing.eid().orElse("");
             var isOwned = listing.eid().isPresent() && listing.owner() != null && listing.owner() == process.uid();
-            return isOwned && (isEarlier(listing, ancestor, process) || isNamed(eid, ancestor, process))
+            return isOwned && (wasNamed(listing, ancestor) || isNamed(eid, ancestor, process))
                     ? new Decision(new Membership.InEnvironment(eid), MembershipSource.LISTED)
                     : Decision.unknown(
                             "nothing proves the entry of envs.json that lists "
@@ -32,10 +32,9 @@ record Evidence(RelatedProcesses processes, Listings listings) {
         });
     }
 
-    /** Otherwise the entry may have been written because of the process, or for another process with the pid of the ancestor. */
-    private static boolean isEarlier(Listing listing, RelatedProcess ancestor, RelatedProcess process) {
-        return ancestor.id().startTime() <= listing.since()
-                && listing.since() < process.id().startTime();
+    /** Before the start of the ancestor, another process had its pid. */
+    private static boolean wasNamed(Listing listing, RelatedProcess ancestor) {
+        return listing.named() > ancestor.id().startTime();
     }
 
     private boolean isNamed(String eid, RelatedProcess ancestor, RelatedProcess process) {

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation.membership;
 
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Membership;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -11,7 +12,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pids that active environments list, and since when. genv sets the id of an environment in a running shell, so the environ of the
+ * The pids that active environments list. genv sets the id of an environment in a running shell, so the environ of the
  * shell does not show it, and the list is the only trace. Every user can write it, so it is no proof by itself.
  *
  * @param byPid the present ones
@@ -31,9 +32,19 @@ public record Listings(Map<Integer, Listing> byPid, Map<Integer, Long> former, S
      *
      * @param eid the environment; empty if several list it, or if its owner is disputed
      * @param owner its recorded uid
-     * @param since when the service first observed it, in clock ticks since boot
+     * @param named when an intact environ of the owner in the session of this process last named the environment too, in clock ticks since
+     *     boot; 0 if the service never observed that
      */
-    public record Listing(Optional<String> eid, @Nullable Long owner, long since) {
+    public record Listing(Optional<String> eid, @Nullable Long owner, long named) {
+        private boolean isNamedBy(RelatedProcess witness) {
+            return owner != null
+                    && owner == witness.uid()
+                    && eid.isPresent()
+                    && witness.named()
+                            .filter(new Membership.InEnvironment(eid.get())::equals)
+                            .isPresent();
+        }
+
         private boolean isSame(Listing other) {
             return eid.equals(other.eid) && Objects.equals(owner, other.owner);
         }
@@ -42,9 +53,10 @@ public record Listings(Map<Integer, Listing> byPid, Map<Integer, Long> former, S
     /**
      * Returns the listings of the next observation.
      *
+     * @param processes those of this observation
      * @param ticks when the environments were read, in clock ticks since boot
      */
-    public Listings next(Collection<Environment> environments, long ticks) {
+    public Listings next(Collection<Environment> environments, RelatedProcesses processes, long ticks) {
         var now = new HashMap<Integer, Listing>();
         var users = new HashSet<Long>();
         for (var environment : environments) {
@@ -53,12 +65,19 @@ public record Listings(Map<Integer, Listing> byPid, Map<Integer, Long> former, S
                 users.add(environment.uid());
             }
             var eid = environment.ownership().isDisputed() ? Optional.<String>empty() : Optional.of(environment.eid());
-            var listing = new Listing(eid, environment.uid(), ticks);
+            var listing = new Listing(eid, environment.uid(), 0);
             Set.copyOf(environment.pids())
-                    .forEach(pid -> now.merge(pid, listing, (_, _) -> new Listing(Optional.empty(), null, ticks)));
+                    .forEach(pid -> now.merge(pid, listing, (_, _) -> new Listing(Optional.empty(), null, 0)));
         }
         now.replaceAll((pid, listing) ->
                 Optional.ofNullable(byPid.get(pid)).filter(listing::isSame).orElse(listing));
+        processes
+                .byPid()
+                .values()
+                .forEach(witness -> now.computeIfPresent(
+                        witness.session(),
+                        (_, listing) ->
+                                listing.isNamedBy(witness) ? new Listing(listing.eid, listing.owner, ticks) : listing));
         return new Listings(now, former(now, ticks), users);
     }
 

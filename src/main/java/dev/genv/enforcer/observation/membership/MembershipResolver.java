@@ -102,7 +102,7 @@ public final class MembershipResolver {
         if (environments == null) {
             return new Session(null);
         }
-        listings = listings.next(environments, ticks);
+        listings = listings.next(environments, processes, ticks);
         return new Session(new Evidence(processes, listings));
     }
 

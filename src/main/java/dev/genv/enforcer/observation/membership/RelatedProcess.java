@@ -68,6 +68,11 @@ public record RelatedProcess(
         return relations != null && relations.session() == pid();
     }
 
+    /** Returns the id of its session; 0 if unknown. */
+    int session() {
+        return relations == null ? 0 : relations.session();
+    }
+
     private int group() {
         return relations == null ? 0 : relations.group();
     }

@@ -15,7 +15,6 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -30,8 +29,7 @@ final class TwoUserNode implements Closeable {
     static final String ATTACKER_ENVIRONMENT = "hers";
     static final String VICTIM_NAME = "bob";
     static final String ATTACKER_NAME = "attacker";
-    private static final Duration TIMEOUT = HANG;
-    private static final Duration GRACE = Duration.ofSeconds(3);
+    private static final String GRACE = "3s";
 
     final Node node;
     final RootFiles rootFiles;
@@ -58,7 +56,7 @@ final class TwoUserNode implements Closeable {
         node.set("NON_ENV_PROCESSES", "enforce")
                 .set("INACTIVE_ENV_PROCESSES", "enforce")
                 .set("MAX_DEVICES_PER_USER", 1)
-                .set("STATE_CHANGE_GRACE", GRACE.toSeconds() + "s")
+                .set("STATE_CHANGE_GRACE", GRACE)
                 .set("LOCK_TIMEOUT", "300ms");
         service = node.startService();
         serviceClient = new ServiceClient(service);
@@ -138,7 +136,7 @@ final class TwoUserNode implements Closeable {
         write(validState()
                 .env(VICTIM_ENVIRONMENT, TestUsers.HONEST_UID, VICTIM_NAME, "1000mi", victimShell(), victimJob()));
         node.gpus.process(0, victimJob(), "10");
-        await().atMost(TIMEOUT).until(() -> serviceClient.observe().problems().contains("membership_unknown"));
+        await().atMost(HANG).until(() -> serviceClient.observe().problems().contains("membership_unknown"));
     }
 
     /** Replaces bob's job by one under another uid, as in many containers. */
@@ -151,7 +149,7 @@ final class TwoUserNode implements Closeable {
 
     /** Waits until the service reports that bob's job breaks a rule and has a grace period. */
     void awaitGraceOfVictimJob() {
-        await().atMost(TIMEOUT)
+        await().atMost(HANG)
                 .until(() -> service.outputLines().stream()
                         .anyMatch(line ->
                                 line.contains("pid=%d ".formatted(victimJob.pid())) && line.contains("skipped_grace")));
@@ -206,7 +204,7 @@ final class TwoUserNode implements Closeable {
 
     /** Waits for a file in the state directory that a process of the attacker creates. */
     void awaitFile(String name) {
-        await().atMost(TIMEOUT).until(() -> Files.exists(node.stateDirectory.resolve(name)));
+        await().atMost(HANG).until(() -> Files.exists(node.stateDirectory.resolve(name)));
     }
 
     /** Waits for an observation that begins after this call. */

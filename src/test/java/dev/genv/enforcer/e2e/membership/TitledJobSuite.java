@@ -79,10 +79,13 @@ abstract class TitledJobSuite {
     }
 
     @Test
-    void jobOfAnActivatedShellThatTheServiceSawBefore() throws IOException {
-        var shell = startJob(OUTSIDE, "pause", "fork", "exec:GENV_ENVIRONMENT_ID=a", TITLE);
+    void laterJobOfAnActivatedShellWithAnEarlierOne() throws IOException {
+        var shell = startJob(
+                OUTSIDE, "fork-beside:GENV_ENVIRONMENT_ID=a", "pause", "fork", "exec:GENV_ENVIRONMENT_ID=a", TITLE);
         writeEnvironment(USER, shell.pid());
+        machine.gpus.process(0, shell.leftBehind(0), "10");
         startService();
+        shell.closeLeftBehind(0);
         client.awaitNext(client.awaitNext(client.observe()));
         shell.resume();
         use(0, shell);

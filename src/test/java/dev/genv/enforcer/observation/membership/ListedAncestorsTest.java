@@ -20,34 +20,46 @@ class ListedAncestorsTest {
     private final MembershipResolver resolver = new MembershipResolver(false);
     private final Relatives machine = new Relatives();
 
+    /** Otherwise a user could list the shell of another user, who starts the process later. */
     @Test
-    void shellThatWasListedBeforeTheProcessWasStartedIsProof() {
+    void shellThatWasListedBeforeTheProcessWasStartedIsNoProof() {
         machine.environment("100", ALICE, SHELL);
         machine.observeEnvironments(resolver, JOB - 1);
+        assertThat(machine.decide(resolver, 5000)).isEqualTo(UNPROVEN);
+    }
+
+    @Test
+    void environThatNamedTheEnvironmentBeforeProvesTheEntry() {
+        observeWitness(JOB - 1);
         assertThat(machine.decide(resolver, 5000)).isEqualTo(IN_100);
     }
 
-    /** Otherwise a user could add the shell of another user to an environment in the name of that user. */
+    /** Otherwise a user could list it again after the other user has left the environment. */
     @Test
-    void shellThatWasListedLaterIsNoProof() {
-        assertThat(machine.environment("100", ALICE, SHELL).decide()).isEqualTo(UNPROVEN);
+    void shellThatIsListedAgainNeedsNewProof() {
+        observeWitness(JOB - 1);
         machine.noEnvironments().observeEnvironments(resolver, JOB - 1);
-        machine.environment("100", ALICE, SHELL);
-        assertThat(machine.change(SHELL).overwritten().add().decide(resolver, 5000))
+        assertThat(machine.environment("100", ALICE, SHELL).decide(resolver, 5000))
                 .isEqualTo(UNPROVEN);
     }
 
     @Test
-    void entryThatWasChangedIsANewOne() {
-        machine.environment("200", ALICE, SHELL).observeEnvironments(resolver, JOB - 1);
-        assertThat(machine.noEnvironments().environment("100", ALICE, SHELL).decide(resolver, 5000))
+    void entryThatWasChangedNeedsNewProof() {
+        observeWitness(JOB - 1);
+        assertThat(machine.noEnvironments().environment("200", ALICE, SHELL).decide(resolver, 5000))
                 .isEqualTo(UNPROVEN);
     }
 
     @Test
-    void pidThatWasListedForAnEarlierProcessIsNoProof() {
-        machine.environment("100", ALICE, SHELL).observeEnvironments(resolver, 50);
+    void proofForAnEarlierProcessWithThePidIsNone() {
+        observeWitness(50);
         assertThat(machine.decide(resolver, 5000)).isEqualTo(UNPROVEN);
+    }
+
+    private void observeWitness(long ticks) {
+        machine.environment("100", ALICE, SHELL);
+        machine.process(900, SHELL).session(SHELL).intact("100").add();
+        machine.observe(resolver, ticks).without(900);
     }
 
     @Test
@@ -85,8 +97,9 @@ class ListedAncestorsTest {
     @Test
     void nearestListedAncestorDecides() {
         machine.process(200, SHELL).session(SHELL).add();
+        machine.process(900, 200).session(SHELL).intact("200").add();
         machine.change(JOB).add(200, JOB);
-        machine.environment("100", ALICE, SHELL).environment("200", ALICE, 200).observeEnvironments(resolver, 300);
+        machine.environment("100", ALICE, SHELL).environment("200", ALICE, 200);
         assertThat(machine.decide(resolver, 5000).membership()).isEqualTo(new Membership.InEnvironment("200"));
     }
 

@@ -83,6 +83,12 @@ final class Relatives {
         resolver.begin(RelatedProcesses.of(List.of(), true), environments, ticks);
     }
 
+    /** Observes all processes at these ticks. */
+    Relatives observe(MembershipResolver resolver, long ticks) {
+        resolver.begin(RelatedProcesses.of(processes.values(), complete), environments, ticks);
+        return this;
+    }
+
     /** Observes the job after these ticks. */
     Decision decide(MembershipResolver resolver, long ticks) {
         return resolver.begin(

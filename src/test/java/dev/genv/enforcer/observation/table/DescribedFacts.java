@@ -17,7 +17,6 @@ import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -28,7 +27,7 @@ record DescribedFacts(DescribedMachine machine) {
     HostFacts all() throws IOException {
         var listed = new ArrayList<ProcessFacts>();
         for (var pid : machine.tool.pids()) {
-            listed.add(machine.related.isEmpty() ? process(pid) : withRelations(process(pid)));
+            listed.add(process(pid));
         }
         var live = new ArrayList<LiveProcess>();
         for (var pid : machine.processes.keySet()) {
@@ -63,24 +62,9 @@ record DescribedFacts(DescribedMachine machine) {
     private List<ProcessFacts> relatedFacts() throws IOException {
         var facts = new ArrayList<ProcessFacts>();
         for (var pid : machine.related) {
-            facts.add(withRelations(process(pid)));
+            facts.add(process(pid));
         }
         return facts;
-    }
-
-    private ProcessFacts withRelations(ProcessFacts facts) throws IOException {
-        var process = machine.processes.get(facts.pid());
-        return process == null
-                ? facts
-                : new ProcessFacts(
-                        facts.pid(),
-                        facts.before(),
-                        facts.uid(),
-                        facts.environ(),
-                        facts.executable(),
-                        Reading.of(Bytes.of(Files.readAllBytes(process.file("cgroup")))),
-                        Reading.of(Bytes.of(Integer.toString(facts.pid()).getBytes(StandardCharsets.US_ASCII))),
-                        facts.after());
     }
 
     private StateFacts present() throws IOException {
@@ -100,13 +84,14 @@ record DescribedFacts(DescribedMachine machine) {
 
     private ProcessFacts process(int pid) throws IOException {
         var stat = stat(pid);
-        return new ProcessFacts(
+        var facts = new ProcessFacts(
                 pid,
                 stat,
                 machine.uids.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
                 machine.environs.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
                 machine.executables.getOrDefault(pid, Reading.failed(Failure.ABSENT, "No such file or directory")),
                 stat);
+        return machine.related.isEmpty() ? facts : DescribedRelations.of(facts, machine.processes.get(pid));
     }
 
     private Reading<Bytes> stat(int pid) throws IOException {

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.config.settings.converters;
 
 import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.observation.OverwrittenEnviron;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import java.util.List;
 
@@ -32,18 +31,6 @@ public final class Choices {
 
         @Override
         public RuleMode convert(String value) {
-            return choose(value);
-        }
-    }
-
-    /** What a process with an overwritten environ counts as. */
-    public static final class Overwritten extends ChoiceConverter<OverwrittenEnviron> {
-        public Overwritten() {
-            super(List.of(OverwrittenEnviron.UNKNOWN, OverwrittenEnviron.OUTSIDE));
-        }
-
-        @Override
-        public OverwrittenEnviron convert(String value) {
             return choose(value);
         }
     }

@@ -64,7 +64,7 @@ class PythonIdentityTest extends PythonActionFixture {
     @Test
     void unreadableProcessIsNotSignalled() throws Exception {
         var fake = fakeProcess();
-        plan();
+        var action = plan();
         Files.delete(fake.file("environ"));
         assertThat(result()).isEqualTo("UNREADABLE");
         fake.environ("");
@@ -72,7 +72,11 @@ class PythonIdentityTest extends PythonActionFixture {
         assertThat(result()).isEqualTo("TIMEOUT");
         assertThat(child.isAlive()).isTrue();
         Files.delete(fake.file("environ"));
-        fake.environ("X=1", "GENV_ENVIRONMENT_ID=15971"); // the rest of the environment may change
+        fake.environ("X=1", "GENV_ENVIRONMENT_ID=15971"); // another program
+        var result = machine.act().at("/results/0");
+        assertThat(result.get("result").asText()).isEqualTo("CHANGED");
+        assertThat(bytes(result.get("stat"))).isEqualTo(Files.readString(fake.file("stat")));
+        action.putArray("addresses");
         assertThat(result()).isEqualTo("SIGNALLED");
         assertThat(child.awaitExit()).isEqualTo(143);
     }

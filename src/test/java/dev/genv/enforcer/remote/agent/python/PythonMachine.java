@@ -234,6 +234,14 @@ public final class PythonMachine {
                 .put("digest", environ.path("digest").asText());
         action.putArray("exempt");
         action.putArray("files");
+        var stat = new String(
+                Base64.getDecoder().decode(process.at("/before/value").asText()), ISO_8859_1);
+        var addresses = action.putArray("addresses");
+        Arrays.stream(stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1))
+                .skip(48 - 3)
+                .limit(4)
+                .mapToLong(Long::parseUnsignedLong)
+                .forEach(addresses::add);
         return action;
     }
 
