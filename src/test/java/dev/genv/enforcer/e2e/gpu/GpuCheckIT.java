@@ -57,7 +57,9 @@ class GpuCheckIT {
     @Test
     void machineAsExpectedIsReported() throws Exception {
         Requirements.require(
-                !Files.readString(Path.of("/proc/devices")).contains(" nvidia"), "no NVIDIA driver", "use docker/gpu-check there");
+                !Files.readString(Path.of("/proc/devices")).contains(" nvidia"),
+                "no NVIDIA driver",
+                "use docker/gpu-check there");
         var result = check("--service", SERVICE, "--cuda", cuda.toString());
         assertThat(result.text)
                 .contains(
