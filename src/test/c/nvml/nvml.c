@@ -107,9 +107,9 @@ int nvmlDeviceGetMemoryInfo_v2(void *device, memory_v2_t *memory) {
 
 static int list(const char *function, int i, int slot, char kind, unsigned *count, char *entries) {
     unsigned written = 0, space = *count;
-    for (int n = 0; n < now.processes; n++) {
-        process_t *p = &now.process[n];
-        if (p->device != (unsigned) i || p->kind != kind
+    for (int n = now.first[i]; n; n = now.process[n - 1].next) {
+        process_t *p = &now.process[n - 1];
+        if (p->kind != kind
                 || (slot >= 0 && (p->gpu != now.instance[i][slot].gpu || p->compute != now.instance[i][slot].compute))) {
             continue;
         }

@@ -12,7 +12,7 @@
 #define TEXT 512
 
 typedef struct { char uuid[96]; unsigned minor, slots; unsigned long long total, used; } device_t;
-typedef struct { unsigned device, pid, gpu, compute; unsigned long long bytes; char kind; } process_t;
+typedef struct { unsigned device, pid, gpu, compute; unsigned long long bytes; char kind; int next; } process_t;
 typedef struct { unsigned device, pid, sm; unsigned long long time; } sample_t;
 typedef struct { char function[64]; int code, device; } failure_t;
 typedef struct { char function[64]; unsigned count; } claim_t;
@@ -25,6 +25,7 @@ static struct {
     char driver[80];
     device_t device[DEVICES];
     instance_t instance[DEVICES][SLOTS];
+    int first[DEVICES], last[DEVICES]; /* the processes of a device, each by its position from 1 */
     process_t process[ENTRIES];
     sample_t sample[ENTRIES];
     failure_t failure[64];
@@ -58,8 +59,10 @@ static void line(const char *text) {
     } else if (sscanf(text, "instance %u %u %u %u", &i, &j, &mig.gpu, &mig.compute) == 4 && i < DEVICES && j < SLOTS) {
         now.instance[i][j] = mig;
     } else if (sscanf(text, "process %u %c %u %lld %u %u", &p.device, &p.kind, &p.pid, (long long *) &p.bytes, &p.gpu, &p.compute) >= 4
-            && now.processes < ENTRIES) {
+            && now.processes < ENTRIES && p.device < DEVICES) {
         now.process[now.processes++] = p;
+        *(now.last[p.device] ? &now.process[now.last[p.device] - 1].next : &now.first[p.device]) = now.processes;
+        now.last[p.device] = now.processes;
     } else if (sscanf(text, "sample %u %u %llu %u", &s.device, &s.pid, &s.time, &s.sm) == 4 && now.samples < ENTRIES) {
         now.sample[now.samples++] = s;
     } else if (sscanf(text, "fail %63s %d %d", f.function, &f.code, &f.device) >= 2 && now.failures < 64) {

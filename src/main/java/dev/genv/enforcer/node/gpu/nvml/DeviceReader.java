@@ -7,6 +7,9 @@ import dev.genv.enforcer.facts.NvmlFacts.Answer;
 import dev.genv.enforcer.facts.NvmlFacts.Device;
 import dev.genv.enforcer.facts.NvmlFacts.Value;
 import dev.genv.enforcer.format.gpu.NvmlCode;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlException;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlFunction;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlLibrary;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 

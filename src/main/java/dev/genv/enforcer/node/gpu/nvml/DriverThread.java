@@ -1,6 +1,8 @@
 package dev.genv.enforcer.node.gpu.nvml;
 
 import dev.genv.enforcer.facts.NvmlFacts.Cause;
+import dev.genv.enforcer.node.gpu.nvml.library.Activity;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlException;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -13,8 +15,11 @@ import org.jspecify.annotations.Nullable;
 
 /** The thread that calls NVML, because a call into the driver may never return. It does one thing at a time. */
 final class DriverThread implements AutoCloseable {
+    /** In bytes, as for the first thread of a C program: the JVM's threads have less. */
+    private static final long STACK = 8 << 20;
+
     private final ExecutorService thread = Executors.newSingleThreadExecutor(
-            Thread.ofPlatform().daemon().name("nvml").factory());
+            Thread.ofPlatform().daemon().name("nvml").stackSize(STACK).factory());
     private final AtomicReference<@Nullable Turn> current = new AtomicReference<>();
     private final Duration timeout;
     private final Activity activity;

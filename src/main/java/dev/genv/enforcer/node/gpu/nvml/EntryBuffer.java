@@ -12,11 +12,11 @@ import java.util.function.IntSupplier;
  * bytes NVML wrote. It is kept, because most lists fit into the memory of the last one.
  */
 final class EntryBuffer implements AutoCloseable {
-    static final byte POISON = (byte) 0xA5;
+    private static final byte POISON = (byte) 0xA5;
     static final int POISON_INT = 0xA5A5A5A5;
     static final long POISON_LONG = 0xA5A5A5A5_A5A5A5A5L;
     /** More entries than the contexts that a GPU can have. */
-    static final int MOST_ENTRIES = 1 << 16;
+    private static final int MOST_ENTRIES = 1 << 16;
 
     private static final int FIRST_CAPACITY = 64;
     /** In bytes: twice the size of the largest entry, so that another layout does not write past the end. */

@@ -4,6 +4,9 @@ import dev.genv.enforcer.facts.NvmlFacts.Answer;
 import dev.genv.enforcer.facts.NvmlFacts.Cause;
 import dev.genv.enforcer.facts.NvmlFacts.Fault;
 import dev.genv.enforcer.format.gpu.NvmlCode;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlException;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlFunction;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlLibrary;
 import java.util.Arrays;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
@@ -57,9 +60,10 @@ final class GpuCalls {
         return failure.answer();
     }
 
-    /** Returns whether an answer is one of these errors. */
-    static boolean isFault(Answer<?> answer, NvmlCode... codes) {
-        return answer instanceof Fault<?>(var number, var _)
+    /** Returns whether an answer is one of these errors of this function. */
+    static boolean isFault(Answer<?> answer, NvmlFunction function, NvmlCode... codes) {
+        return answer instanceof Fault<?>(var number, var name)
+                && name.equals(function.symbol())
                 && Arrays.stream(codes).anyMatch(code -> code.number() == number);
     }
 

@@ -9,6 +9,9 @@ import dev.genv.enforcer.facts.NvmlFacts.Fault;
 import dev.genv.enforcer.facts.NvmlFacts.MigDevice;
 import dev.genv.enforcer.facts.NvmlFacts.Value;
 import dev.genv.enforcer.format.gpu.NvmlCode;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlException;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlFunction;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlLibrary;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -45,7 +48,8 @@ final class MigReader {
         return switch (mode) {
             case Value<Integer>(var current) -> current == ENABLED ? devices(device, calls) : Answer.of(List.of());
             case Fault<Integer> _
-            when GpuCalls.isFault(mode, NvmlCode.NOT_SUPPORTED, NvmlCode.FUNCTION_NOT_FOUND) -> Answer.of(List.of());
+            when GpuCalls.isFault(mode, NvmlFunction.MIG_MODE, NvmlCode.NOT_SUPPORTED, NvmlCode.FUNCTION_NOT_FOUND) ->
+                Answer.of(List.of());
             case Fault<Integer>(var code, var function) -> Answer.fault(code, function);
         };
     }
@@ -71,7 +75,7 @@ final class MigReader {
         var devices = new ArrayList<MigDevice>();
         for (var slot = 0; slot < slots; slot++) {
             var found = handle(device, slot, calls);
-            if (!GpuCalls.isFault(found, NvmlCode.NOT_FOUND)) {
+            if (!GpuCalls.isFault(found, NvmlFunction.MIG_HANDLE_BY_INDEX, NvmlCode.NOT_FOUND)) {
                 devices.add(
                         switch (found) {
                             case Value<MemorySegment>(var instance) ->

@@ -2,6 +2,9 @@ package dev.genv.enforcer.node.gpu.nvml;
 
 import dev.genv.enforcer.facts.NvmlFacts;
 import dev.genv.enforcer.node.gpu.GpuSource;
+import dev.genv.enforcer.node.gpu.nvml.library.Activity;
+import dev.genv.enforcer.node.gpu.nvml.library.LibraryFile;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlException;
 import java.io.Closeable;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -12,8 +15,6 @@ import org.jspecify.annotations.Nullable;
  * after any failure; then the file can be that of another driver.
  */
 public final class NvmlSource implements GpuSource<NvmlFacts>, Closeable {
-    /** The usual name of the library. */
-    public static final String LIBRARY = "libnvidia-ml.so.1";
     /** How long a lost GPU is reported before NVML is initialized again: on a large machine this costs half a second. */
     private static final Duration RETRY_LOST_GPUS = Duration.ofMinutes(1);
 

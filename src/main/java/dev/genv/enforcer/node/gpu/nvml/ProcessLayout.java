@@ -4,6 +4,8 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.genv.enforcer.facts.NvmlFacts.DeviceProcess;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlFunction;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlLibrary;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 

@@ -6,6 +6,9 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import dev.genv.enforcer.facts.NvmlFacts.Answer;
 import dev.genv.enforcer.facts.NvmlFacts.Utilization;
 import dev.genv.enforcer.format.gpu.NvmlCode;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlException;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlFunction;
+import dev.genv.enforcer.node.gpu.nvml.library.NvmlLibrary;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,7 +38,9 @@ final class UtilizationReader {
                 () -> buffer.fill(() -> library.call(
                         NvmlFunction.PROCESS_UTILIZATION, device, buffer.entries(), buffer.count(), since)),
                 () -> samples(uuid, since));
-        return GpuCalls.isFault(answer, NvmlCode.NOT_FOUND) ? Answer.of(List.of()) : answer;
+        return GpuCalls.isFault(answer, NvmlFunction.PROCESS_UTILIZATION, NvmlCode.NOT_FOUND)
+                ? Answer.of(List.of())
+                : answer;
     }
 
     /** Leaves out what is no sample: drivers count entries that they did not fill. */

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node.gpu.nvml;
+package dev.genv.enforcer.node.gpu.nvml.library;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;

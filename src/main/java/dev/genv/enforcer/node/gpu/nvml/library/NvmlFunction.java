@@ -1,7 +1,7 @@
-package dev.genv.enforcer.node.gpu.nvml;
+package dev.genv.enforcer.node.gpu.nvml.library;
 
 /** The functions of NVML that are called. Drivers since 450 have the required ones. */
-enum NvmlFunction {
+public enum NvmlFunction {
     INIT("nvmlInit_v2", true),
     SHUTDOWN("nvmlShutdown", true),
     ERROR_STRING("nvmlErrorString", true),
@@ -32,7 +32,7 @@ enum NvmlFunction {
         this.required = required;
     }
 
-    String symbol() {
+    public String symbol() {
         return symbol;
     }
 

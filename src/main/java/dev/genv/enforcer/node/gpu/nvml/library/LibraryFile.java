@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node.gpu.nvml;
+package dev.genv.enforcer.node.gpu.nvml.library;
 
 import dev.genv.enforcer.facts.NvmlFacts.Cause;
 import dev.genv.enforcer.node.files.FileTree;
@@ -18,7 +18,7 @@ import java.util.stream.Stream;
  * @param name an absolute path, or a name that is searched in the folders
  * @param folders in the order of the search
  */
-record LibraryFile(String name, List<Path> folders) {
+public record LibraryFile(String name, List<Path> folders) {
     /** Where distributions, NVIDIA's container runtime, Google's machines, NixOS and WSL keep the driver's libraries. */
     private static final List<Path> STANDARD_FOLDERS = Stream.of(
                     "/usr/lib/" + ElfHeader.MULTIARCH,
@@ -35,7 +35,7 @@ record LibraryFile(String name, List<Path> folders) {
             .map(Path::of)
             .toList();
 
-    LibraryFile {
+    public LibraryFile {
         folders = List.copyOf(folders);
     }
 
@@ -44,7 +44,7 @@ record LibraryFile(String name, List<Path> folders) {
      *
      * @param libraryPath the value of LD_LIBRARY_PATH, whose folders come first
      */
-    static LibraryFile of(String name, String libraryPath) {
+    public static LibraryFile of(String name, String libraryPath) {
         var first = Stream.of(libraryPath.split("[:;]", -1))
                 .filter(folder -> folder.startsWith("/"))
                 .map(Path::of);
@@ -57,7 +57,7 @@ record LibraryFile(String name, List<Path> folders) {
      *
      * @throws NvmlException if there is none for this architecture, or if another user could replace it
      */
-    Path find() throws NvmlException {
+    public Path find() throws NvmlException {
         if (name.contains("/")) {
             var file = Path.of(name).toAbsolutePath();
             var objection = ElfHeader.objection(file);

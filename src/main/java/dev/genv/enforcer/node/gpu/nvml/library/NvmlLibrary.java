@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node.gpu.nvml;
+package dev.genv.enforcer.node.gpu.nvml.library;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -21,9 +21,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The loaded library. Each call returns the code of the function, and {@link NvmlCode#FUNCTION_NOT_FOUND} if the library lacks it. Only
- * the thread that loaded it uses it; an interrupt of this thread prevents the next call.
+ * the thread that loaded it uses it; an interrupt of this thread prevents
+ * the next call, except the shutdown.
  */
-final class NvmlLibrary implements AutoCloseable {
+public final class NvmlLibrary implements AutoCloseable {
     private static final Linker LINKER = Linker.nativeLinker();
     private static final MethodHandle NOTHING = link();
     private static final MethodHandle POINTER = link(ADDRESS);
@@ -51,7 +52,7 @@ final class NvmlLibrary implements AutoCloseable {
      * @param activity notes the call that runs
      * @throws NvmlException if it cannot be loaded, or lacks a function that is required
      */
-    static NvmlLibrary load(Path file, Activity activity) throws NvmlException {
+    public static NvmlLibrary load(Path file, Activity activity) throws NvmlException {
         activity.begin("the loading of " + file);
         var library = new NvmlLibrary(activity);
         try {
@@ -82,11 +83,11 @@ final class NvmlLibrary implements AutoCloseable {
         }
     }
 
-    boolean has(NvmlFunction function) {
+    public boolean has(NvmlFunction function) {
         return addresses.containsKey(function);
     }
 
-    int call(NvmlFunction function) {
+    public int call(NvmlFunction function) {
         try {
             var address = begin(function);
             return address == null ? missing() : (int) NOTHING.invokeExact(address);
@@ -95,7 +96,7 @@ final class NvmlLibrary implements AutoCloseable {
         }
     }
 
-    int call(NvmlFunction function, MemorySegment first) {
+    public int call(NvmlFunction function, MemorySegment first) {
         try {
             var address = begin(function);
             return address == null ? missing() : (int) POINTER.invokeExact(address, first);
@@ -104,7 +105,7 @@ final class NvmlLibrary implements AutoCloseable {
         }
     }
 
-    int call(NvmlFunction function, MemorySegment first, int second) {
+    public int call(NvmlFunction function, MemorySegment first, int second) {
         try {
             var address = begin(function);
             return address == null ? missing() : (int) POINTER_INT.invokeExact(address, first, second);
@@ -113,7 +114,7 @@ final class NvmlLibrary implements AutoCloseable {
         }
     }
 
-    int call(NvmlFunction function, int first, MemorySegment second) {
+    public int call(NvmlFunction function, int first, MemorySegment second) {
         try {
             var address = begin(function);
             return address == null ? missing() : (int) INT_POINTER.invokeExact(address, first, second);
@@ -122,7 +123,7 @@ final class NvmlLibrary implements AutoCloseable {
         }
     }
 
-    int call(NvmlFunction function, MemorySegment first, MemorySegment second) {
+    public int call(NvmlFunction function, MemorySegment first, MemorySegment second) {
         try {
             var address = begin(function);
             return address == null ? missing() : (int) POINTERS_2.invokeExact(address, first, second);
@@ -131,7 +132,7 @@ final class NvmlLibrary implements AutoCloseable {
         }
     }
 
-    int call(NvmlFunction function, MemorySegment first, MemorySegment second, int third) {
+    public int call(NvmlFunction function, MemorySegment first, MemorySegment second, int third) {
         try {
             var address = begin(function);
             return address == null ? missing() : (int) POINTERS_2_INT.invokeExact(address, first, second, third);
@@ -140,7 +141,7 @@ final class NvmlLibrary implements AutoCloseable {
         }
     }
 
-    int call(NvmlFunction function, MemorySegment first, int second, MemorySegment third) {
+    public int call(NvmlFunction function, MemorySegment first, int second, MemorySegment third) {
         try {
             var address = begin(function);
             return address == null ? missing() : (int) POINTER_INT_POINTER.invokeExact(address, first, second, third);
@@ -149,7 +150,7 @@ final class NvmlLibrary implements AutoCloseable {
         }
     }
 
-    int call(NvmlFunction function, MemorySegment first, MemorySegment second, MemorySegment third) {
+    public int call(NvmlFunction function, MemorySegment first, MemorySegment second, MemorySegment third) {
         try {
             var address = begin(function);
             return address == null ? missing() : (int) POINTERS_3.invokeExact(address, first, second, third);
@@ -158,7 +159,8 @@ final class NvmlLibrary implements AutoCloseable {
         }
     }
 
-    int call(NvmlFunction function, MemorySegment first, MemorySegment second, MemorySegment third, long fourth) {
+    public int call(
+            NvmlFunction function, MemorySegment first, MemorySegment second, MemorySegment third, long fourth) {
         try {
             var address = begin(function);
             return address == null
@@ -171,7 +173,7 @@ final class NvmlLibrary implements AutoCloseable {
 
     /** Returns NVML's own text of a code, such as {@code GPU is lost}. */
     @SuppressWarnings("restricted") // NVML returns the address of a constant
-    String text(int code) {
+    public String text(int code) {
         try {
             var address = begin(NvmlFunction.ERROR_STRING);
             if (address == null) {
@@ -187,7 +189,8 @@ final class NvmlLibrary implements AutoCloseable {
     }
 
     private @Nullable MemorySegment begin(NvmlFunction function) {
-        if (Thread.currentThread().isInterrupted()) {
+        // A shutdown is never left out: the driver would keep what NVML holds.
+        if (function != NvmlFunction.SHUTDOWN && Thread.currentThread().isInterrupted()) {
             throw new CancellationException("nobody waits for the answer");
         }
         activity.begin(function.symbol());

@@ -1,10 +1,10 @@
-package dev.genv.enforcer.node.gpu.nvml;
+package dev.genv.enforcer.node.gpu.nvml.library;
 
 /** What the thread of NVML does, for the message about a call that does not return. */
-final class Activity {
+public final class Activity {
     private volatile String current = "nothing";
 
-    void begin(String name) {
+    public void begin(String name) {
         current = name;
     }
 
