@@ -97,7 +97,7 @@ public final class Observer {
                 snapshot,
                 GpuOrigin.of(facts.gpu()).label(),
                 GpuOrigin.of(facts.gpu()).reason(),
-                driver(facts.machine()),
+                driver(facts),
                 facts.machine().beforeState(),
                 privileges.isOutsideHostPid() ? Set.of() : ended(facts.verified(), verified),
                 missingPrivileges.stream().map(MissingPrivilege::name).toList(),
@@ -210,6 +210,11 @@ public final class Observer {
                         .filter(stat -> ProcessIdentity.hasEnded(id, stat))
                         .isPresent())
                 .collect(Collectors.toUnmodifiableSet());
+    }
+
+    private static @Nullable String driver(HostFacts facts) {
+        var ofSource = GpuOrigin.of(facts.gpu()).driver();
+        return ofSource.isEmpty() ? driver(facts.machine()) : ofSource;
     }
 
     private static @Nullable String driver(MachineFacts machine) {
