@@ -3,6 +3,7 @@ package dev.genv.enforcer.e2e;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -84,6 +85,19 @@ final class CheapGpus {
             lines.add("%s, %d, 1000".formatted(uuid(i % devices), jobs.get(i).pid()));
         }
         Files.write(folder.resolve("processes"), lines);
+    }
+
+    /** Lists the same by a compiled fake NVML of the tests: returns a copy of it, beside the file that it reads. */
+    Path nvml(Path library, List<Process> jobs, int devices) throws IOException {
+        var lines = new ArrayList<>(List.of("cached", "driver 580.65.06"));
+        for (var device = 0; device < devices; device++) {
+            lines.add("device %d %s %d %d 0".formatted(device, uuid(device), device, 16384L << 20));
+        }
+        for (var i = 0; i < jobs.size(); i++) {
+            lines.add("process %d c %d %d".formatted(i % devices, jobs.get(i).pid(), 1000L << 20));
+        }
+        Files.write(folder.resolve("nvml.txt"), lines);
+        return Files.copy(library, folder.resolve("libnvidia-ml.so.1"), StandardCopyOption.REPLACE_EXISTING);
     }
 
     /** Returns how often the processes were queried. */

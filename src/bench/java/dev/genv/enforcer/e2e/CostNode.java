@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -88,6 +89,16 @@ final class CostNode implements AutoCloseable {
                 "GENV_ENFORCER_INTERVAL", "1s",
                 "QUARKUS_HTTP_PORT", "0",
                 "QUARKUS_MANAGEMENT_PORT", "0");
+    }
+
+    /** Returns the settings of a service that uses this compiled fake NVML instead of nvidia-smi. */
+    Map<String, String> settings(Path nvml) throws IOException {
+        var settings = new HashMap<>(settings());
+        settings.put("GENV_ENFORCER_GPU_SOURCE", "nvml");
+        settings.put(
+                "GENV_ENFORCER_NVML_LIBRARY",
+                gpus.nvml(nvml, jobs, size.devices).toString());
+        return settings;
     }
 
     /** Returns the environment of genv's own daemon. */

@@ -15,12 +15,13 @@ import java.util.Map;
  * program itself, and that of its child processes. All programs observe the same node in turn, two times, over the same nvidia-smi.
  *
  * <p>{@code -Dservices} names packaged services, {@code -Dgenv} a source tree of genv whose own daemon is measured too,
- * {@code -Dnvml} a library that the last service uses instead of nvidia-smi, and {@code -Dnodes} the sizes of nodes such as
+ * {@code -Dnvml} a compiled fake NVML of the tests that the last service uses instead of nvidia-smi, and {@code -Dnodes} the sizes of nodes such as
  * {@code 8x16x32}: devices, environments, processes.
  */
 public final class NodeCostBenchmark {
     private static final Duration WARM_UP = Duration.ofSeconds(Integer.getInteger("warmup", 60));
     private static final Duration MEASURED = Duration.ofSeconds(Integer.getInteger("measured", 60));
+    private static final String GENV = "genv enforce";
     private static final int ROUNDS = Integer.getInteger("rounds", 2);
 
     private NodeCostBenchmark() {}
@@ -29,7 +30,7 @@ public final class NodeCostBenchmark {
     private record Program(String name, List<String> command, Map<String, String> settings) {}
 
     /** CPU time in milliseconds for one cycle. */
-    private record Cost(double own, double children, double cycles) {}
+    private record Cost(double own, double children) {}
 
     /** Runs the benchmark and prints a table. */
     public static void main(String... arguments) throws Exception {
@@ -72,11 +73,15 @@ public final class NodeCostBenchmark {
                 .split(",", -1)) {
             programs.add(new Program(jar, service(jar), node.settings()));
         }
+        var nvml = System.getProperty("nvml", "");
+        if (!nvml.isEmpty()) {
+            programs.add(new Program("NVML", programs.getLast().command, node.settings(Path.of(nvml))));
+        }
         var genv = System.getProperty("genv", "");
         if (!genv.isEmpty()) {
             var command =
                     List.of("/usr/bin/python3", "-m", "genv.cli", "enforce", "--interval", "1", "--non-env-processes");
-            programs.add(new Program("genv enforce", command, node.genv(Path.of(genv))));
+            programs.add(new Program(GENV, command, node.genv(Path.of(genv))));
         }
         return programs;
     }
@@ -86,7 +91,6 @@ public final class NodeCostBenchmark {
         var command = new ArrayList<String>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(ImageFlags.ofNode());
-        command.addAll(List.of(System.getProperty("flags", "-Dflags=none").split(" ", -1)));
         command.addAll(List.of("-jar", Path.of(jar).toAbsolutePath().toString()));
         return command;
     }
@@ -100,21 +104,27 @@ public final class NodeCostBenchmark {
         var process = builder.start();
         try {
             Thread.sleep(WARM_UP);
-            var calls = node.gpus().calls();
+            var cyclesBefore = cycles(node, program, out);
             var before = ProcessCpu.of(process.pid());
             Thread.sleep(MEASURED);
             var cost = ProcessCpu.of(process.pid()).minus(before);
-            var cycles = node.gpus().calls() - calls;
+            var cycles = cycles(node, program, out) - cyclesBefore;
             if (cycles == 0 || !process.isAlive()) {
                 throw new IOException(program.name + " makes no cycles: " + Files.readString(out));
             }
             return new Cost(
                     cost.own() / ProcessCpu.TICKS_PER_MILLISECOND / cycles,
-                    cost.children() / ProcessCpu.TICKS_PER_MILLISECOND / cycles,
-                    cycles);
+                    cost.children() / ProcessCpu.TICKS_PER_MILLISECOND / cycles);
         } finally {
             process.destroy();
             process.waitFor();
         }
+    }
+
+    /** genv's daemon queries the processes once a cycle. */
+    private static long cycles(CostNode node, Program program, Path out) throws IOException, InterruptedException {
+        return program.name.equals(GENV)
+                ? node.gpus().calls()
+                : ServiceCycles.of(out).count();
     }
 }

@@ -57,10 +57,20 @@ public final class SpawnedProcess extends Process {
                     err.output().number());
             out.output().close();
             err.output().close();
-            return new SpawnedProcess(pid, new ProcessEnd(pid), out.input(), err.input());
+            return new SpawnedProcess(pid, end(pid), out.input(), err.input());
         } catch (IOException e) {
             out.close();
             err.close();
+            throw e;
+        }
+    }
+
+    /** A process that nothing could wait for does not stay. */
+    private static ProcessEnd end(int pid) throws IOException {
+        try {
+            return new ProcessEnd(pid);
+        } catch (IOException e) {
+            ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
             throw e;
         }
     }
