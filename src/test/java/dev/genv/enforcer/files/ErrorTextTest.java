@@ -11,6 +11,8 @@ import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class ErrorTextTest {
     @Test
@@ -22,6 +24,20 @@ class ErrorTextTest {
         }
         assertThat(ErrorText.of(new AccessDeniedException("/x"))).isEqualTo("Permission denied");
         assertThat(ErrorText.of(new Errno("openat", Errno.EACCES))).isEqualTo("Permission denied");
+    }
+
+    /** The numbers of errors that a loaded machine and a file server return. */
+    @ParameterizedTest
+    @CsvSource({
+        "8, Exec format error",
+        "12, Cannot allocate memory",
+        "23, Too many open files in system",
+        "24, Too many open files",
+        "110, Connection timed out",
+        "116, Stale file handle",
+    })
+    void textIsThatOfTheKernel(int number, String text) {
+        assertThat(ErrorText.of(new Errno("openat", number))).isEqualTo(text);
     }
 
     @Test

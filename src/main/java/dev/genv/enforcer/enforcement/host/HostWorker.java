@@ -59,7 +59,7 @@ public final class HostWorker {
     /**
      * Starts a task.
      *
-     * @throws HostException if an earlier task still runs
+     * @throws HostException if an earlier task still runs, or the machine allows no further thread
      */
     public <T> Pending<T> start(Kind kind, Callable<T> work) throws HostException {
         var permit = new Object();
@@ -85,10 +85,15 @@ public final class HostWorker {
         });
         current = task;
         startedAt = ticker.mark();
-        threads.execute(() -> {
-            task.run();
-            busyWith.compareAndSet(permit, null); // a task that is cancelled before it starts never runs
-        });
+        try {
+            threads.execute(() -> {
+                task.run();
+                busyWith.compareAndSet(permit, null); // a task that is cancelled before it starts never runs
+            });
+        } catch (OutOfMemoryError e) { // Java's error if the machine allows no further thread
+            busyWith.compareAndSet(permit, null);
+            throw new HostException("not started: " + e.getMessage(), e);
+        }
         return new Pending<>(this, kind, task);
     }
 

@@ -46,6 +46,15 @@ public final class SpawnedProcess extends Process {
     /** Starts the program of a builder with its environment in its directory, without input. */
     public static Process start(ProcessBuilder builder) throws IOException {
         var out = PipeInput.Ends.open();
+        try {
+            return start(builder, out);
+        } catch (IOException e) {
+            out.close();
+            throw e;
+        }
+    }
+
+    private static Process start(ProcessBuilder builder, PipeInput.Ends out) throws IOException {
         var err = PipeInput.Ends.open();
         try {
             var directory = builder.directory();
@@ -59,7 +68,6 @@ public final class SpawnedProcess extends Process {
             err.output().close();
             return new SpawnedProcess(pid, end(pid), out.input(), err.input());
         } catch (IOException e) {
-            out.close();
             err.close();
             throw e;
         }

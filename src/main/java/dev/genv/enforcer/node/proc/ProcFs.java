@@ -231,7 +231,8 @@ public final class ProcFs {
 
     private boolean isGone(int pid, IOException why) {
         // A read of a process that exits fails with ESRCH, for which Java has no specific exception.
-        return why instanceof NoSuchFileException || !exists(pid);
+        // With hidepid, the kernel denies even the question whether the process exists.
+        return why instanceof NoSuchFileException || Files.notExists(file(pid, "stat"));
     }
 
     private String name(int pid, String file) {

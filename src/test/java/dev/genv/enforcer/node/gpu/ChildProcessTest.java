@@ -65,6 +65,33 @@ class ChildProcessTest {
         }
     }
 
+    /** Java's threads block SIGQUIT. */
+    @Test
+    void blocksNoSignal() throws Exception {
+        var status = new ChildProcess(Path.of("/bin/cat"), LONG)
+                .run("/proc/self/status")
+                .stdout();
+        assertThat(status).contains("SigBlk:\t0000000000000000\n");
+    }
+
+    /** Otherwise a program that is missing for weeks would use up all descriptors. */
+    @Test
+    void leavesNoDescriptorOfAFailedStart() throws Exception {
+        var tool = new ChildProcess(folder.resolve("absent"), LONG);
+        assertThatThrownBy(tool::run).isInstanceOf(ToolException.class);
+        var before = openDescriptors();
+        for (var i = 0; i < 100; i++) {
+            assertThatThrownBy(tool::run).isInstanceOf(ToolException.class);
+        }
+        assertThat(openDescriptors()).isLessThan(before + 50);
+    }
+
+    private static long openDescriptors() throws IOException {
+        try (var descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            return descriptors.count();
+        }
+    }
+
     @Test
     void reportsTheSignalThatEndedIt() throws Exception {
         assertThat(new ChildProcess(script("kill -9 $$"), LONG).run().exitCode())
