@@ -169,6 +169,11 @@ final class Relatives {
             return this;
         }
 
+        Builder unavailable() {
+            environ = ProgramEnviron.unavailable(new Membership.Unknown("its environ does not answer"));
+            return this;
+        }
+
         /** With another program. */
         Builder executed(int number) {
             environ = new ProgramEnviron(environ.content(), addresses(number));
