@@ -79,6 +79,27 @@ class MembershipMemoryTest {
         assertThat(observe(machine)).isEqualTo(OUTSIDE);
     }
 
+    /** Only a complete observation shows which processes have exited. */
+    @Test
+    void forgetsTheProcessThatWasNotSeenForTheLongestTimeIfThereAreTooMany() {
+        observe(machine);
+        machine.process(JOB + 1, SHELL).session(SHELL).add();
+        observe(machine, JOB + 1);
+        for (var later = 0; later < MembershipMemory.MAX_REMEMBERED - 1; later++) {
+            machine.process(2000, SHELL).session(SHELL).add(SHELL, 10_000 + later);
+            observe(machine, 2000);
+            observe(machine, JOB + 1);
+        }
+        assertThat(resolver.settled())
+                .hasSize(MembershipMemory.MAX_REMEMBERED)
+                .contains(new ProcessId(JOB + 1, JOB + 1))
+                .doesNotContain(new ProcessId(JOB, JOB));
+    }
+
+    private void observe(Relatives now, int pid) {
+        now.decide(resolver, 5000, pid);
+    }
+
     @Test
     void unknownMembershipIsNotRemembered() {
         observe(machine.incomplete());

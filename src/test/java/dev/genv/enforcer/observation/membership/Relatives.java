@@ -91,11 +91,16 @@ final class Relatives {
 
     /** Observes the job after these ticks. */
     Decision decide(MembershipResolver resolver, long ticks) {
+        return decide(resolver, ticks, JOB);
+    }
+
+    /** Observes a process after these ticks. */
+    Decision decide(MembershipResolver resolver, long ticks, int pid) {
         return resolver.begin(
                         RelatedProcesses.of(processes.values(), complete),
                         environmentsKnown ? environments : null,
                         ticks)
-                .decide(known(JOB));
+                .decide(known(pid));
     }
 
     /** Observes the job for the first time, after it was started. */
