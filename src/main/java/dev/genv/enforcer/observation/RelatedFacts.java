@@ -7,6 +7,7 @@ import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.observation.membership.RelatedProcess;
 import dev.genv.enforcer.observation.membership.RelatedProcesses;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -27,11 +28,21 @@ record RelatedFacts(RelatedProcesses processes) {
         var byPid = listed.stream()
                 .collect(Collectors.toMap(process -> process.id().pid(), Function.identity(), (first, _) -> first));
         var known = facts.processes().stream().flatMap(process -> related(byPid.get(process.pid()), process).stream());
-        var others = facts.related().stream()
-                .flatMap(process -> ProcessIdentity.of(process) instanceof ProcessIdentity.Present(var present)
-                        ? related(present, process).stream()
-                        : Stream.empty());
-        return new RelatedFacts(RelatedProcesses.of(Stream.concat(known, others).toList(), facts.relatedIsComplete()));
+        var others = new ArrayList<RelatedProcess>();
+        var isComplete = facts.relatedIsComplete();
+        for (var process : facts.related()) {
+            switch (ProcessIdentity.of(process)) {
+                case ProcessIdentity.Gone _ -> {}
+                case ProcessIdentity.Unreadable _ -> isComplete = false;
+                case ProcessIdentity.Present(var present) -> {
+                    var related = related(present, process);
+                    related.ifPresent(others::add);
+                    isComplete &= related.isPresent();
+                }
+            }
+        }
+        return new RelatedFacts(
+                RelatedProcesses.of(Stream.concat(known, others.stream()).toList(), isComplete));
     }
 
     Optional<RelatedProcess> of(ObservedProcess process) {

@@ -21,6 +21,8 @@ import org.jspecify.annotations.Nullable;
 final class RelationsSearch {
     private static final int MOST_ANCESTORS = 64;
     private static final int FIRST_PROCESS = 1;
+    /** That of processes whose session began outside the PID namespace of the service. They have nothing in common. */
+    private static final int NO_SESSION = 0;
 
     private final ProcFs proc;
     private final BooleanSupplier isLate;
@@ -63,6 +65,7 @@ final class RelationsSearch {
         var known = subjects.stream().filter(relations::containsKey).collect(Collectors.toSet());
         var sessions = known.stream()
                 .map(pid -> Objects.requireNonNull(relations.get(pid)).session())
+                .filter(session -> session != NO_SESSION)
                 .collect(Collectors.toSet());
         var users = known.stream().map(this::uid).filter(Objects::nonNull).collect(Collectors.toSet());
         var units = known.stream().map(this::cgroup).filter(Cgroup::isUnit).collect(Collectors.toSet());

@@ -11,13 +11,11 @@ import java.util.Optional;
  * such as the manager of a user's services (PR_SET_CHILD_SUBREAPER of prctl(2)). That one says nothing about it.
  */
 final class Ancestors implements Source {
-    private static final int MOST = 64;
-
     @Override
     public Optional<Decision> decide(RelatedProcess process, Evidence evidence) {
         var passed = new ArrayList<RelatedProcess>();
         var current = process;
-        while (passed.size() <= MOST) {
+        while (passed.size() <= RelatedProcesses.MOST_ANCESTORS) {
             var found = decision(current, process, passed, evidence);
             if (found.isPresent()) {
                 return found;
@@ -39,6 +37,10 @@ final class Ancestors implements Source {
         var listed = evidence.listing(ancestor, process);
         if (listed.isPresent() || ancestor.pid() == process.pid()) {
             return listed;
+        }
+        if (ancestor.isUnavailable()) {
+            return Optional.of(
+                    Decision.unknown("the environ of its ancestor %d cannot be read".formatted(ancestor.pid())));
         }
         return ancestor.named()
                 .filter(named ->

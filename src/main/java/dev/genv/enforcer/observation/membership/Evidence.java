@@ -46,12 +46,15 @@ record Evidence(RelatedProcesses processes, Listings listings) {
     }
 
     /**
-     * Returns what witnesses say that all agree; empty if there are none.
+     * Returns what witnesses say that all agree; empty if there are none, or if one cannot be read.
      *
      * @param who what they are
      */
     Optional<Decision> agreement(
             RelatedProcess process, Collection<RelatedProcess> witnesses, MembershipSource by, String who) {
+        if (witnesses.stream().anyMatch(RelatedProcess::isUnavailable)) {
+            return Optional.empty();
+        }
         var named =
                 witnesses.stream().flatMap(witness -> said(witness).stream()).collect(Collectors.toSet());
         if (named.size() > 1) {
@@ -77,13 +80,29 @@ record Evidence(RelatedProcesses processes, Listings listings) {
         return processes.complete()
                         && process.relations() != null
                         && !listings.owners().contains(process.uid())
+                        && !listings.mayHaveEnvironment(process)
+                        && !listings.mayLeaderHaveEnvironment(process)
                         && processes.companions(process).stream().noneMatch(this::mayHaveEnvironment)
                 ? Optional.of(new Decision(named, by))
                 : Optional.empty();
     }
 
+    /**
+     * Whether more could have been found about a process about which nothing was: a relative was not read, or is no longer listed. Every
+     * user can arrange both, so that they do not show that the process belongs to no environment.
+     */
+    boolean isIncomplete(RelatedProcess process) {
+        return !processes.complete()
+                || process.relations() == null
+                || listings.hadEnvironment(process)
+                || listings.hadLeaderEnvironment(process)
+                || Stream.concat(processes.ancestors(process), processes.session(process).stream())
+                        .anyMatch(relative -> relative.isUnavailable() || listings.hadEnvironment(relative));
+    }
+
     private boolean mayHaveEnvironment(RelatedProcess witness) {
-        return listings.mayHaveEnvironment(witness)
+        return witness.isUnavailable()
+                || listings.mayHaveEnvironment(witness)
                 || witness.named()
                         .filter(Membership.InEnvironment.class::isInstance)
                         .isPresent();

@@ -17,12 +17,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param byPid the present ones
  * @param former pids that were listed before, and when they were last, in clock ticks since boot
+ * @param overflow when a pid last was listed that is not among the former ones because they were too many, in clock ticks since boot; 0 if
+ *     there is none
  * @param owners the users who have an active environment
  */
-public record Listings(Map<Integer, Listing> byPid, Map<Integer, Long> former, Set<Long> owners) {
-    public static final Listings NONE = new Listings(Map.of(), Map.of(), Set.of());
+public record Listings(Map<Integer, Listing> byPid, Map<Integer, Long> former, long overflow, Set<Long> owners) {
+    public static final Listings NONE = new Listings(Map.of(), Map.of(), 0, Set.of());
 
-    /** Users choose their number. If there are more, any process may have been listed. */
+    /** Users choose their number. If there are more, any process that ran then may have been listed. */
     static final int MAX_FORMER = 10_000;
 
     private static final long TICKS_PER_DAY = 24 * 60 * 60 * 100;
@@ -78,19 +80,21 @@ public record Listings(Map<Integer, Listing> byPid, Map<Integer, Long> former, S
                         witness.session(),
                         (_, listing) ->
                                 listing.isNamedBy(witness) ? new Listing(listing.eid, listing.owner, ticks) : listing));
-        return new Listings(now, former(now, ticks), users);
-    }
-
-    private Map<Integer, Long> former(Map<Integer, Listing> now, long ticks) {
         var ended = new HashMap<>(former);
         ended.values().removeIf(last -> ticks - last > TICKS_PER_DAY);
+        ended.keySet().removeAll(now.keySet());
+        var lastOverflow = ticks - overflow > TICKS_PER_DAY ? 0 : overflow;
         for (var pid : byPid.keySet()) {
-            if (ended.size() < MAX_FORMER && !now.containsKey(pid)) {
+            if (now.containsKey(pid)) {
+                continue;
+            }
+            if (ended.size() < MAX_FORMER) {
                 ended.put(pid, ticks);
+            } else {
+                lastOverflow = ticks;
             }
         }
-        ended.keySet().removeAll(now.keySet());
-        return ended;
+        return new Listings(now, ended, lastOverflow, users);
     }
 
     Optional<Listing> of(RelatedProcess process) {
@@ -99,6 +103,21 @@ public record Listings(Map<Integer, Listing> byPid, Map<Integer, Long> former, S
 
     /** Whether an environment lists this process, or did. Then its environ does not show that it names none. */
     boolean mayHaveEnvironment(RelatedProcess process) {
-        return byPid.containsKey(process.pid()) || former.containsKey(process.pid()) || former.size() >= MAX_FORMER;
+        return byPid.containsKey(process.pid()) || hadEnvironment(process);
+    }
+
+    /** Whether an environment may have listed this process before. */
+    boolean hadEnvironment(RelatedProcess process) {
+        return former.containsKey(process.pid()) || process.id().startTime() <= overflow;
+    }
+
+    /** Whether an environment lists or listed the leader of its session, which may have exited. Its pid is in use as long as the session. */
+    boolean mayLeaderHaveEnvironment(RelatedProcess process) {
+        return byPid.containsKey(process.session()) || hadLeaderEnvironment(process);
+    }
+
+    /** Whether an environment may have listed the leader of its session before. */
+    boolean hadLeaderEnvironment(RelatedProcess process) {
+        return former.containsKey(process.session());
     }
 }

@@ -2,7 +2,7 @@ package dev.genv.enforcer.observation.membership;
 
 import dev.genv.enforcer.model.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -10,7 +10,11 @@ import java.util.stream.Collectors;
 
 /** The memberships that were decided in earlier observations. Each holds for one program of a process: execve(2) ends it. */
 final class MembershipMemory {
-    private final Map<ProcessId, Entry> entries = new HashMap<>();
+    /** Incomplete observations forget nothing, and users choose the number of processes. */
+    static final int MAX_REMEMBERED = 10_000;
+
+    /** In the order in which they were last used. */
+    private final LinkedHashMap<ProcessId, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
 
     /**
      * A decision.
@@ -42,6 +46,9 @@ final class MembershipMemory {
                         decision,
                         process.named().isEmpty(),
                         before != null && (before.hasChanged || !before.environ.isOfSameProgram(process.environ()))));
+        if (entries.size() > MAX_REMEMBERED) {
+            entries.pollFirstEntry();
+        }
     }
 
     /** Returns the decision about the same program of a process that has overwritten its environ. */

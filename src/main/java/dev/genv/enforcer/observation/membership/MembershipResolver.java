@@ -75,7 +75,7 @@ public final class MembershipResolver {
                     return recorded(process, decision.get());
                 }
             }
-            return unresolved(NOTHING_FOUND);
+            return evidence.isIncomplete(process) ? Decision.unknown(NOTHING_FOUND) : unresolved(NOTHING_FOUND);
         }
 
         private Decision recorded(RelatedProcess process, Decision decision) {

@@ -56,8 +56,14 @@ public record RelatedProcess(
         return uid == other.uid && (namespaces == other.namespaces || namespaces == 0 || other.namespaces == 0);
     }
 
+    /** Whether its environ could not be read, so that it may name any environment. */
+    boolean isUnavailable() {
+        return environ.content() instanceof ProgramEnviron.Content.Unavailable;
+    }
+
+    /** Whether both are in one session. Those that began outside the PID namespace of the service have no id, which is 0. */
     boolean isInSessionOf(RelatedProcess other) {
-        return relations != null && other.relations != null && relations.session() == other.relations.session();
+        return session() != 0 && session() == other.session();
     }
 
     boolean isInGroupOf(RelatedProcess other) {

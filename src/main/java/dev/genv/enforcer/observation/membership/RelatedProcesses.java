@@ -8,6 +8,7 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The processes of one observation: those on the GPUs and those related to them.
@@ -15,6 +16,7 @@ import java.util.stream.Collectors;
  * @param complete whether no related process was left out
  */
 public record RelatedProcesses(Map<Integer, RelatedProcess> byPid, boolean complete) {
+    static final int MOST_ANCESTORS = 64;
     private static final int FIRST_PROCESS = 1;
 
     /** Creates the processes of an observation. */
@@ -37,6 +39,13 @@ public record RelatedProcesses(Map<Integer, RelatedProcess> byPid, boolean compl
                 : Optional.ofNullable(byPid.get(relations.parent()))
                         .filter(parent -> parent.hasUserOf(process)
                                 && parent.id().startTime() <= process.id().startTime());
+    }
+
+    /** Returns the ancestors of the same user, the nearest one first. */
+    Stream<RelatedProcess> ancestors(RelatedProcess process) {
+        return Stream.iterate(parent(process), Optional::isPresent, ancestor -> ancestor.flatMap(this::parent))
+                .limit(MOST_ANCESTORS)
+                .flatMap(Optional::stream);
     }
 
     /** Returns the other processes of the same user in the session that lead it or are in the process group. */

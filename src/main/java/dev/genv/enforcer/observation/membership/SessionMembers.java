@@ -7,7 +7,9 @@ import java.util.Optional;
 final class SessionMembers implements Source {
     @Override
     public Optional<Decision> decide(RelatedProcess process, Evidence evidence) {
-        return evidence.agreement(
-                process, evidence.processes().leaderAndGroup(process), MembershipSource.SESSION, "its session");
+        return evidence.processes().complete()
+                ? evidence.agreement(
+                        process, evidence.processes().leaderAndGroup(process), MembershipSource.SESSION, "its session")
+                : Optional.empty();
     }
 }

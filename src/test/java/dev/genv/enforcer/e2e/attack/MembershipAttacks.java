@@ -193,7 +193,30 @@ final class MembershipAttacks {
                             twoUserNode.writeAsAttacker(twoUserNode.validState());
                             startStray(twoUserNode);
                         },
-                        "non-env-processes"));
+                        "non-env-processes"),
+                Attack.withoutEffect(
+                                "does the same before the victim starts the job; `GENV_ENFORCER_OVERWRITTEN_ENVIRON=outside`",
+                                twoUserNode -> {
+                                    var shell = twoUserNode.restartVictimJobAs(
+                                            HONEST_UID, OUTSIDE, "setsid", "pause", "fork", "clear");
+                                    twoUserNode.writeAsAttacker(twoUserNode
+                                            .validState()
+                                            .env(
+                                                    VICTIM_ENVIRONMENT,
+                                                    HONEST_UID,
+                                                    VICTIM_NAME,
+                                                    "1000mi",
+                                                    twoUserNode.victimShell(),
+                                                    shell.pid()));
+                                    twoUserNode.awaitTwoObservations();
+                                    twoUserNode.writeAsAttacker(twoUserNode.validState());
+                                    twoUserNode.awaitTwoObservations();
+                                    shell.resume();
+                                    startBoth(twoUserNode);
+                                },
+                                "non-env-processes",
+                                UNKNOWN)
+                        .withSettings(OVERWRITTEN_IS_OUTSIDE));
     }
 
     private static void start(TwoUserNode twoUserNode, Map<String, String> variables, String... steps)

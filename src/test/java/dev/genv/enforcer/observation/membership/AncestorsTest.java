@@ -38,6 +38,18 @@ class AncestorsTest {
         assertUnknown(machine.process(500, 1).session(SHELL).intact("a").add());
     }
 
+    @Test
+    void ancestorThatCannotBeReadMayNameAnEnvironment() {
+        machine.process(200, SHELL).session(SHELL).unavailable().add();
+        assertThat(machine.change(JOB).add(200, JOB).decide())
+                .isEqualTo(Decision.unknown("the environ of its ancestor 200 cannot be read"));
+    }
+
+    @Test
+    void relativeThatCannotBeReadMayNameAnEnvironment() {
+        assertUnknown(machine.process(500, 1).session(SHELL).unavailable().add());
+    }
+
     /** It may be another user's processes that name one. */
     @Test
     void otherUsersInTheSessionDoNotCount() {

@@ -130,14 +130,64 @@ class ListedAncestorsTest {
         assertThat(machine.decide(resolver, 10_000_000).membership()).isEqualTo(new Membership.Outside());
     }
 
+    @Test
+    void listedJobThatIsRemovedFromTheListIsNotInferredToBeOutside() {
+        machine.environment("100", ALICE, JOB).observeEnvironments(resolver, JOB);
+        assertUnknown(machine.noEnvironments().decide(resolver, 5000));
+    }
+
+    /** The session keeps the pid of its leader in use. */
+    @Test
+    void leaderThatHasExitedAndWasListedOnceDoesNotShowThatThereIsNone() {
+        var scope = "/user.slice/user-1003.slice/session-3.scope";
+        machine.change(JOB).cgroup(scope).add();
+        machine.process(900, 1).cgroup(scope).intact(null).add();
+        machine.without(SHELL);
+        assertThat(machine.decide().by()).isEqualTo(MembershipSource.CGROUP);
+        machine.environment("100", ALICE, SHELL).observeEnvironments(resolver, 4000);
+        assertUnknown(machine.noEnvironments().decide(resolver, 5000));
+    }
+
     /** Users choose how many pids were listed. */
     @Test
-    void tooManyFormerListingsMakeEveryProcessAFormerOne() {
-        var pids = IntStream.range(0, Listings.MAX_FORMER)
+    void tooManyFormerListingsMakeEveryOlderProcessAFormerOne() {
+        observeTooManyListings();
+        assertUnknown(machine.decide(resolver, 5001));
+    }
+
+    /** Otherwise a user could make the service forget the shell of another user. */
+    @Test
+    void formerListingThatIsListedAgainGivesNoRoomToForgottenOnes() {
+        observeTooManyListings();
+        machine.environment("b", BOB, 10_000, 10_001, 10_002).observeEnvironments(resolver, 5001);
+        assertUnknown(machine.noEnvironments().decide(resolver, 5002));
+    }
+
+    @Test
+    void tooManyFormerListingsSayNothingAboutLaterProcesses() {
+        observeTooManyListings();
+        machine.change(SHELL).add(1, 5001);
+        assertThat(machine.change(JOB).add(SHELL, 5002).decide(resolver, 5003).membership())
+                .isEqualTo(new Membership.Outside());
+    }
+
+    @Test
+    void tooManyFormerListingsAreForgottenAfterADay() {
+        observeTooManyListings();
+        assertThat(machine.decide(resolver, 5001 + 24 * 60 * 60 * 100).membership())
+                .isEqualTo(new Membership.Outside());
+    }
+
+    private void observeTooManyListings() {
+        var pids = IntStream.rangeClosed(0, Listings.MAX_FORMER)
                 .mapToObj(number -> 10_000 + number)
                 .toArray(Integer[]::new);
         machine.environment("b", BOB, pids).observeEnvironments(resolver, 50);
-        assertThat(machine.noEnvironments().decide(resolver, 5000).membership()).isInstanceOf(Membership.Unknown.class);
+        machine.noEnvironments().observeEnvironments(resolver, 5000);
+    }
+
+    private static void assertUnknown(Decision decision) {
+        assertThat(decision.membership()).isInstanceOf(Membership.Unknown.class);
     }
 
     @Test

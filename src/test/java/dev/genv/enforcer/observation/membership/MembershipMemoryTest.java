@@ -79,6 +79,27 @@ class MembershipMemoryTest {
         assertThat(observe(machine)).isEqualTo(OUTSIDE);
     }
 
+    /** Only a complete observation shows which processes have exited. */
+    @Test
+    void forgetsTheProcessThatWasNotSeenForTheLongestTimeIfThereAreTooMany() {
+        observe(machine);
+        machine.process(JOB + 1, SHELL).session(SHELL).add();
+        observe(machine, JOB + 1);
+        for (var later = 0; later < MembershipMemory.MAX_REMEMBERED - 1; later++) {
+            machine.process(2000, SHELL).session(SHELL).add(SHELL, 10_000 + later);
+            observe(machine, 2000);
+            observe(machine, JOB + 1);
+        }
+        assertThat(resolver.settled())
+                .hasSize(MembershipMemory.MAX_REMEMBERED)
+                .contains(new ProcessId(JOB + 1, JOB + 1))
+                .doesNotContain(new ProcessId(JOB, JOB));
+    }
+
+    private void observe(Relatives now, int pid) {
+        now.decide(resolver, 5000, pid);
+    }
+
     @Test
     void unknownMembershipIsNotRemembered() {
         observe(machine.incomplete());
@@ -89,7 +110,8 @@ class MembershipMemoryTest {
     @Test
     void settingMakesAProcessOutsideOnlyIfNothingIsFound() {
         var strict = new MembershipResolver(true);
-        assertThat(machine.incomplete().decide(strict, 5000))
+        machine.change(SHELL).overwritten().add();
+        assertThat(machine.decide(strict, 5000))
                 .isEqualTo(new Decision(new Membership.Outside(), MembershipSource.SETTING));
         assertThat(strict.settled()).isEmpty();
         assertThat(machine.change(SHELL).intact("a").add().decide(strict, 5000).by())
@@ -97,6 +119,33 @@ class MembershipMemoryTest {
         var other = new Relatives().environment("b", Relatives.BOB, SHELL);
         assertThat(other.decide(new MembershipResolver(true), 5000).membership())
                 .isInstanceOf(Membership.Unknown.class);
+    }
+
+    /** Another user could start so many processes that those of this one are left out. */
+    @Test
+    void settingDecidesNothingIfAProcessWasLeftOut() {
+        machine.change(SHELL).overwritten().add();
+        assertUnknownDespiteSetting(machine.incomplete(), new MembershipResolver(true));
+    }
+
+    @Test
+    void settingDecidesNothingIfARelativeCannotBeRead() {
+        assertUnknownDespiteSetting(machine.change(SHELL).unavailable().add(), new MembershipResolver(true));
+        var orphan = new Relatives().change(JOB).add(1, JOB);
+        assertUnknownDespiteSetting(orphan.change(SHELL).unavailable().add(), new MembershipResolver(true));
+    }
+
+    /** Another user could have removed it. */
+    @Test
+    void settingDecidesNothingIfTheShellWasListedOnce() {
+        var strict = new MembershipResolver(true);
+        machine.environment("100", Relatives.ALICE, SHELL).observeEnvironments(strict, 50);
+        assertUnknownDespiteSetting(machine.noEnvironments(), strict);
+        assertUnknownDespiteSetting(machine.without(SHELL).change(JOB).add(1, JOB), strict);
+    }
+
+    private static void assertUnknownDespiteSetting(Relatives machine, MembershipResolver strict) {
+        assertThat(machine.decide(strict, 5000).membership()).isInstanceOf(Membership.Unknown.class);
     }
 
     private Decision observe(Relatives now) {

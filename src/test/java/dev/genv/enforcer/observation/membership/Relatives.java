@@ -91,11 +91,16 @@ final class Relatives {
 
     /** Observes the job after these ticks. */
     Decision decide(MembershipResolver resolver, long ticks) {
+        return decide(resolver, ticks, JOB);
+    }
+
+    /** Observes a process after these ticks. */
+    Decision decide(MembershipResolver resolver, long ticks, int pid) {
         return resolver.begin(
                         RelatedProcesses.of(processes.values(), complete),
                         environmentsKnown ? environments : null,
                         ticks)
-                .decide(known(JOB));
+                .decide(known(pid));
     }
 
     /** Observes the job for the first time, after it was started. */
@@ -166,6 +171,11 @@ final class Relatives {
 
         Builder overwritten() {
             environ = new ProgramEnviron(new Content.Overwritten(), environ.addresses());
+            return this;
+        }
+
+        Builder unavailable() {
+            environ = ProgramEnviron.unavailable(new Membership.Unknown("its environ does not answer"));
             return this;
         }
 

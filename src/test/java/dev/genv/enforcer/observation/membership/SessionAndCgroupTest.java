@@ -45,6 +45,27 @@ class SessionAndCgroupTest {
         assertUnknown(machine.change(SHELL).intact(null).add());
     }
 
+    /** The one that is missing may disagree. */
+    @Test
+    void sessionDecidesOnlyIfNoneIsMissing() {
+        machine.change(SHELL).intact("a").add();
+        assertUnknown(machine.incomplete());
+    }
+
+    @Test
+    void processThatCannotBeReadMayDisagree() {
+        machine.change(SHELL).intact("a").add();
+        assertUnknown(
+                machine.process(900, 1).session(SHELL).group(JOB).unavailable().add());
+    }
+
+    /** Their sessions may differ: they began outside the PID namespace of the service. */
+    @Test
+    void processesWithoutASessionHaveNothingInCommon() {
+        machine.change(SHELL).session(0).intact("a").add();
+        assertUnknown(machine.change(JOB).session(0).group(SHELL).add());
+    }
+
     @Test
     void processesOfOtherUsersDoNotCount() {
         machine.change(SHELL).uid(BOB).intact("a").add();
