@@ -41,7 +41,7 @@ def serve(functions, seconds):
     """
     os.umask(0o077)
     os.chdir("/")
-    # What starts the agent may ignore it. Then the pid of a child that has ended could be another process's when it is killed.
+    # If it is ignored, as what starts the agent may do, the pid of a child can be another process's when it is killed.
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     received = b""
     while select.select([0], [], [], seconds)[0]:
