@@ -7,6 +7,7 @@ may never end.
 
 It imports little: the modules json, re, signal and subprocess would double the time of its start.
 """
+import _signal
 import binascii
 import errno
 import fcntl

@@ -1,5 +1,9 @@
 """Gathers the facts of a machine."""
 ENFORCER_LOCK = ".genv-enforcer.lock"
+LARGEST_ANSWER = 15 << 20  # the recipient accepts 16 MiB, with what the login prints
+LARGEST_LIVENESS = 2 << 20
+LONGEST_USUAL_ID = 256
+TOO_LONG = failed("OTHER", "the answer would be too long")
 
 
 def read_state(machine, directory, seconds):
@@ -138,4 +142,27 @@ def observe(machine):
         other = {"onMachine": {"pid": directory["enforcer"]}}
     facts["enforcers"] = {"other": other, "unusable": ""}
     facts["verified"] = [{"pid": pid, "stat": reading(machine.stat_text, pid)} for pid in request["verified"]]
+    shorten(facts)
     return {"facts": facts, "toolHangs": tool_hangs}
+
+
+def shorten(facts):
+    """Leaves out what is too long for the answer: users choose its length, and without an answer no rule acts."""
+    def omit_relations():
+        facts.update(related=[], relatedIsComplete=False)
+        for fact in facts["processes"]:
+            fact.update(cgroup=failed("SKIPPED"), namespacePids=failed("SKIPPED"))
+
+    def omit_liveness():
+        if len(to_json(facts["liveness"])) > LARGEST_LIVENESS:
+            facts["liveness"] = {"processes": TOO_LONG, "kernels": {"files": [], "unsearched": TOO_LONG["reason"]}}
+
+    def omit_ids():
+        for fact in facts["processes"]:
+            if len(fact["environ"].get("value", {}).get("id", "")) > LONGEST_USUAL_ID:
+                fact["environ"] = TOO_LONG
+
+    for omit in (omit_relations, omit_liveness, omit_ids):
+        if len(to_json(facts)) <= LARGEST_ANSWER:
+            return
+        omit()

@@ -2,6 +2,8 @@
 LARGEST_ARGUMENTS = 64 << 10  # a kernel names its file in the first few hundred bytes
 MOST_STUCK, MOST_STUCK_OF_A_USER = 64, 8
 MOST_KERNELS = 10000  # users choose their number
+LONGEST_NAME = 255  # bytes of a file's name
+LARGEST_KERNELS = 1 << 20  # of the answer
 NO_TIME = failed("NO_TIME", "no time was left to wait for its answer")
 
 
@@ -136,6 +138,7 @@ def find_kernels(machine, pids, wanted):
         complete = arguments[:-1] if len(content) == LARGEST_ARGUMENTS else arguments
         names = {argument.replace(b"=", b"/").rpartition(b"/")[2] for argument in complete}
         files = [name for name in names if name.startswith(b"kernel-") and name.endswith(b".json")]
+        files = [file for file in files if len(file) <= LONGEST_NAME]
         files = [file for file in files if wanted is None or file[7:-5] in wanted]
         yield {"files": [file.decode("utf-8", "replace") for file in files[:MOST_KERNELS + 1]]}
 
@@ -154,6 +157,8 @@ def find_kernels(machine, pids, wanted):
     files = {file for value in values.values() for file in value.get("files", [])}
     if len(files) > MOST_KERNELS:
         return {"files": [], "unsearched": "more than %d processes or arguments look like kernels" % MOST_KERNELS}
+    if len(to_json(sorted(files))) > LARGEST_KERNELS:
+        return {"files": [], "unsearched": "processes or arguments that look like kernels have too long names"}
     texts = {"TIMEOUT": "reading its arguments hangs", "NO_TIME": "the search reached its limit"}
     unsearched = ["process %d of uid %d: %s" % (pid, memories.owner(pid), texts.get(
         why["failure"], "its arguments cannot be read: " + why["reason"]))

@@ -41,6 +41,8 @@ def serve(functions, seconds):
     """
     os.umask(0o077)
     os.chdir("/")
+    # If it is ignored, as what starts the agent may do, the pid of a child can be another process's when it is killed.
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     received = b""
     while select.select([0], [], [], seconds)[0]:
         part = os.read(0, PART)

@@ -178,6 +178,18 @@ class PythonResidentTest {
         }
     }
 
+    /** Then the kernel reaps children by itself, and their pids can be those of other processes. */
+    @Test
+    void killsOnlyItsChildrenWhereSigchldIsIgnored() throws Exception {
+        var ignoring = "exec " + PythonMachine.PYTHON + " -c 'import os,signal,sys;"
+                + "signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])' ";
+        machine.command = List.of("sh", "-c", ignoring + PROGRAM.command());
+        var output = machine.run(PROGRAM.text() + observe());
+        assertThat(output.errors()).isEmpty();
+        assertThat(output.answer().at("/facts/gpu/processes/value/exitCode").asInt(1))
+                .isZero();
+    }
+
     @Test
     void memoryAndProcessesDoNotGrow() throws Exception {
         try (var child = Child.inEnvironment("15971");

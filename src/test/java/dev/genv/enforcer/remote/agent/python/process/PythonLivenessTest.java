@@ -1,6 +1,7 @@
 package dev.genv.enforcer.remote.agent.python.process;
 
 import static dev.genv.enforcer.remote.agent.python.PythonMachine.list;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -14,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -126,6 +128,35 @@ class PythonLivenessTest {
         assertThat(kernels.get("files")).isEmpty();
         assertThat(kernels.get("unsearched").asText())
                 .isEqualTo("more than 10000 processes or arguments look like kernels");
+    }
+
+    /** The JSON of each byte that is not valid in UTF-8 takes six bytes. */
+    @Test
+    void longNamesOfKernelsAreUnknown() throws Exception {
+        var proc = machine.useFakeProc(folder.resolve("proc"));
+        proc.process(7).arguments("/run/kernel-one.json");
+        for (var pid = 10; pid < 70; pid++) {
+            Files.write(
+                    proc.process(pid).file("cmdline"),
+                    "kernel-%s.json".formatted("é".repeat(60_000)).getBytes(ISO_8859_1));
+        }
+        machine.files().env("1", 0, null, null, List.of(), List.of("one")).write();
+        var envs = machine.state.resolve("envs.json");
+        Files.writeString(envs, Files.readString(envs).replace("kernel_ids", "kernel\\u005fids"));
+        var kernels = machine.observe().at("/liveness/kernels");
+        assertThat(list(kernels.get("files"))).containsExactly("kernel-one.json");
+        assertThat(kernels.get("unsearched").asText()).isEmpty();
+        for (var pid = 10; pid < 70; pid++) {
+            var first = pid * 100;
+            var names = IntStream.range(first, first + 100)
+                    .mapToObj(number -> "kernel-%s%d.json".formatted("é".repeat(230), number))
+                    .collect(Collectors.joining("\0"));
+            Files.write(proc.process(pid).file("cmdline"), names.getBytes(ISO_8859_1));
+        }
+        kernels = machine.observe().at("/liveness/kernels");
+        assertThat(kernels.get("files")).isEmpty();
+        assertThat(kernels.get("unsearched").asText())
+                .isEqualTo("processes or arguments that look like kernels have too long names");
     }
 
     @Test
