@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads NVML if it proves itself, and nvidia-smi otherwise. NVML proves itself at the start, and again whenever its library was loaded
- * again, by listing the same as nvidia-smi. Until then nvidia-smi's answer counts. Where nvidia-smi gives no answer, NVML's own checks of
+ * again, by listing the same as nvidia-smi, and whenever the driver has another version. Until then nvidia-smi's answer counts. Where nvidia-smi gives no answer, NVML's own checks of
  * its answers are the proof.
  */
 public final class SourceSelector implements GpuSource<SelectedFacts> {
@@ -27,7 +27,10 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
     private final GpuSource<ToolFacts> tool;
     private final LongSupplier nanos;
     private @Nullable String trusted;
+    private Optional<NvmlFacts.Answer<String>> trustedDriver = Optional.empty();
     private @Nullable Rejection rejection;
+    private Optional<SourceComparison> different = Optional.empty();
+    private boolean isDoubted;
     private int attempts;
     private int failures;
     private String logged = "";
@@ -78,6 +81,12 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
         return selected;
     }
 
+    /** The next answer is nvidia-smi's, if it has one: a process can close its files and keep its GPU memory. */
+    @Override
+    public void doubt() {
+        isDoubted = true;
+    }
+
     @Override
     public void release() {
         nvml.release();
@@ -93,10 +102,22 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
             return withoutNvml(rejected);
         }
         rejection = null;
+        if (isDoubted && options.tool) {
+            isDoubted = false;
+            var answer = tool.read();
+            if (ToolList.of(answer).isPresent()) {
+                return new SelectedFacts(
+                        answer, "NVML listed a process that has no device file of the driver open", "");
+            }
+        }
         return switch (readNvml()) {
             case NvmlFacts.Failed failed -> failed(failed);
             case NvmlFacts.Listed listed -> {
                 failures = 0;
+                if (!trustedDriver.equals(Optional.of(listed.driver()))) {
+                    trusted = null; // NVML may have been loaded again without a failure
+                }
+                trustedDriver = Optional.of(listed.driver());
                 yield trusted == null ? prove(listed) : new SelectedFacts(listed, trusted, "");
             }
         };
@@ -155,8 +176,13 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
             return withoutComparison(before);
         }
         return switch (nvml.read()) {
-            case NvmlFacts.Failed failed -> new SelectedFacts(answer, "NVML failed: " + failed.reason(), "");
-            case NvmlFacts.Listed after -> compared(list.get().difference(before, after), answer, after);
+            case NvmlFacts.Failed failed ->
+                new SelectedFacts(options.tool ? answer : failed, "NVML failed: " + failed.reason(), "");
+            case NvmlFacts.Listed after -> {
+                var difference = list.get().difference(before, after, different);
+                different = difference.isEmpty() ? Optional.empty() : list;
+                yield compared(difference, answer, after);
+            }
         };
     }
 

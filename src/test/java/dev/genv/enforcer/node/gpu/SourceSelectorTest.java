@@ -124,6 +124,16 @@ class SourceSelectorTest {
         assertThat(nvml.releases).isEqualTo(1);
     }
 
+    /** Many short processes: users could otherwise have NVML rejected. */
+    @Test
+    void processesThatEndBeforeTheSecondReadingAreNoDifference() throws Exception {
+        nvml.give(List.of(listed(device(0, "GPU-0"))));
+        tool.give(List.of(TOOL, tool("GPU-0, 900, 5\n", "0, GPU-0, 16384\n")));
+        var selector = selector(ONLY_NVML);
+        assertThat(selector.read().answer()).isInstanceOf(NvmlFacts.Failed.class);
+        assertThat(selector.read().reason()).isEqualTo("NVML and nvidia-smi list the same");
+    }
+
     @Test
     void differenceThatDoesNotLastIsForgotten() throws Exception {
         nvml.give(List.of(OTHER, OTHER, OTHER, OTHER, SAME));
@@ -196,6 +206,19 @@ class SourceSelectorTest {
         assertThat(tool.readings).isEqualTo(2);
     }
 
+    /** NVML that is not held is loaded again without a failure. */
+    @Test
+    void anotherDriverIsComparedAgain() throws Exception {
+        var selector = selector(new SourceSelector.Options(true, true, false));
+        selector.read();
+        var updated = new NvmlFacts.Listed(NvmlFacts.Answer.of("580.95"), ((NvmlFacts.Listed) SAME).devices());
+        nvml.give(List.of(updated));
+        for (var reading = 0; reading < 3; reading++) {
+            assertThat(selector.read().answer()).isEqualTo(updated);
+        }
+        assertThat(tool.readings).isEqualTo(2);
+    }
+
     @Test
     void lastingFailureMeansNvidiaSmiAtOnceAndForAWhile() throws Exception {
         var selector = selector(AUTO);
@@ -209,6 +232,28 @@ class SourceSelectorTest {
         assertThat(selector.read().answer()).isEqualTo(TOOL);
         now += Duration.ofMinutes(10).toNanos();
         assertThat(selector.read().answer()).isEqualTo(SAME);
+    }
+
+    /** So that a process that closed its files is terminated if nvidia-smi lists it too. */
+    @Test
+    void doubtMeansNvidiaSmiOnce() throws Exception {
+        var selector = selector(AUTO);
+        selector.read();
+        selector.doubt();
+        assertThat(selector.read().answer()).isEqualTo(TOOL);
+        assertThat(selector.read().answer()).isEqualTo(SAME);
+        assertThat(tool.readings).isEqualTo(2);
+    }
+
+    @Test
+    void doubtChangesNothingWithoutNvidiaSmi() throws Exception {
+        tool.give(List.of(NO_TOOL));
+        for (var options : List.of(AUTO, ONLY_NVML)) {
+            var selector = selector(options);
+            selector.read();
+            selector.doubt();
+            assertThat(selector.read().answer()).isEqualTo(SAME);
+        }
     }
 
     /** nvidia-smi would hang in the same driver. */
