@@ -33,6 +33,7 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
     private boolean isDoubted;
     private int attempts;
     private int failures;
+    private int interruptions;
     private String logged = "";
 
     /** Creates a selector; nothing is read yet. */
@@ -73,7 +74,7 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
 
     @Override
     public SelectedFacts read() throws InterruptedException {
-        var selected = select();
+        var selected = selectInTime();
         if (options.nvml && !options.hold) {
             nvml.release();
         }
@@ -91,6 +92,22 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
     public void release() {
         nvml.release();
         tool.release();
+    }
+
+    /** NVML and nvidia-smi together may take longer than an observation may, and then neither would ever give an answer. */
+    private SelectedFacts selectInTime() throws InterruptedException {
+        try {
+            var selected = select();
+            interruptions = 0;
+            return selected;
+        } catch (InterruptedException e) {
+            interruptions++;
+            if (options.tool && interruptions >= ENOUGH) {
+                rejection = new Rejection("NVML and the comparison with it took too long", "", nanos.getAsLong());
+                interruptions = 0;
+            }
+            throw e;
+        }
     }
 
     private SelectedFacts select() throws InterruptedException {

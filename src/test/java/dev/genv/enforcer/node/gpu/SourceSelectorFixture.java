@@ -36,6 +36,7 @@ abstract class SourceSelectorFixture {
         private T last;
         int readings;
         int releases;
+        int interruptions;
 
         Answers(T last) {
             this.last = last;
@@ -48,8 +49,12 @@ abstract class SourceSelectorFixture {
         }
 
         @Override
-        public T read() {
+        public T read() throws InterruptedException {
             readings++;
+            if (interruptions > 0) {
+                interruptions--;
+                throw new InterruptedException();
+            }
             return first.isEmpty() ? last : first.removeFirst();
         }
 

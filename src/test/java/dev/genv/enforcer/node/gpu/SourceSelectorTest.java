@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.facts.GpuFacts.SelectedFacts;
 import dev.genv.enforcer.facts.NvmlFacts.Cause;
@@ -49,6 +50,21 @@ class SourceSelectorTest extends SourceSelectorFixture {
             }
         }
         assertThat(tool.readings).isEqualTo(6);
+    }
+
+    /** As with a slow nvidia-smi: the observation of the host would never end. */
+    @Test
+    void comparisonThatIsTooSlowMeansNvidiaSmiForAWhile() throws Exception {
+        tool.interruptions = 3;
+        var selector = selector(AUTO);
+        for (var reading = 0; reading < 3; reading++) {
+            assertThatThrownBy(selector::read).isInstanceOf(InterruptedException.class);
+        }
+        assertThat(selector.read())
+                .isEqualTo(new SelectedFacts(TOOL, "NVML and the comparison with it took too long", ""));
+        assertThat(nvml.readings).isEqualTo(3);
+        now += Duration.ofMinutes(10).toNanos();
+        assertThat(selector.read().answer()).isEqualTo(SAME);
     }
 
     @Test
