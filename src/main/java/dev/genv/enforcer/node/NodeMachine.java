@@ -70,7 +70,7 @@ public final class NodeMachine implements Machine, Closeable {
         relations = new RelationsReader(proc, processes);
         liveness = new LivenessReader(proc);
         state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
-        signaller = new Signaller(processes, new NvidiaDevices(paths.proc(), CONTROL_DEVICE));
+        signaller = new Signaller(processes, new NvidiaDevices(paths.proc(), CONTROL_DEVICE), gpus::doubt);
     }
 
     /**

@@ -6,24 +6,31 @@ import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.node.linux.Descriptor;
 import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.node.proc.NvidiaDevices;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 
 /** Signals processes, each only if its identity has not changed. */
 final class Signaller {
     private static final Result WITHOUT_DEVICE = Result.failed(
             "NVML lists it, but it has no device file of the NVIDIA driver open, so it is not terminated");
 
+    private static final int NO_SIGNAL = 0;
+
     private final ProcessReader reader;
     private final NvidiaDevices devices;
+    private final Runnable doubt;
 
-    Signaller(ProcessReader reader, NvidiaDevices devices) {
+    /** @param doubt is run for each process that NVML lists and that cannot be shown to use a device */
+    Signaller(ProcessReader reader, NvidiaDevices devices, Runnable doubt) {
         this.reader = reader;
         this.devices = devices;
+        this.doubt = doubt;
     }
 
     /**
@@ -47,8 +54,10 @@ final class Signaller {
             if (refusal.isPresent()) {
                 return refusal.get();
             }
-            if (listedByNvml && devices.areUsed() && !devices.hasOpen(pid)) {
-                return WITHOUT_DEVICE;
+            var objection = listedByNvml && devices.areUsed() ? objection(pid, descriptor) : Optional.<Result>empty();
+            if (objection.isPresent()) {
+                doubt.run();
+                return objection.get();
             }
             Libc.pidfdSendSignal(descriptor.number(), order.kill() ? Libc.SIGKILL : Libc.SIGTERM);
             return Result.of(Outcome.SIGNALLED);
@@ -56,6 +65,18 @@ final class Signaller {
             return failed(e);
         } catch (IOException e) {
             return Result.failed(String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Returns why a process cannot be shown to use a device. */
+    private Optional<Result> objection(int pid, Descriptor descriptor) throws Errno {
+        try {
+            return devices.hasOpen(pid) ? Optional.empty() : Optional.of(WITHOUT_DEVICE);
+        } catch (IOException e) {
+            Libc.pidfdSendSignal(descriptor.number(), NO_SIGNAL); // fails if the process has exited meanwhile
+            return Optional.of(
+                    Result.failed("NVML lists it, but its open files cannot be examined, so it is not terminated: "
+                            + ErrorText.of(e)));
         }
     }
 

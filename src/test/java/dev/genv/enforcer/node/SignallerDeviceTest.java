@@ -37,6 +37,8 @@ class SignallerDeviceTest {
     @TempDir
     Path proc;
 
+    private int doubts;
+
     @Test
     void processThatOnlyNvmlListsMustHaveADeviceOpen() throws IOException {
         Files.createFile(control());
@@ -49,6 +51,7 @@ class SignallerDeviceTest {
             assertThat(refused.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(refused.detail()).contains("no device file of the NVIDIA driver open");
             assertThat(without.isAlive()).isTrue();
+            assertThat(doubts).isEqualTo(1);
             assertThat(terminate(with, true)).isEqualTo(Result.of(Outcome.SIGNALLED));
             assertThat(terminate(without, false)).isEqualTo(Result.of(Outcome.SIGNALLED));
         }
@@ -67,8 +70,15 @@ class SignallerDeviceTest {
     void processWhoseFilesCannotBeExaminedIsNotSignalled() throws IOException {
         Files.createFile(control());
         try (var child = Child.withEnvironment(Map.of())) {
-            assertThat(terminate(child, true).outcome()).isEqualTo(Outcome.FAILED);
+            Files.writeString(proc.resolve("devices"), "Character devices:\n  1 nvidia\n");
+            Files.createDirectory(proc.resolve(Integer.toString(child.pid())));
+            var refused = terminate(child, true);
+            assertThat(refused.outcome()).isEqualTo(Outcome.FAILED);
+            assertThat(refused.detail())
+                    .isEqualTo("NVML lists it, but its open files cannot be examined, so it is not terminated:"
+                            + " No such file or directory");
             assertThat(child.isAlive()).isTrue();
+            assertThat(doubts).isEqualTo(1);
         }
     }
 
@@ -102,8 +112,8 @@ class SignallerDeviceTest {
                         _ -> NO_RULES,
                         NO_RULES,
                         new IdentityFlapping()));
-        var signaller =
-                new Signaller(new ProcessReader(new ProcFs(Path.of("/proc"))), new NvidiaDevices(proc, control()));
+        var signaller = new Signaller(
+                new ProcessReader(new ProcFs(Path.of("/proc"))), new NvidiaDevices(proc, control()), () -> doubts++);
         return signaller.terminate(order, List.of(), listedByNvml);
     }
 }

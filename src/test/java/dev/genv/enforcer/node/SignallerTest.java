@@ -248,6 +248,7 @@ class SignallerTest {
     }
 
     private static Signaller signaller(Path proc) {
-        return new Signaller(new ProcessReader(new ProcFs(proc)), new NvidiaDevices(proc, proc.resolve("nvidiactl")));
+        return new Signaller(
+                new ProcessReader(new ProcFs(proc)), new NvidiaDevices(proc, proc.resolve("nvidiactl")), () -> {});
     }
 }

@@ -16,6 +16,9 @@ public interface GpuSource<T extends GpuFacts> {
      */
     T read() throws InterruptedException;
 
+    /** Tells that a listed process cannot be shown to use a device. Only a source that has another one can act on it. */
+    default void doubt() {}
+
     /** Releases the driver until the next reading. A call that hangs is left alone. */
     void release();
 }

@@ -32,11 +32,16 @@ final class SourceComparison {
         toolIsComplete = devices.problems().isEmpty() && lines.problems().isEmpty();
     }
 
-    /** Returns how the answers differ, as a clause; empty if they do not. */
-    Optional<String> difference(NvmlFacts.Listed before, NvmlFacts.Listed after) {
+    /**
+     * Returns how the answers differ, as a clause; empty if they do not. A process that starts and ends between the two answers of NVML
+     * would be a difference, but the next comparison finds another one.
+     *
+     * @param earlier the comparison before, if there was a difference: only the processes that nvidia-smi listed then too are missed
+     */
+    Optional<String> difference(NvmlFacts.Listed before, NvmlFacts.Listed after, Optional<SourceComparison> earlier) {
         return devices(after)
                 .or(() -> after.devices().stream()
-                        .flatMap(device -> processes(before, device).stream())
+                        .flatMap(device -> processes(before, device, earlier).stream())
                         .findFirst());
     }
 
@@ -61,7 +66,7 @@ final class SourceComparison {
                         .formatted(describe(devices), describe(toolDevices)));
     }
 
-    private Optional<String> processes(NvmlFacts.Listed before, Device device) {
+    private Optional<String> processes(NvmlFacts.Listed before, Device device, Optional<SourceComparison> previous) {
         if (!(device.uuid() instanceof NvmlFacts.Value<String>(var uuid))
                 || !toolDevices.containsKey(uuid)
                 || device.compute() instanceof NvmlFacts.Fault<List<DeviceProcess>>) {
@@ -72,6 +77,7 @@ final class SourceComparison {
         var earlier = byUuid(before).getOrDefault(uuid, Set.of());
         var onlyTool = tool.stream()
                 .filter(pid -> !now.contains(pid) && !earlier.contains(pid))
+                .filter(pid -> previous.map(then -> then.lists(uuid, pid)).orElse(true))
                 .findFirst();
         var onlyNvml = now.stream()
                 .filter(pid -> toolIsComplete && earlier.contains(pid) && !tool.contains(pid))
@@ -79,6 +85,10 @@ final class SourceComparison {
         return onlyTool.map(pid -> "nvidia-smi lists process %d on %s, and NVML does not".formatted(pid, uuid))
                 .or(() -> onlyNvml.map(
                         pid -> "NVML lists process %d on %s, and nvidia-smi does not".formatted(pid, uuid)));
+    }
+
+    private boolean lists(String uuid, int pid) {
+        return toolPids.getOrDefault(uuid, Set.of()).contains(pid);
     }
 
     private static Map<String, Set<Integer>> byUuid(NvmlFacts.Listed nvml) {

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads NVML if it proves itself, and nvidia-smi otherwise. NVML proves itself at the start, and again whenever its library was loaded
- * again, by listing the same as nvidia-smi. Until then nvidia-smi's answer counts. Where nvidia-smi gives no answer, NVML's own checks of
+ * again, by listing the same as nvidia-smi, and whenever the driver has another version. Until then nvidia-smi's answer counts. Where nvidia-smi gives no answer, NVML's own checks of
  * its answers are the proof.
  */
 public final class SourceSelector implements GpuSource<SelectedFacts> {
@@ -27,9 +27,13 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
     private final GpuSource<ToolFacts> tool;
     private final LongSupplier nanos;
     private @Nullable String trusted;
+    private Optional<NvmlFacts.Answer<String>> trustedDriver = Optional.empty();
     private @Nullable Rejection rejection;
+    private Optional<SourceComparison> different = Optional.empty();
+    private boolean isDoubted;
     private int attempts;
     private int failures;
+    private int interruptions;
     private String logged = "";
 
     /** Creates a selector; nothing is read yet. */
@@ -70,7 +74,7 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
 
     @Override
     public SelectedFacts read() throws InterruptedException {
-        var selected = select();
+        var selected = selectInTime();
         if (options.nvml && !options.hold) {
             nvml.release();
         }
@@ -78,10 +82,32 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
         return selected;
     }
 
+    /** The next answer is nvidia-smi's, if it has one: a process can close its files and keep its GPU memory. */
+    @Override
+    public void doubt() {
+        isDoubted = true;
+    }
+
     @Override
     public void release() {
         nvml.release();
         tool.release();
+    }
+
+    /** NVML and nvidia-smi together may take longer than an observation may, and then neither would ever give an answer. */
+    private SelectedFacts selectInTime() throws InterruptedException {
+        try {
+            var selected = select();
+            interruptions = 0;
+            return selected;
+        } catch (InterruptedException e) {
+            interruptions++;
+            if (options.tool && interruptions >= ENOUGH) {
+                rejection = new Rejection("NVML and the comparison with it took too long", "", nanos.getAsLong());
+                interruptions = 0;
+            }
+            throw e;
+        }
     }
 
     private SelectedFacts select() throws InterruptedException {
@@ -93,10 +119,22 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
             return withoutNvml(rejected);
         }
         rejection = null;
+        if (isDoubted && options.tool) {
+            isDoubted = false;
+            var answer = tool.read();
+            if (ToolList.of(answer).isPresent()) {
+                return new SelectedFacts(
+                        answer, "NVML listed a process that has no device file of the driver open", "");
+            }
+        }
         return switch (readNvml()) {
             case NvmlFacts.Failed failed -> failed(failed);
             case NvmlFacts.Listed listed -> {
                 failures = 0;
+                if (!trustedDriver.equals(Optional.of(listed.driver()))) {
+                    trusted = null; // NVML may have been loaded again without a failure
+                }
+                trustedDriver = Optional.of(listed.driver());
                 yield trusted == null ? prove(listed) : new SelectedFacts(listed, trusted, "");
             }
         };
@@ -155,8 +193,13 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
             return withoutComparison(before);
         }
         return switch (nvml.read()) {
-            case NvmlFacts.Failed failed -> new SelectedFacts(answer, "NVML failed: " + failed.reason(), "");
-            case NvmlFacts.Listed after -> compared(list.get().difference(before, after), answer, after);
+            case NvmlFacts.Failed failed ->
+                new SelectedFacts(options.tool ? answer : failed, "NVML failed: " + failed.reason(), "");
+            case NvmlFacts.Listed after -> {
+                var difference = list.get().difference(before, after, different);
+                different = difference.isEmpty() ? Optional.empty() : list;
+                yield compared(difference, answer, after);
+            }
         };
     }
 

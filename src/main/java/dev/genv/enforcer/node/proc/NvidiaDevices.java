@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * The device files of the NVIDIA driver that processes have open or map. A file is recognized by the device number that the kernel gives
+ * The device files of the NVIDIA driver that processes have open. A file is recognized by the device number that the kernel gives
  * for it, because a path can be chosen by anybody.
  */
 public final class NvidiaDevices {
@@ -23,6 +23,9 @@ public final class NvidiaDevices {
             Pattern.compile("(?m)^ *([0-9]{1,4}) (?:nvidia-frontend|nvidia|nvidiactl|nvidia-uvm)$");
 
     private static final String BLOCK_DEVICES = "Block devices:";
+
+    /** Of all threads together. A process can have a million, and threads that each show them again. */
+    private static final int MOST_FILES = 1 << 16;
 
     private final Path proc;
     private final Path controlDevice;
@@ -84,43 +87,56 @@ public final class NvidiaDevices {
 
     /** The first thread may have exited, and then it shows no files. */
     private Set<DeviceNumber> open(int pid, int limit) throws IOException {
-        var majors = majors();
+        var search = new Search(majors(), limit);
         var process = proc.resolve(Integer.toString(pid));
-        var found = new TreeSet<DeviceNumber>();
-        collect(process.resolve("fd"), majors, limit, found);
-        if (found.isEmpty()) {
+        search.collect(process.resolve("fd"));
+        if (search.found.isEmpty()) {
             try (var threads = Files.newDirectoryStream(process.resolve("task"))) {
                 for (var thread : threads) {
-                    collectOfThread(thread, majors, limit, found);
+                    search.collectOfThread(thread);
                 }
             } catch (DirectoryIteratorException e) {
                 throw e.getCause();
             }
         }
-        return found;
+        return search.found;
     }
 
-    private static void collectOfThread(Path thread, Set<Integer> majors, int limit, Set<DeviceNumber> found)
-            throws IOException {
-        try {
-            collect(thread.resolve("fd"), majors, limit, found);
-        } catch (NoSuchFileException e) {
-            // This thread has exited; another one may still run.
+    /** The search of the files of one process. */
+    private static final class Search {
+        private final Set<Integer> majors;
+        private final int limit;
+        private final Set<DeviceNumber> found = new TreeSet<>();
+        private int examined;
+
+        private Search(Set<Integer> majors, int limit) {
+            this.majors = majors;
+            this.limit = limit;
         }
-    }
 
-    private static void collect(Path folder, Set<Integer> majors, int limit, Set<DeviceNumber> found)
-            throws IOException {
-        try (var links = Files.newDirectoryStream(folder)) {
-            var link = links.iterator();
-            while (found.size() < limit && link.hasNext()) {
-                var number = number(link.next());
-                if (majors.contains(number.major())) {
-                    found.add(number);
-                }
+        private void collectOfThread(Path thread) throws IOException {
+            try {
+                collect(thread.resolve("fd"));
+            } catch (NoSuchFileException e) {
+                // This thread has exited; another one may still run.
             }
-        } catch (DirectoryIteratorException e) {
-            throw e.getCause();
+        }
+
+        private void collect(Path folder) throws IOException {
+            try (var links = Files.newDirectoryStream(folder)) {
+                var link = links.iterator();
+                while (found.size() < limit && link.hasNext()) {
+                    if (++examined > MOST_FILES) {
+                        throw new IOException("it has more than %d open files".formatted(MOST_FILES));
+                    }
+                    var number = number(link.next());
+                    if (majors.contains(number.major())) {
+                        found.add(number);
+                    }
+                }
+            } catch (DirectoryIteratorException e) {
+                throw e.getCause();
+            }
         }
     }
 

@@ -14,12 +14,14 @@ import dev.genv.enforcer.model.device.MigInstance;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -93,30 +95,39 @@ final class NvmlListing {
         processProblems.addAll(problems);
     }
 
-    /** The list of a GPU has the processes of its MIG devices too if the service has the privilege for it. */
-    private static Set<NvmlFacts.DeviceProcess> compute(Device device, List<Problem> problems) {
-        var processes = new LinkedHashSet<NvmlFacts.DeviceProcess>();
+    /**
+     * The list of a GPU has the processes of its MIG devices too if the service has the privilege for it. They count once, even if their
+     * memory changed between the two lists.
+     */
+    private static Collection<NvmlFacts.DeviceProcess> compute(Device device, List<Problem> problems) {
         var instances =
                 device.instances() instanceof NvmlFacts.Value<List<MigDevice>>(var list) ? list : List.<MigDevice>of();
+        var processes = new LinkedHashSet<NvmlFacts.DeviceProcess>();
         for (var instance : instances) {
-            add(processes, instance.compute(), device.index(), problems);
+            processes.addAll(list(instance.compute(), device.index(), problems));
         }
+        var ofInstances = processes.stream().map(NvmlListing::place).collect(Collectors.toSet());
         var complete = !instances.isEmpty() && problems.isEmpty();
         var own = complete ? new ArrayList<Problem>() : problems;
-        add(processes, device.compute(), device.index(), own);
+        list(device.compute(), device.index(), own).stream()
+                .filter(process -> !ofInstances.contains(place(process)))
+                .forEach(processes::add);
         return processes;
     }
 
-    private static void add(
-            Set<NvmlFacts.DeviceProcess> all,
-            Answer<List<NvmlFacts.DeviceProcess>> answer,
-            int index,
-            List<Problem> problems) {
-        switch (answer) {
-            case NvmlFacts.Value<List<NvmlFacts.DeviceProcess>>(var list) -> all.addAll(list);
-            case NvmlFacts.Fault<List<NvmlFacts.DeviceProcess>> fault ->
+    private static List<Object> place(NvmlFacts.DeviceProcess process) {
+        return List.of(process.pid(), Optional.ofNullable(instance(process)));
+    }
+
+    private static List<NvmlFacts.DeviceProcess> list(
+            Answer<List<NvmlFacts.DeviceProcess>> answer, int index, List<Problem> problems) {
+        return switch (answer) {
+            case NvmlFacts.Value<List<NvmlFacts.DeviceProcess>>(var list) -> list;
+            case NvmlFacts.Fault<List<NvmlFacts.DeviceProcess>> fault -> {
                 problems.add(NvmlProblems.ofProcesses(index, fault));
-        }
+                yield List.of();
+            }
+        };
     }
 
     private static @Nullable MigInstance instance(NvmlFacts.DeviceProcess process) {

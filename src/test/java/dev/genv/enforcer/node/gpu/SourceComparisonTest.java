@@ -41,6 +41,16 @@ class SourceComparisonTest {
     }
 
     @Test
+    void processThatNvidiaSmiListedOnceOnlyDoesNotDiffer() {
+        var nvml = listed(device(0, "GPU-0"), device(1, "GPU-1"));
+        var now = comparison("GPU-1, 813, 5\n", BOTH);
+        assertThat(now.difference(nvml, nvml, Optional.of(comparison("GPU-0, 813, 5\nGPU-1, 812, 5\n", BOTH))))
+                .isEmpty();
+        assertThat(now.difference(nvml, nvml, Optional.of(comparison("GPU-1, 813, 5\n", BOTH))))
+                .contains("nvidia-smi lists process 813 on GPU-1, and NVML does not");
+    }
+
+    @Test
     void otherDevicesDiffer() {
         assertThat(difference("", BOTH, listed(device(0, "GPU-0"))))
                 .contains("NVML lists the devices [0: GPU-0], and nvidia-smi [0: GPU-0, 1: GPU-1]");
@@ -78,9 +88,12 @@ class SourceComparisonTest {
     }
 
     private static Optional<String> difference(String processes, String devices, NvmlFacts.Listed nvml) {
+        return comparison(processes, devices).difference(nvml, nvml, Optional.empty());
+    }
+
+    private static SourceComparison comparison(String processes, String devices) {
         return new SourceComparison(
-                        GpuDevices.parse(devices.lines().toList()),
-                        GpuLine.parse(processes.lines().toList()))
-                .difference(nvml, nvml);
+                GpuDevices.parse(devices.lines().toList()),
+                GpuLine.parse(processes.lines().toList()));
     }
 }

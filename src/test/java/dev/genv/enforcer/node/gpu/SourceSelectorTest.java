@@ -1,69 +1,17 @@
 package dev.genv.enforcer.node.gpu;
 
-import static dev.genv.enforcer.testsupport.builder.NvmlBuilder.device;
-import static dev.genv.enforcer.testsupport.builder.NvmlBuilder.listed;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.GpuFacts.SelectedFacts;
-import dev.genv.enforcer.facts.GpuFacts.ToolFacts;
-import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
-import dev.genv.enforcer.facts.NvmlFacts;
 import dev.genv.enforcer.facts.NvmlFacts.Cause;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-class SourceSelectorTest {
-    private static final SourceSelector.Options AUTO = new SourceSelector.Options(true, true, true);
-    private static final SourceSelector.Options ONLY_NVML = new SourceSelector.Options(true, false, true);
-    private static final NvmlFacts SAME = listed(device(0, "GPU-0").process(812, 5L));
-    private static final NvmlFacts OTHER = listed(device(0, "GPU-0").process(813, 5L));
-    private static final ToolFacts TOOL = tool("GPU-0, 812, 5\n", "0, GPU-0, 16384\n");
-    private static final ToolFacts NO_TOOL = new ToolFacts(
-            Reading.failed(Failure.OTHER, "nvidia-smi is not in any of /bin"), Reading.failed(Failure.SKIPPED, ""));
-
-    private final Answers<NvmlFacts> nvml = new Answers<>(SAME);
-    private final Answers<ToolFacts> tool = new Answers<>(TOOL);
-    private long now;
-
-    /** A source that gives the first answers once each, and then the last one for ever. */
-    private static final class Answers<T extends GpuFacts> implements GpuSource<T> {
-        private final Deque<T> first = new ArrayDeque<>();
-        private T last;
-        private int readings;
-        private int releases;
-
-        Answers(T last) {
-            this.last = last;
-        }
-
-        void give(List<? extends T> answers) {
-            first.clear();
-            first.addAll(answers);
-            last = first.removeLast();
-        }
-
-        @Override
-        public T read() {
-            readings++;
-            return first.isEmpty() ? last : first.removeFirst();
-        }
-
-        @Override
-        public void release() {
-            releases++;
-        }
-    }
-
+class SourceSelectorTest extends SourceSelectorFixture {
     @Test
     void readsNvmlAloneAfterBothSourcesListedTheSame() throws Exception {
         var selector = selector(AUTO);
@@ -90,62 +38,6 @@ class SourceSelectorTest {
         assertThat(nvml.releases).isEqualTo(2);
     }
 
-    /** A process that starts or ends between the readings. */
-    @Test
-    void processInOneOfTwoReadingsOfNvmlIsNoDifference() throws Exception {
-        nvml.give(List.of(listed(device(0, "GPU-0").process(7, 1L)), SAME));
-        assertThat(selector(AUTO).read().reason()).isEqualTo("NVML and nvidia-smi list the same");
-        nvml.give(List.of(SAME, listed(device(0, "GPU-0").process(8, 1L))));
-        assertThat(selector(AUTO).read().reason()).isEqualTo("NVML and nvidia-smi list the same");
-    }
-
-    @Test
-    void differenceThatLastsThreeReadingsMeansNvidiaSmi() throws Exception {
-        nvml.give(List.of(OTHER));
-        var selector = selector(AUTO);
-        for (var reading = 0; reading < 2; reading++) {
-            var selected = selector.read();
-            assertThat(selected.answer()).isEqualTo(TOOL);
-            assertThat(selected.reason())
-                    .isEqualTo("NVML is compared again: nvidia-smi lists process 812 on GPU-0, and NVML does not");
-            assertThat(selected.difference()).isEmpty();
-        }
-        nvml.give(List.of(SAME));
-        now += Duration.ofDays(1).toNanos();
-        nvml.give(List.of(OTHER, OTHER, SAME));
-        for (var reading = 0; reading < 3; reading++) {
-            var selected = selector.read();
-            assertThat(selected.answer()).isEqualTo(TOOL);
-            assertThat(selected.reason()).isEqualTo("NVML is not trusted");
-            assertThat(selected.difference()).contains("process 812 on GPU-0");
-            now += Duration.ofDays(1).toNanos();
-        }
-        assertThat(nvml.readings).isEqualTo(6);
-        assertThat(nvml.releases).isEqualTo(1);
-    }
-
-    @Test
-    void differenceThatDoesNotLastIsForgotten() throws Exception {
-        nvml.give(List.of(OTHER, OTHER, OTHER, OTHER, SAME));
-        var selector = selector(AUTO);
-        selector.read();
-        selector.read();
-        assertThat(selector.read()).isEqualTo(new SelectedFacts(SAME, "NVML and nvidia-smi list the same", ""));
-    }
-
-    @Test
-    void lastingDifferenceWithoutPermissionForNvidiaSmiIsAFailure() throws Exception {
-        nvml.give(List.of(OTHER));
-        var selector = selector(ONLY_NVML);
-        for (var reading = 0; reading < 4; reading++) {
-            assertThat(selector.read().answer()).isInstanceOfSatisfying(NvmlFacts.Failed.class, failed -> {
-                assertThat(failed.cause()).isEqualTo(Cause.LAYOUT);
-                assertThat(failed.reason()).contains("process 812 on GPU-0");
-            });
-        }
-        assertThat(selector.read().difference()).contains("process 812 on GPU-0");
-    }
-
     @Test
     void ownChecksAreTheProofWithoutNvidiaSmi() throws Exception {
         tool.give(List.of(NO_TOOL));
@@ -158,6 +50,21 @@ class SourceSelectorTest {
             }
         }
         assertThat(tool.readings).isEqualTo(6);
+    }
+
+    /** As with a slow nvidia-smi: the observation of the host would never end. */
+    @Test
+    void comparisonThatIsTooSlowMeansNvidiaSmiForAWhile() throws Exception {
+        tool.interruptions = 3;
+        var selector = selector(AUTO);
+        for (var reading = 0; reading < 3; reading++) {
+            assertThatThrownBy(selector::read).isInstanceOf(InterruptedException.class);
+        }
+        assertThat(selector.read())
+                .isEqualTo(new SelectedFacts(TOOL, "NVML and the comparison with it took too long", ""));
+        assertThat(nvml.readings).isEqualTo(3);
+        now += Duration.ofMinutes(10).toNanos();
+        assertThat(selector.read().answer()).isEqualTo(SAME);
     }
 
     @Test
@@ -184,16 +91,6 @@ class SourceSelectorTest {
         }
         nvml.give(List.of(SAME));
         assertThat(selector.read().answer()).isEqualTo(SAME);
-    }
-
-    /** As after an update of the driver: the library must be loaded again, and proves itself again. */
-    @Test
-    void failureIsReadAgainAndComparedAgain() throws Exception {
-        var selector = selector(AUTO);
-        selector.read();
-        nvml.give(List.of(failed(Cause.ERROR, 18), SAME));
-        assertThat(selector.read().answer()).isEqualTo(SAME);
-        assertThat(tool.readings).isEqualTo(2);
     }
 
     @Test
@@ -243,21 +140,5 @@ class SourceSelectorTest {
         tool.give(List.of(NO_TOOL));
         nvml.give(List.of(failed(Cause.LIBRARY, 0)));
         assertThat(selector(AUTO).read()).isEqualTo(new SelectedFacts(NO_TOOL, "NVML failed: it failed", ""));
-    }
-
-    private SourceSelector selector(SourceSelector.Options options) {
-        return new SourceSelector(options, nvml, tool, () -> now);
-    }
-
-    private static NvmlFacts failed(Cause cause, int code) {
-        return new NvmlFacts.Failed(cause, code, "it failed");
-    }
-
-    private static ToolFacts tool(String processes, String devices) {
-        return new ToolFacts(output(processes), output(devices));
-    }
-
-    private static Reading<ToolOutput> output(String lines) {
-        return Reading.of(new ToolOutput(0, Bytes.of(lines.getBytes(StandardCharsets.UTF_8)), Bytes.EMPTY));
     }
 }

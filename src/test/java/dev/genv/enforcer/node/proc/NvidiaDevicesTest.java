@@ -84,6 +84,20 @@ class NvidiaDevicesTest {
         assertThat(devices.hasOpen(PID)).isTrue();
     }
 
+    /** A process can have a million files, and each of its threads shows them again. */
+    @Test
+    void searchOfManyFilesEnds() throws IOException {
+        Files.createFile(proc.resolve("file"));
+        for (var number = 0; number < 1000; number++) {
+            open("fd", Integer.toString(number), proc.resolve("file"));
+        }
+        for (var thread = 1000; thread < 1070; thread++) {
+            var folder = Files.createDirectories(proc.resolve("812/task/" + thread));
+            Files.createSymbolicLink(folder.resolve("fd"), proc.resolve("812/fd"));
+        }
+        assertThatThrownBy(() -> devices.hasOpen(PID)).hasMessage("it has more than 65536 open files");
+    }
+
     @Test
     void processThatIsGoneIsAnError() {
         assertThatThrownBy(() -> devices.hasOpen(PID + 1)).isInstanceOf(NoSuchFileException.class);

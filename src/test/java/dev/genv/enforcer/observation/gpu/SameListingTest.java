@@ -173,6 +173,13 @@ class SameListingTest {
     }
 
     @Test
+    void processWhoseMemoryChangesBetweenTheListsCountsOnce() {
+        var facts = listed(device(0, "GPU-0").migProcess(812, 7, 1).migDevice(0, list(inBytes(812, 5L, 1))));
+        assertThat(GpuListing.of(facts, new DeviceOrder()).value().usage())
+                .containsEntry(812, List.of(new DeviceUsage(0, Memory.ofMebibytes(5), List.of(new MigInstance(1, 0)))));
+    }
+
+    @Test
     void listsOfAllMigDevicesReplaceTheHiddenOneOfTheGpu() {
         var facts = listed(device(0, "GPU-0")
                 .hidden(4)
