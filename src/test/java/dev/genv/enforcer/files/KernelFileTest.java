@@ -60,7 +60,7 @@ class KernelFileTest {
     void failsForADirectoryAndForALongPath() {
         assertThatThrownBy(() -> KernelFile.read("/proc", 10))
                 .isInstanceOf(IOException.class)
-                .hasMessageContainingAll("/proc", "is a directory");
+                .hasMessageContainingAll("/proc", "Is a directory");
         assertThatThrownBy(() -> KernelFile.read("/" + "x".repeat(5000), 10)).isInstanceOf(IOException.class);
     }
 }
