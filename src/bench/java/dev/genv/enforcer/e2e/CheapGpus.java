@@ -1,9 +1,9 @@
 package dev.genv.enforcer.e2e;
 
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -38,6 +38,8 @@ final class CheapGpus {
             }
             """;
 
+    static final long BYTES_OF_PROCESS = 1000L << 20;
+
     private final Path folder;
 
     CheapGpus(Path folder, int devices) throws IOException, InterruptedException {
@@ -59,8 +61,8 @@ final class CheapGpus {
         var gpus = new ArrayList<String>();
         var uuids = new ArrayList<String>();
         for (var device = 0; device < devices; device++) {
-            gpus.add("%d, %s, 16384".formatted(device, uuid(device)));
-            uuids.add("%s, %d".formatted(uuid(device), device));
+            gpus.add("%d, %s, 16384".formatted(device, FakeNvidiaSmi.uuid(device)));
+            uuids.add("%s, %d".formatted(FakeNvidiaSmi.uuid(device), device));
         }
         Files.write(folder.resolve("gpus"), gpus);
         Files.write(folder.resolve("uuids"), uuids);
@@ -74,30 +76,14 @@ final class CheapGpus {
         return folder.resolve("nvidia-smi");
     }
 
-    static String uuid(int device) {
-        return "GPU-be4c0000-0000-4000-8000-%012d".formatted(device);
-    }
-
     /** Lists these processes: each uses one device, in turn. */
     void list(List<Process> jobs, int devices) throws IOException {
         var lines = new ArrayList<String>();
         for (var i = 0; i < jobs.size(); i++) {
-            lines.add("%s, %d, 1000".formatted(uuid(i % devices), jobs.get(i).pid()));
+            lines.add("%s, %d, %d"
+                    .formatted(FakeNvidiaSmi.uuid(i % devices), jobs.get(i).pid(), BYTES_OF_PROCESS >> 20));
         }
         Files.write(folder.resolve("processes"), lines);
-    }
-
-    /** Lists the same by a compiled fake NVML of the tests: returns a copy of it, beside the file that it reads. */
-    Path nvml(Path library, List<Process> jobs, int devices) throws IOException {
-        var lines = new ArrayList<>(List.of("cached", "driver 580.65.06"));
-        for (var device = 0; device < devices; device++) {
-            lines.add("device %d %s %d %d 0".formatted(device, uuid(device), device, 16384L << 20));
-        }
-        for (var i = 0; i < jobs.size(); i++) {
-            lines.add("process %d c %d %d".formatted(i % devices, jobs.get(i).pid(), 1000L << 20));
-        }
-        Files.write(folder.resolve("nvml.txt"), lines);
-        return Files.copy(library, folder.resolve("libnvidia-ml.so.1"), StandardCopyOption.REPLACE_EXISTING);
     }
 
     /** Returns how often the processes were queried. */

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.e2e;
 
+import dev.genv.enforcer.testsupport.fake.FakeNvml;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -91,13 +92,15 @@ final class CostNode implements AutoCloseable {
                 "QUARKUS_MANAGEMENT_PORT", "0");
     }
 
-    /** Returns the settings of a service that uses this compiled fake NVML instead of nvidia-smi. */
-    Map<String, String> settings(Path nvml) throws IOException {
+    /** Returns the settings of a service that reads the same from a fake NVML instead of nvidia-smi. */
+    Map<String, String> settingsWithNvml() throws IOException {
+        var nvml = new FakeNvml(folder.resolve("nvml")).gpus(size.devices).line("cached");
+        for (var i = 0; i < jobs.size(); i++) {
+            nvml.process(i % size.devices, jobs.get(i).pid(), CheapGpus.BYTES_OF_PROCESS);
+        }
         var settings = new HashMap<>(settings());
         settings.put("GENV_ENFORCER_GPU_SOURCE", "nvml");
-        settings.put(
-                "GENV_ENFORCER_NVML_LIBRARY",
-                gpus.nvml(nvml, jobs, size.devices).toString());
+        settings.put("GENV_ENFORCER_NVML_LIBRARY", nvml.path().toString());
         return settings;
     }
 

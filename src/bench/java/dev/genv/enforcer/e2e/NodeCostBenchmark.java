@@ -2,21 +2,22 @@ package dev.genv.enforcer.e2e;
 
 import dev.genv.enforcer.e2e.CostNode.Size;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.function.ToDoubleFunction;
 
 /**
  * The CPU time of a steady cycle on a node, with everything that the program does in the second between two cycles: that of the
- * program itself, and that of its child processes. All programs observe the same node in turn, two times, over the same nvidia-smi.
+ * program itself, and that of its child processes. All programs observe the same node in turn, over the same nvidia-smi.
  *
- * <p>{@code -Dservices} names packaged services, {@code -Dgenv} a source tree of genv whose own daemon is measured too,
- * {@code -Dnvml} a compiled fake NVML of the tests that the last service uses instead of nvidia-smi, and {@code -Dnodes} the sizes of nodes such as
- * {@code 8x16x32}: devices, environments, processes.
+ * <p>{@code -Dservices} names packaged services. The last one is measured also with a fake NVML instead of nvidia-smi. {@code -Dgenv}
+ * names a source tree of genv whose own daemon is measured too, and {@code -Dnodes} the sizes of nodes such as {@code 8x16x32}: devices,
+ * environments, processes. {@code -Dwarmup}, {@code -Dmeasured} (seconds) and {@code -Drounds} say how long.
  */
 public final class NodeCostBenchmark {
     private static final Duration WARM_UP = Duration.ofSeconds(Integer.getInteger("warmup", 60));
@@ -29,13 +30,19 @@ public final class NodeCostBenchmark {
     /** A program that is measured, such as a version of the service. */
     private record Program(String name, List<String> command, Map<String, String> settings) {}
 
-    /** CPU time in milliseconds for one cycle. */
-    private record Cost(double own, double children) {}
+    /**
+     * What a cycle costs.
+     *
+     * @param own CPU time in milliseconds
+     * @param children of its child processes, in milliseconds
+     * @param load the machine's load average of the last minute of the measurement
+     */
+    private record Cost(double own, double children, double load) {}
 
     /** Runs the benchmark and prints a table. */
     public static void main(String... arguments) throws Exception {
-        System.out.println("| node | program | its own CPU for a cycle | CPU of its children | both |");
-        System.out.println("| --- | --- | --- | --- | --- |");
+        System.out.println("| node | program | its own CPU for a cycle | CPU of its children | both | load |");
+        System.out.println("| --- | --- | --- | --- | --- | --- |");
         for (var size : System.getProperty("nodes", "8x16x32").split(",", -1)) {
             try (var node = new CostNode(Size.parse(size))) {
                 measure(size, node);
@@ -54,17 +61,17 @@ public final class NodeCostBenchmark {
             }
         }
         for (var i = 0; i < programs.size(); i++) {
-            var own = average(costs.get(i).stream().mapToDouble(Cost::own).toArray());
-            var children =
-                    average(costs.get(i).stream().mapToDouble(Cost::children).toArray());
+            var own = average(costs.get(i), Cost::own);
+            var children = average(costs.get(i), Cost::children);
+            var load = average(costs.get(i), Cost::load);
             System.out.printf(
-                    "| %s | %s | %.2f ms | %.2f ms | %.2f ms |%n",
-                    size, programs.get(i).name, own, children, own + children);
+                    "| %s | %s | %.2f ms | %.2f ms | %.2f ms | %.1f |%n",
+                    size, programs.get(i).name, own, children, own + children, load);
         }
     }
 
-    private static double average(double... values) {
-        return Arrays.stream(values).average().orElseThrow();
+    private static double average(List<Cost> costs, ToDoubleFunction<Cost> value) {
+        return costs.stream().mapToDouble(value).average().orElseThrow();
     }
 
     private static List<Program> programs(CostNode node) throws IOException {
@@ -73,10 +80,8 @@ public final class NodeCostBenchmark {
                 .split(",", -1)) {
             programs.add(new Program(jar, service(jar), node.settings()));
         }
-        var nvml = System.getProperty("nvml", "");
-        if (!nvml.isEmpty()) {
-            programs.add(new Program("NVML", programs.getLast().command, node.settings(Path.of(nvml))));
-        }
+        programs.add(
+                new Program(programs.getLast().name + ", NVML", programs.getLast().command, node.settingsWithNvml()));
         var genv = System.getProperty("genv", "");
         if (!genv.isEmpty()) {
             var command =
@@ -114,7 +119,8 @@ public final class NodeCostBenchmark {
             }
             return new Cost(
                     cost.own() / ProcessCpu.TICKS_PER_MILLISECOND / cycles,
-                    cost.children() / ProcessCpu.TICKS_PER_MILLISECOND / cycles);
+                    cost.children() / ProcessCpu.TICKS_PER_MILLISECOND / cycles,
+                    ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
         } finally {
             process.destroy();
             process.waitFor();
