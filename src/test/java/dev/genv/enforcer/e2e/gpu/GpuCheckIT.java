@@ -47,6 +47,7 @@ class GpuCheckIT {
         variables.put("GENV_ENFORCER_NVIDIA_SMI", smi.path().toString());
         variables.put("GENV_ENFORCER_NVML_LIBRARY", nvml.path().toString());
         variables.put("GENV_ENFORCER_REQUIRE_HOST_PID", "false");
+        variables.put("GPU_CHECK_PATIENCE", "600");
         variables.put("FAKE_CUDA_UUID", FakeNvidiaSmi.uuid(0));
         variables.put(
                 "FAKE_CUDA_SMI", folder.resolve("bin/nvidia-smi.processes").toString());
@@ -77,7 +78,6 @@ class GpuCheckIT {
     void differenceOfTheSourcesIsReported() throws Exception {
         Files.createFile(folder.resolve("lib/elsewhere"));
         variables.put("FAKE_CUDA_NVML", folder.resolve("lib/elsewhere").toString());
-        variables.put("GPU_CHECK_PATIENCE", "10");
         var result = check("--service", SERVICE, "--cuda", cuda.toString());
         assertThat(result.text)
                 .contains("FAILED      the source is nvml", "Something is not as expected.", "gpu_sources_differ");
