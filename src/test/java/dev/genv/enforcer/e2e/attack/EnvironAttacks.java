@@ -50,7 +50,7 @@ final class EnvironAttacks {
 
     static List<Attack> all() {
         return List.of(Attack.withoutEffect(
-                        "moves the address of its environment variables without a pause (`prctl`, `PR_SET_MM`)",
+                        "moves the address of its environment variables without a pause (`prctl`, `PR_SET_MM`); `GENV_ENFORCER_OVERWRITTEN_ENVIRON=outside`",
                         twoUserNode -> {
                             var program = twoUserNode.node.directory.resolve(PROGRAM);
                             var process = twoUserNode.startAsAttacker("exec " + program, Map.of(), PROGRAM);
@@ -58,7 +58,10 @@ final class EnvironAttacks {
                             twoUserNode.useGpuAsAttacker(process, 2, 10);
                         },
                         "non-env-processes")
-                .withPreparation(EnvironAttacks::compile));
+                .withPreparation(node -> {
+                    node.set("OVERWRITTEN_ENVIRON", "outside");
+                    compile(node);
+                }));
     }
 
     private static void compile(Node node) throws IOException {
