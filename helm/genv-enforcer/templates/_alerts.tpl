@@ -165,7 +165,7 @@ did not exist a while ago counts as well. The series of a problem exists only wh
       Rules that need it take no action. Check envs.json and devices.json in genv's state directory there: any local user can
       change them. If you cannot repair them, move them away when no environment is active.
 - alert: GenvEnforcerGpuToolFailing
-  expr: {{ printf `genv_enforcer_host_problems{%s,code=~"gpu_tool_failed|gpu_lost|gpu_needs_new_container"} > 0` $is | toJson }}
+  expr: {{ printf `genv_enforcer_host_problems{%s,code=~"gpu_tool_failed|gpu_lost|gpu_needs_new_container|gpu_access_denied"} > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
   labels:
     severity: critical

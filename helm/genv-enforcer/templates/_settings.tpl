@@ -17,9 +17,12 @@ GENV_ENFORCER_COMPLIANCE_PERIOD: settings.compliancePeriod
 GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE: settings.maxTerminationsPerCycle
 GENV_ENFORCER_PROTECTED_EXECUTABLES: settings.protectedExecutables
 GENV_ENFORCER_EXEMPT_USERS: settings.exemptUsers
+GENV_ENFORCER_OVERWRITTEN_ENVIRON: settings.overwrittenEnviron
 GENV_ENFORCER_STATE_DIR: settings.stateDir
 GENV_ENFORCER_LOCK_TIMEOUT: settings.lockTimeout
 GENV_ENFORCER_GPU_SOURCE: settings.gpuSource
+GENV_ENFORCER_NVML_LIBRARY: settings.nvmlLibrary
+GENV_ENFORCER_NVML_HOLD: settings.nvmlHold
 GENV_ENFORCER_NVIDIA_SMI: settings.nvidiaSmi
 GENV_ENFORCER_GPU_TIMEOUT: settings.gpuTimeout
 GENV_ENFORCER_REQUIRE_HOST_PID: settings.requireHostPid

@@ -1,6 +1,9 @@
 package dev.genv.enforcer;
 
 import static com.tngtech.archunit.base.DescribedPredicate.describe;
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
@@ -30,7 +33,7 @@ class ArchitectureTest {
             entry("observation", List.of("facts", "model", "format")),
             entry("enforcement", List.of("observation", "policy", "facts", "model", "format")),
             entry("node", List.of("enforcement", "facts", "model", "format", "files")),
-            entry("remote", List.of("enforcement", "policy", "facts", "model", "format", "files", "observation")),
+            entry("remote", List.of("enforcement", "facts", "model", "format", "files")),
             entry("api", List.of("enforcement", "observation", "policy", "model", "format", "files")),
             entry("telemetry", List.of("enforcement", "observation", "policy", "model")),
             entry(
@@ -149,15 +152,15 @@ class ArchitectureTest {
                 .check(CLASSES);
     }
 
-    /** The Python agent delivers facts and executes orders. */
+    /** Adapters deliver facts and execute orders, and interpret nothing. */
     @Test
-    void thePythonAgentInterpretsNothing() {
+    void adaptersKnowOnlyTheirPortInTheEnforcement() {
         noClasses()
                 .that()
-                .resideInAPackage(in("remote.agent"))
+                .resideInAnyPackage(in("node"), in("remote"))
                 .should()
-                .dependOnClassesThat()
-                .resideInAnyPackage(in("observation"), in("policy"))
+                .dependOnClassesThat(resideInAPackage(in("enforcement"))
+                        .and(not(resideInAnyPackage(in("enforcement.machine"), in("enforcement.host")))))
                 .check(CLASSES);
     }
 

@@ -10,7 +10,7 @@ import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.NodeBuilder;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.state.StateFiles;
@@ -83,7 +83,7 @@ public class CycleBenchmark {
         var modes =
                 Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
         var node = new NodeBuilder(directory.resolve("genv"), gpus.path()).host();
-        return SetupBuilder.setup(node)
+        return EnforcerConfigBuilder.enforcerConfig(node)
                 .rules(modes, new Limits(DEVICES, Map.of()))
                 .build();
     }

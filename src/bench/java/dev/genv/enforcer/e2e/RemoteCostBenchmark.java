@@ -5,19 +5,12 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 
@@ -33,13 +26,6 @@ public final class RemoteCostBenchmark {
     private static final int ROUNDS = 2;
     private static final int DEVICES = 8;
     private static final int PROCESSES = 4;
-    private static final Pattern MANAGEMENT =
-            Pattern.compile("Management interface listening on (http://127\\.0\\.0\\.1:[0-9]+)");
-    private static final Pattern COUNT = Pattern.compile("(?m)^genv_enforcer_cycles_total\\S* ([0-9.E]+)$");
-    private static final double TICKS_PER_MILLISECOND = 0.1;
-    // Fields of proc_pid_stat(5), counted from the one after the name: utime, stime, cutime, cstime.
-    private static final int UTIME = 11;
-    private static final int CSTIME = 14;
 
     private RemoteCostBenchmark() {}
 
@@ -101,21 +87,16 @@ public final class RemoteCostBenchmark {
         var out = Files.createTempFile(folder, "out", "");
         var service = started(jar, out, hosts, machines);
         try {
-            await().until(() -> MANAGEMENT.matcher(Files.readString(out)).find());
-            var match = MANAGEMENT.matcher(Files.readString(out));
-            if (!match.find()) {
-                throw new IOException("the service prints no address");
-            }
-            var metrics = URI.create(match.group(1) + "/q/metrics");
-            awaitCycles(metrics, WARM_UP_CYCLES);
-            var first = cycles(metrics);
+            var cycles = ServiceCycles.of(out);
+            awaitCycles(cycles, WARM_UP_CYCLES);
+            var first = cycles.count();
             var client = cpu(service.toHandle());
             var server = cpu(machines);
-            awaitCycles(metrics, first + CYCLES);
-            var observations = (cycles(metrics) - first) * machines.size();
+            awaitCycles(cycles, first + CYCLES);
+            var observations = (cycles.count() - first) * machines.size();
             return new Cost(
-                    (cpu(service.toHandle()) - client) / TICKS_PER_MILLISECOND / observations,
-                    (cpu(machines) - server) / TICKS_PER_MILLISECOND / observations);
+                    (cpu(service.toHandle()) - client) / ProcessCpu.TICKS_PER_MILLISECOND / observations,
+                    (cpu(machines) - server) / ProcessCpu.TICKS_PER_MILLISECOND / observations);
         } finally {
             service.destroy();
             service.waitFor();
@@ -148,21 +129,8 @@ public final class RemoteCostBenchmark {
         return builder.start();
     }
 
-    private static void awaitCycles(URI metrics, int count) {
-        await().pollInterval(Duration.ofMillis(500)).until(() -> cycles(metrics) >= count);
-    }
-
-    private static int cycles(URI metrics) throws IOException, InterruptedException {
-        try (var client = HttpClient.newHttpClient()) {
-            var text = client.send(
-                            HttpRequest.newBuilder(metrics).build(),
-                            HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8))
-                    .body();
-            return (int) COUNT.matcher(text)
-                    .results()
-                    .mapToDouble(match -> Double.parseDouble(match.group(1)))
-                    .sum();
-        }
+    private static void awaitCycles(ServiceCycles cycles, int count) {
+        await().pollInterval(Duration.ofMillis(500)).until(() -> cycles.count() >= count);
     }
 
     /** The CPU time of these machines, in clock ticks. A process that has exited counts in the one that collected it. */
@@ -174,15 +142,7 @@ public final class RemoteCostBenchmark {
     }
 
     private static long cpu(ProcessHandle process) {
-        try {
-            var stat = Files.readString(Path.of("/proc", Long.toString(process.pid()), "stat"));
-            var fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
-            return Arrays.stream(fields, UTIME, CSTIME + 1)
-                    .mapToLong(Long::parseLong)
-                    .sum();
-        } catch (IOException e) {
-            return 0; // it has exited, and counts in its parent
-        }
+        return ProcessCpu.of(process.pid()).all();
     }
 
     private static void print(String[] jars, List<List<Cost>> costs) {

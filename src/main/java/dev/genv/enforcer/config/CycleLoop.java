@@ -29,7 +29,8 @@ public class CycleLoop {
     private static final Duration ABANDON_TIMEOUT = Duration.ofMillis(500);
 
     private static final long PAUSE_MILLIS = 20;
-    private static final Duration WATCH_PERIOD = Duration.ofSeconds(1);
+    private static final Duration SHORTEST_WATCH_PERIOD = Duration.ofSeconds(1);
+    private static final Duration LONGEST_WATCH_PERIOD = Duration.ofSeconds(10);
 
     private final Enforcer enforcer;
     private final CycleSchedule cycleSchedule;
@@ -62,7 +63,8 @@ public class CycleLoop {
     void start() {
         Thread.ofVirtual().name("first-cycle").start(enforcer::runCycle);
         schedule(cycleSchedule.interval());
-        Thread.ofVirtual().name("cycle-watch").start(this::watch);
+        // Each sleep of a virtual thread wakes several threads.
+        Thread.ofPlatform().daemon().name("cycle-watch").start(this::watch);
         LOG.infof("Observing every %d seconds", cycleSchedule.interval().toSeconds());
     }
 
@@ -97,7 +99,7 @@ public class CycleLoop {
     private void watch() {
         try {
             while (!stopping) {
-                Thread.sleep(WATCH_PERIOD);
+                Thread.sleep(watchPeriod());
                 watchOnce();
             }
         } catch (InterruptedException e) {
@@ -105,12 +107,21 @@ public class CycleLoop {
         }
     }
 
+    /** Half an interval, so that a clock that was set delays a cycle by no more. */
+    private Duration watchPeriod() {
+        var half = cycleSchedule.interval().dividedBy(2);
+        if (half.compareTo(SHORTEST_WATCH_PERIOD) < 0) {
+            return SHORTEST_WATCH_PERIOD;
+        }
+        return half.compareTo(LONGEST_WATCH_PERIOD) > 0 ? LONGEST_WATCH_PERIOD : half;
+    }
+
     private void watchOnce() {
         try {
             rescheduleIfClockWasSet();
             runIfOverdue();
         } catch (RuntimeException e) {
-            LOG.error("Watching the cycles failed; it is tried again in a second", e);
+            LOG.error("Watching the cycles failed; it is tried again", e);
         }
     }
 

@@ -1,20 +1,21 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.config.settings.RemoteSettings;
+import dev.genv.enforcer.config.settings.SafetySettings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.remote.RemoteHost;
 import dev.genv.enforcer.remote.agent.AgentMachine;
-import dev.genv.enforcer.remote.genv.GenvAgent;
+import dev.genv.enforcer.remote.genv.GenvMachine;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import java.time.Duration;
 import java.util.List;
@@ -62,19 +63,12 @@ final class FleetWiring {
         return timeout.multipliedBy(2).plus(MARGIN);
     }
 
-    private BiFunction<String, CommandRunner, Host> hosts(AgentConfig config) {
-        return switch (remote.agent()) {
-            case PYTHON -> {
-                var machines = AgentMachine.ofOneService(config);
-                yield (name, connection) -> new ObservedHost(observer(name), machines.apply(name, connection));
-            }
-            case GENV -> {
-                var safety = settings.safety();
-                var protects = !safety.protectedExecutables().isEmpty()
-                        || !safety.exemptUsers().isEmpty();
-                yield (name, connection) -> new RemoteHost(name, connection, new GenvAgent(name, config, protects));
-            }
+    private BiFunction<String, Connection, Host> hosts(AgentConfig config) {
+        BiFunction<String, Connection, Machine> machines = switch (remote.agent()) {
+            case PYTHON -> AgentMachine.ofOneService(config)::apply;
+            case GENV -> (_, connection) -> new GenvMachine(connection, config);
         };
+        return (name, connection) -> new ObservedHost(observer(name), machines.apply(name, connection));
     }
 
     private ObserverSettings observer(String name) {
@@ -86,6 +80,7 @@ final class FleetWiring {
                 settings.safety().requireHostPid(),
                 settings.general().mode() == ServiceMode.ENFORCE,
                 settings.general().terminateProcesses(),
+                settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
                 Advice.LOGIN);
     }
 
@@ -93,7 +88,7 @@ final class FleetWiring {
         return new AgentConfig(
                 remote.stateDir().toString(),
                 limitToShare(settings.state().lockTimeout(), LOCK_PERCENT),
-                settings.gpuProgram(),
+                settings.gpu().nvidiaSmi(),
                 limitToShare(settings.gpu().gpuTimeout(), GPU_PERCENT),
                 timeout,
                 remote.sudo(),

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.config.settings.SafetySettings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Host;
@@ -33,14 +34,14 @@ final class NodeWiring {
                 settings.safety().requireHostPid(),
                 settings.general().mode() == ServiceMode.ENFORCE,
                 settings.general().terminateProcesses(),
+                settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
                 Advice.CONTAINER);
-        machine = new NodeMachine(new NodeMachine.NodePaths(
+        var paths = new NodeMachine.NodePaths(
                 proc,
                 settings.stateDirectory(),
                 settings.state().lockTimeout(),
-                settings.gpuProgram(),
-                settings.gpu().gpuTimeout(),
-                observer.programs().stream().map(ProtectedExecutable::path).toList()));
+                observer.programs().stream().map(ProtectedExecutable::path).toList());
+        machine = new NodeMachine(paths, GpuWiring.source(settings.gpu()));
     }
 
     NodeMachine machine() {

@@ -1,13 +1,25 @@
 package dev.genv.enforcer.facts;
 
-/**
- * The answers of nvidia-smi. The reason of a failure is a whole sentence such as {@code nvidia-smi did not exit within 5000 ms}; it may
- * be empty for a timeout, and if the program was not run because it hung before.
- *
- * @param processes the answer to the query for the processes
- * @param devices the answer to the query for the devices; any failure if the other query failed. It may be older than the other one, by a minute at most
- */
-public record GpuFacts(Reading<ToolOutput> processes, Reading<ToolOutput> devices) {
+/** What a source answered about the GPUs of a machine and the processes on them. */
+public sealed interface GpuFacts permits GpuFacts.ToolFacts, GpuFacts.SelectedFacts, NvmlFacts {
+    /**
+     * The answers of nvidia-smi. The reason of a failure is a whole sentence such as {@code nvidia-smi did not exit within 5000 ms}; it
+     * may be empty for a timeout, and if the program was not run because it hung before.
+     *
+     * @param processes the answer to the query for the processes
+     * @param devices the answer to the query for the devices; any failure if the other query failed. It may be older than the other one,
+     *     by a minute at most
+     */
+    record ToolFacts(Reading<ToolOutput> processes, Reading<ToolOutput> devices) implements GpuFacts {}
+
+    /**
+     * The answer of the source that was selected among several.
+     *
+     * @param reason why it was selected, as a clause
+     * @param difference how the answers of the sources differ, so that NVML is not trusted, as a clause; empty if they do not
+     */
+    record SelectedFacts(GpuFacts answer, String reason, String difference) implements GpuFacts {}
+
     /** The output of the program, at most 16 MiB each. */
-    public record ToolOutput(int exitCode, Bytes stdout, Bytes stderr) {}
+    record ToolOutput(int exitCode, Bytes stdout, Bytes stderr) {}
 }

@@ -3,12 +3,16 @@ package dev.genv.enforcer.facts;
 import java.util.List;
 
 /**
- * The facts of one machine at about one moment. They are gathered in this order: machine and access, the answers of the GPU tool,
+ * The facts of one machine at about one moment. These are gathered in this order: the protected programs, the answers of the GPU tool,
  * the processes that it lists, the state files, the processes that the state files list. So the environment of a process that was
- * just started is never missing from the state.
+ * just started is never missing from the state. The others, such as {@code access}, are gathered before or after.
  *
  * @param programs the protected programs, in the order in which they were asked for
  * @param processes the processes that the GPU tool lists, in any order
+ * @param related processes of the same real uid to which a listed process is related whose environ is not as execve(2) wrote it: its
+ *     ancestors, its session leader, the members of its process group and of its session, and the processes of its cgroup; each once, in
+ *     any order, and none of {@code processes}
+ * @param relatedIsComplete whether none of them was left out
  * @param verified the processes whose exit the service waits for
  */
 public record HostFacts(
@@ -18,10 +22,15 @@ public record HostFacts(
         List<Reading<ProgramFile>> programs,
         GpuFacts gpu,
         List<ProcessFacts> processes,
+        List<ProcessFacts> related,
+        boolean relatedIsComplete,
         StateFacts state,
         LivenessFacts liveness,
         EnforcerFacts enforcers,
-        List<VerifiedProcess> verified) {
+        List<VerifiedProcess> verified)
+        implements Facts {
+    /** The largest number of related processes. */
+    public static final int MOST_RELATED = 512;
 
     /**
      * A process whose exit the service waits for.

@@ -3,13 +3,18 @@ package dev.genv.enforcer.facts;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process that the GPU tool lists. All parts belong to the same process only if both stats have the same start time.
+ * A process that the GPU tool lists, or one that is related to it. All parts belong to the same process only if both stats have the same
+ * start time.
  *
  * @param before the content of {@code /proc/PID/stat} before the other parts were read; {@link Reading.Failure#ABSENT} if there is no
  *     such process
  * @param uid the real uid
  * @param environ the environment of the process or, if its first thread has exited, as another thread has it
- * @param executable the program that it runs
+ * @param executable the program that it runs; {@link Reading.Failure#SKIPPED} for a related process
+ * @param cgroup the content of {@code /proc/PID/cgroup}, at most {@value #LARGEST_CGROUP} bytes; {@link Reading.Failure#SKIPPED} unless it
+ *     is a related process, or one whose relations were asked for
+ * @param namespacePids the value of {@code NSpid} in {@code /proc/PID/status}: its pids in the PID namespaces, the innermost one last;
+ *     skipped like {@code cgroup}
  * @param after the content of {@code /proc/PID/stat} after the other parts were read
  */
 public record ProcessFacts(
@@ -18,7 +23,25 @@ public record ProcessFacts(
         Reading<Long> uid,
         Reading<EnvironFacts> environ,
         Reading<ExecutableFacts> executable,
+        Reading<Bytes> cgroup,
+        Reading<Bytes> namespacePids,
         Reading<Bytes> after) {
+    public static final int LARGEST_CGROUP = 4096;
+
+    /** Creates the facts of a process whose relations were not asked for. */
+    public ProcessFacts(
+            int pid,
+            Reading<Bytes> before,
+            Reading<Long> uid,
+            Reading<EnvironFacts> environ,
+            Reading<ExecutableFacts> executable,
+            Reading<Bytes> after) {
+        this(pid, before, uid, environ, executable, skipped(), skipped(), after);
+    }
+
+    private static <T> Reading<T> skipped() {
+        return Reading.failed(Reading.Failure.SKIPPED, "");
+    }
 
     /**
      * The part of an environ that concerns genv.
@@ -27,8 +50,10 @@ public record ProcessFacts(
      * @param id the value of the last {@code GENV_ENVIRONMENT_ID}, of a longer one only the first {@value #LONGEST_ID} bytes; empty if
      *     there is none
      * @param digest the SHA-256 of the whole value in hexadecimal, if it is longer; otherwise empty
+     * @param wellFormed whether every string of it is a name that is not empty, an equals sign, and a value, and the last one ends with a
+     *     zero byte; true if it is empty
      */
-    public record EnvironFacts(long size, Bytes id, String digest) {
+    public record EnvironFacts(long size, Bytes id, String digest, boolean wellFormed) {
         /** genv's own ids are pids and the ids of Jupyter kernels. */
         public static final int LONGEST_ID = 4096;
     }

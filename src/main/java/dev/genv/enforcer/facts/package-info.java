@@ -1,4 +1,5 @@
-/** What a machine answered about itself: raw data without interpretation. Every source of facts delivers these records. */
+/** What a machine answered about itself: raw data without interpretation. genv itself delivers {@link
+ * dev.genv.enforcer.facts.GenvFacts}, every other source {@link dev.genv.enforcer.facts.HostFacts}. */
 @NullMarked
 package dev.genv.enforcer.facts;
 

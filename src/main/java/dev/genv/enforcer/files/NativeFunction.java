@@ -10,14 +10,18 @@ import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A function of the C library. */
+/** A function of the C library. Each call reuses the memory of its thread for {@code errno}, because a cycle makes hundreds of calls. */
 public final class NativeFunction {
     private static final int NOT_VARIADIC = -1;
     private static final Linker LINKER = Linker.nativeLinker();
     private static final VarHandle ERRNO =
             Linker.Option.captureStateLayout().varHandle(MemoryLayout.PathElement.groupElement("errno"));
 
+    private static final ThreadLocal<MemorySegment> STATE =
+            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(Linker.Option.captureStateLayout()));
+
     private final String name;
+    /** Takes the memory for {@code errno} and an array of the arguments. */
     private final MethodHandle handle;
 
     private NativeFunction(String name, MethodHandle handle) {
@@ -46,7 +50,8 @@ public final class NativeFunction {
                 LINKER.defaultLookup().find(name).orElseThrow(() -> new UnsatisfiedLinkError(name)),
                 FunctionDescriptor.of(result, parameters),
                 options.toArray(Linker.Option[]::new));
-        return new NativeFunction(name, handle);
+        var result64 = handle.asType(handle.type().changeReturnType(long.class));
+        return new NativeFunction(name, result64.asSpreader(Object[].class, parameters.length));
     }
 
     /** Calls the function, and again if a signal interrupted it. */
@@ -68,21 +73,17 @@ public final class NativeFunction {
      * @throws Errno if it returns -1
      */
     public long callOnce(Object... arguments) throws Errno {
-        try (var arena = Arena.ofConfined()) {
-            var state = arena.allocate(Linker.Option.captureStateLayout());
-            var result = invoke(state, arguments);
-            if (result == -1) {
-                throw new Errno(name, (int) ERRNO.get(state, 0L));
-            }
-            return result;
+        var state = STATE.get();
+        var result = invoke(state, arguments);
+        if (result == -1) {
+            throw new Errno(name, (int) ERRNO.get(state, 0L));
         }
+        return result;
     }
 
-    private long invoke(MemorySegment state, Object... arguments) {
-        var all = new ArrayList<Object>(List.of(state));
-        all.addAll(List.of(arguments));
+    private long invoke(MemorySegment state, Object[] arguments) {
         try {
-            return ((Number) handle.invokeWithArguments(all)).longValue();
+            return (long) handle.invokeExact(state, arguments);
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {

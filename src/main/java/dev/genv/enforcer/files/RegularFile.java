@@ -2,10 +2,7 @@ package dev.genv.enforcer.files;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
@@ -54,7 +51,7 @@ public final class RegularFile implements AutoCloseable {
         try {
             descriptor = FileCalls.open(path);
         } catch (Errno e) {
-            throw failure(path, e);
+            throw e.of(path.toString());
         }
         try {
             return new RegularFile(path, descriptor);
@@ -87,7 +84,7 @@ public final class RegularFile implements AutoCloseable {
                 isMore = bytes.length == FileCalls.BUFFER;
             }
         } catch (Errno e) {
-            throw failure(path, e);
+            throw e.of(path.toString());
         }
         return content.toByteArray();
     }
@@ -115,15 +112,6 @@ public final class RegularFile implements AutoCloseable {
 
     private static <T> T attribute(Map<String, Object> attributes, String name, Class<T> type) {
         return type.cast(Objects.requireNonNull(attributes.get(name)));
-    }
-
-    private static IOException failure(Path path, Errno cause) {
-        if (cause.is(Errno.ENOENT)) {
-            return new NoSuchFileException(path.toString());
-        }
-        return cause.is(Errno.EACCES)
-                ? new AccessDeniedException(path.toString())
-                : new FileSystemException(path.toString(), null, cause.getMessage());
     }
 
     private static IOException notRegular(Path path) {

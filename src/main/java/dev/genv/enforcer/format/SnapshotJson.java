@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.device.MigInstance;
 import dev.genv.enforcer.model.problem.Problem;
 import java.io.IOException;
 import java.util.List;
@@ -15,7 +16,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Snapshots in the form that {@code genv usage snapshot} prints. */
+/** Snapshots in the form that {@code genv usage snapshot} prints, with one field more for each process. */
 public final class SnapshotJson {
     private SnapshotJson() {}
 
@@ -32,10 +33,14 @@ public final class SnapshotJson {
                 out.writeStartObject();
                 out.writeNumberField("index", use.device());
                 out.writeStringField("gpu_memory", text(use.memory()));
+                writeInstances(use.instances(), out);
                 out.writeEndObject();
             }
             out.writeEndArray();
             out.writeStringField("eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
+            out.writeObjectFieldStart("membership");
+            out.writeStringField("by", process.membershipBy().label());
+            out.writeEndObject();
             out.writeEndObject();
         }
         out.writeEndArray();
@@ -45,6 +50,20 @@ public final class SnapshotJson {
         out.writeFieldName("devices");
         DevicesFile.write(snapshot.devices(), out);
         out.writeEndObject();
+    }
+
+    /** Only with MIG: genv does not print them. */
+    private static void writeInstances(List<MigInstance> instances, JsonGenerator out) throws IOException {
+        if (!instances.isEmpty()) {
+            out.writeArrayFieldStart("mig_instances");
+            for (var instance : instances) {
+                out.writeStartObject();
+                out.writeNumberField("gpu_instance", instance.gpu());
+                out.writeNumberField("compute_instance", instance.compute());
+                out.writeEndObject();
+            }
+            out.writeEndArray();
+        }
     }
 
     /**

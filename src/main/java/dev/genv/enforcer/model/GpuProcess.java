@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param uid its real uid from the kernel; null if unknown
  * @param command the short name ({@code /proc/PID/comm}), never its arguments
+ * @param membershipBy by what the membership was decided
  * @param usage one entry for each device, in the order of the devices
  * @param immunity why it is never terminated; null if it may be
  */
@@ -19,8 +20,20 @@ public record GpuProcess(
         @Nullable Long uid,
         String command,
         Membership membership,
+        MembershipSource membershipBy,
         List<DeviceUsage> usage,
         @Nullable Immunity immunity) {
+
+    /** Creates a process with the membership that its environ names. */
+    public GpuProcess(
+            ProcessId id,
+            @Nullable Long uid,
+            String command,
+            Membership membership,
+            List<DeviceUsage> usage,
+            @Nullable Immunity immunity) {
+        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, immunity);
+    }
 
     /** Creates a process without immunity. */
     public GpuProcess(
@@ -29,13 +42,18 @@ public record GpuProcess(
     }
 
     public GpuProcess {
+        membershipBy = membership instanceof Membership.Unknown ? MembershipSource.UNKNOWN : membershipBy;
         usage = usage.stream()
                 .sorted(Comparator.comparingInt(DeviceUsage::device))
                 .toList();
     }
 
     public GpuProcess with(Membership other) {
-        return new GpuProcess(id, uid, command, other, usage, immunity);
+        return with(other, membershipBy);
+    }
+
+    public GpuProcess with(Membership other, MembershipSource by) {
+        return new GpuProcess(id, uid, command, other, by, usage, immunity);
     }
 
     public int pid() {

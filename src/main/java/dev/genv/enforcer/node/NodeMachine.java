@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.Reply;
@@ -7,14 +8,15 @@ import dev.genv.enforcer.facts.AccessFacts;
 import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
-import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.format.gpu.GpuLine;
-import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.node.gpu.NvidiaSmi;
+import dev.genv.enforcer.facts.NvmlFacts;
+import dev.genv.enforcer.node.gpu.GpuSource;
+import dev.genv.enforcer.node.gpu.ListedPids;
 import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.proc.LivenessReader;
+import dev.genv.enforcer.node.proc.NvidiaDevices;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
+import dev.genv.enforcer.node.proc.RelationsReader;
 import dev.genv.enforcer.node.protection.AccountFiles;
 import dev.genv.enforcer.node.protection.ProgramFiles;
 import dev.genv.enforcer.node.state.NodeState;
@@ -25,48 +27,50 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.BiConsumer;
 
 /** The node: the machine that the service runs on. */
 public final class NodeMachine implements Machine, Closeable {
+    private static final Path CONTROL_DEVICE = Path.of("/dev/nvidiactl");
+
     private final ProcFs proc;
     private final AccountFiles accounts;
     private final ProgramFiles programs;
     private final ProcessReader processes;
+    private final RelationsReader relations;
     private final LivenessReader liveness;
-    private final NvidiaSmi gpus;
+    private final GpuSource<?> gpus;
     private final NodeState state;
     private final Signaller signaller;
+    private boolean listedByNvml;
 
     /**
      * Paths on this machine, and time limits.
      *
      * @param proc {@code /proc}, or another directory in tests
-     * @param nvidiaSmi a path, or a name that is searched in the standard directories
      * @param programs the protected programs, in the order of their facts
      */
-    public record NodePaths(
-            Path proc,
-            Path stateDirectory,
-            Duration lockTimeout,
-            String nvidiaSmi,
-            Duration gpuTimeout,
-            List<Path> programs) {
+    public record NodePaths(Path proc, Path stateDirectory, Duration lockTimeout, List<Path> programs) {
         public NodePaths {
             programs = List.copyOf(programs);
         }
     }
 
-    public NodeMachine(NodePaths paths) {
+    /**
+     * Creates the adapter without reading anything.
+     *
+     * @param gpus the source of the GPUs, which this machine then owns
+     */
+    public NodeMachine(NodePaths paths, GpuSource<?> gpus) {
+        this.gpus = gpus;
         proc = new ProcFs(paths.proc());
         accounts = new AccountFiles(proc);
         programs = new ProgramFiles(proc, paths.programs());
         processes = new ProcessReader(proc);
+        relations = new RelationsReader(proc, processes);
         liveness = new LivenessReader(proc);
-        gpus = new NvidiaSmi(paths.nvidiaSmi(), paths.gpuTimeout());
         state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
-        signaller = new Signaller(processes);
+        signaller = new Signaller(processes, new NvidiaDevices(paths.proc(), CONTROL_DEVICE), gpus::doubt);
     }
 
     /**
@@ -94,19 +98,18 @@ public final class NodeMachine implements Machine, Closeable {
     }
 
     @Override
-    public HostFacts gather(Set<ProcessId> verified) throws InterruptedException {
+    public HostFacts gather(Interest interest) throws InterruptedException {
         proc.beginObservation();
         var check = state.checkDirectory();
         var access = access(check.isWritable());
         var accountFacts = accounts.read();
         var programFacts = programs.read();
         var beforeListing = ticks();
-        var gpuFacts = gpus.query();
+        var gpuFacts = gpus.read();
+        listedByNvml = isOfNvml(gpuFacts);
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
-        var processFacts = pids(gpuFacts).stream()
-                .map(pid -> processes.read(pid, programFacts))
-                .toList();
+        var processFacts = relations.read(processes.readAll(ListedPids.of(gpuFacts), programFacts), interest.settled());
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
         var stateFacts = state.read(check);
@@ -116,18 +119,29 @@ public final class NodeMachine implements Machine, Closeable {
                 accountFacts,
                 programFacts,
                 gpuFacts,
-                processFacts,
+                processFacts.processes(),
+                processFacts.related(),
+                processFacts.complete(),
                 stateFacts,
                 liveness.read(stateFacts.envs()),
                 check.enforcers(),
-                verified.stream()
+                interest.verified().stream()
                         .map(id -> new VerifiedProcess(id.pid(), processes.stat(id.pid())))
                         .toList());
     }
 
-    /** Releases the enforcer lock. */
+    private static boolean isOfNvml(GpuFacts facts) {
+        return switch (facts) {
+            case GpuFacts.ToolFacts _ -> false;
+            case GpuFacts.SelectedFacts(var answer, var _, var _) -> isOfNvml(answer);
+            case NvmlFacts _ -> true;
+        };
+    }
+
+    /** Releases the GPUs and the enforcer lock. */
     @Override
     public void close() throws IOException {
+        gpus.release();
         state.close();
     }
 
@@ -149,16 +163,6 @@ public final class NodeMachine implements Machine, Closeable {
         }
     }
 
-    private static List<Integer> pids(GpuFacts gpus) {
-        return gpus.processes() instanceof Reading.Value<GpuFacts.ToolOutput>(var output)
-                ? GpuLine.parse(output.stdout().text().lines().toList()).value().stream()
-                        .map(GpuLine::pid)
-                        .distinct()
-                        .sorted()
-                        .toList()
-                : List.of();
-    }
-
     @Override
     public void execute(List<Order> orders, BiConsumer<Order, Reply> done) throws InterruptedException {
         proc.beginObservation();
@@ -168,7 +172,8 @@ public final class NodeMachine implements Machine, Closeable {
         for (var order : orders) {
             switch (order) {
                 case Order.Terminate terminate ->
-                    done.accept(terminate, new Reply.Finished(signaller.terminate(terminate, programFacts)));
+                    done.accept(
+                            terminate, new Reply.Finished(signaller.terminate(terminate, programFacts, listedByNvml)));
                 case Order.Detach detach -> detachments.add(detach);
             }
         }

@@ -1,4 +1,4 @@
-/** The node as a host: genv's state files, the GPUs, {@code /proc}, signals. */
+/** The node as a machine: genv's state files, the GPUs, {@code /proc}, signals. */
 @NullMarked
 package dev.genv.enforcer.node;
 

@@ -18,6 +18,13 @@ public final class IdentityFlapping {
 
     private static final int MAX_REMEMBERED = 10_000;
 
+    /** How the membership directly before the signal compares with the one that the rules checked. */
+    public enum Comparison {
+        SAME,
+        OTHER,
+        UNKNOWN
+    }
+
     private final Map<ProcessId, Integer> changed = new LinkedHashMap<>() {
         private static final long serialVersionUID = 1L;
 
@@ -34,11 +41,21 @@ public final class IdentityFlapping {
      * @param now its membership directly before the signal; an unknown membership is no change
      */
     public boolean isOther(GpuProcess checked, @Nullable Long uid, Membership now) {
-        if (now.equals(checked.membership()) && Objects.equals(uid, checked.uid())) {
+        return isOther(
+                checked,
+                uid,
+                now instanceof Membership.Unknown
+                        ? Comparison.UNKNOWN
+                        : now.equals(checked.membership()) ? Comparison.SAME : Comparison.OTHER);
+    }
+
+    /** The same, if the membership was compared already. */
+    public boolean isOther(GpuProcess checked, @Nullable Long uid, Comparison membership) {
+        if (membership == Comparison.SAME && Objects.equals(uid, checked.uid())) {
             return false;
         }
         if (checked.membership() instanceof Membership.Unknown
-                || now instanceof Membership.Unknown
+                || membership == Comparison.UNKNOWN
                 || (checked.uid() == null) != (uid == null)) {
             return true;
         }

@@ -8,20 +8,25 @@ import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.gpu.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.GpuAccess;
 import dev.genv.enforcer.observation.gpu.GpuListing;
-import dev.genv.enforcer.observation.state.FactsLiveness;
+import dev.genv.enforcer.observation.gpu.GpuOrigin;
+import dev.genv.enforcer.observation.membership.Decision;
+import dev.genv.enforcer.observation.membership.MembershipResolver;
+import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -37,18 +42,24 @@ import org.jspecify.annotations.Nullable;
 public final class Observer {
     private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s");
     private static final Pattern MACHINE = Pattern.compile("[0-9a-f]{32}");
+    private static final ProgramEnviron NOT_OBSERVED =
+            ProgramEnviron.unavailable(new Membership.Unknown("it was not observed"));
     private static final Pattern BOOT = Pattern.compile("[0-9a-f-]{36}");
 
     private final ObserverSettings settings;
     private final DeviceOrder order = new DeviceOrder();
+    private final GpuAccess gpuAccess = new GpuAccess();
     private final AccountReader accountReader = new AccountReader();
     private final StateParser stateParser;
     private Accounts accounts = Accounts.NONE;
+    private final MembershipResolver memberships;
     private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
+    private Map<ProcessId, ProgramEnviron> environs = Map.of();
 
     public Observer(ObserverSettings settings) {
         this.settings = settings;
         stateParser = new StateParser(settings.stateDirectory());
+        memberships = new MembershipResolver(settings.overwrittenIsOutside());
     }
 
     /**
@@ -67,12 +78,10 @@ public final class Observer {
         accounts = hostAccounts.accounts();
         immunity = findings.add(ImmunityRules.of(settings, facts.access().pid(), accounts, facts.programs()));
         var listing = findings.add(listing(facts, privileges));
-        var processes = processes(listing, facts, immunity, findings);
+        var processes = processes(listing, facts, findings);
         var state = stateParser.parse(facts.state(), facts.machine());
-        var live = findings.add(LiveState.of(state, new FactsLiveness(facts.liveness()), accounts, immunity.exempt()));
-        var members = processes.stream()
-                .map(process -> findings.add(live.resolveMembership(process)))
-                .toList();
+        var live = findings.add(LiveState.of(state, facts.liveness(), accounts, immunity.exempt()));
+        var members = members(processes, facts, listing, live, findings);
         var devices = findings.add(live.devices(listing.devices(), findings.missing()));
         var snapshot = new Snapshot(
                 settings.host(),
@@ -86,8 +95,9 @@ public final class Observer {
                 findings.problems());
         return new Observation(
                 snapshot,
-                "nvidia-smi",
-                driver(facts.machine()),
+                GpuOrigin.of(facts.gpu()).label(),
+                GpuOrigin.of(facts.gpu()).reason(),
+                driver(facts),
                 facts.machine().beforeState(),
                 privileges.isOutsideHostPid() ? Set.of() : ended(facts.verified(), verified),
                 missingPrivileges.stream().map(MissingPrivilege::name).toList(),
@@ -95,6 +105,16 @@ public final class Observer {
                 machine(facts.machine()),
                 state.lockWait(),
                 state.changedAt());
+    }
+
+    /** Returns the processes whose relations are not needed in the next observation. */
+    public Set<ProcessId> settled() {
+        return memberships.settled();
+    }
+
+    /** Returns the environ of a process as the last observation saw it. */
+    public ProgramEnviron environ(ProcessId process) {
+        return environs.getOrDefault(process, NOT_OBSERVED);
     }
 
     /** Returns which processes were immune at the last observation. */
@@ -112,7 +132,10 @@ public final class Observer {
             return Found.of(GpuListing.NONE).without(SnapshotPart.PROCESSES);
         }
         order.recordBoot(facts.machine().bootId());
-        var found = GpuListing.of(facts.gpu(), order);
+        var listed = GpuListing.of(facts.gpu(), order);
+        var found = settings.advice() == Advice.CONTAINER
+                ? gpuAccess.review(listed, facts.gpu(), driver(facts.machine()) != null)
+                : listed;
         var pids = facts.processes().stream().map(ProcessFacts::pid).collect(Collectors.toUnmodifiableSet());
         var usage = found.value().usage();
         return pids.containsAll(usage.keySet())
@@ -121,27 +144,26 @@ public final class Observer {
                         .without(SnapshotPart.PROCESSES)
                         .with(new Problem(
                                 ProblemCode.GPU_TOOL_FAILED,
-                                "nvidia-smi lists more processes than can be observed: " + usage.size()));
+                                "%s lists more processes than can be observed: %d"
+                                        .formatted(GpuOrigin.of(facts.gpu()).name(), usage.size())));
     }
 
-    private static List<GpuProcess> processes(
-            GpuListing listing, HostFacts facts, ImmunityRules rules, Findings findings) {
+    private static List<ObservedProcess> processes(GpuListing listing, HostFacts facts, Findings findings) {
         var byPid = facts.processes().stream()
                 .collect(Collectors.toMap(ProcessFacts::pid, Function.identity(), (first, _) -> first));
-        var processes = new ArrayList<GpuProcess>();
-        for (var entry : listing.usage().entrySet()) {
-            var process = ProcessIdentity.of(Objects.requireNonNull(byPid.get(entry.getKey())));
+        var processes = new ArrayList<ObservedProcess>();
+        for (var pid : listing.usage().keySet()) {
+            var process = ProcessIdentity.of(Objects.requireNonNull(byPid.get(pid)));
             switch (process) {
                 case ProcessIdentity.Gone _ -> {}
                 case ProcessIdentity.Unreadable(var reason) ->
                     findings.add(Found.of(reason)
-                            .with(new Problem(
-                                    ProblemCode.PROCESS_UNREADABLE, "process %d: %s".formatted(entry.getKey(), reason)))
+                            .with(new Problem(ProblemCode.PROCESS_UNREADABLE, "process %d: %s".formatted(pid, reason)))
                             .without(SnapshotPart.EVERY_PROCESS));
                 case ProcessIdentity.Present(var present) -> {
                     // A process that was started later only reuses the pid of the listed one.
                     if (present.id().startTime() <= facts.machine().beforeListing()) {
-                        processes.add(gpuProcess(present, entry.getValue(), rules));
+                        processes.add(present);
                     }
                 }
             }
@@ -149,9 +171,35 @@ public final class Observer {
         return processes;
     }
 
-    private static GpuProcess gpuProcess(ObservedProcess process, List<DeviceUsage> usage, ImmunityRules rules) {
-        return new GpuProcess(
-                process.id(), process.uid(), process.command(), process.membership(), usage, rules.immunity(process));
+    private List<GpuProcess> members(
+            List<ObservedProcess> processes, HostFacts facts, GpuListing listing, LiveState live, Findings findings) {
+        var related = RelatedFacts.of(processes, facts);
+        var session = memberships.begin(
+                related.processes(),
+                findings.missing().contains(SnapshotPart.ENVIRONMENTS) ? null : live.environments(),
+                facts.machine().beforeState());
+        var members = new ArrayList<GpuProcess>();
+        for (var process : processes) {
+            var decision =
+                    related.of(process).map(session::decide).orElseGet(() -> Decision.unavailable(process.environ()));
+            var usage = listing.usage().getOrDefault(process.id().pid(), List.of());
+            members.add(findings.add(live.resolveMembership(new GpuProcess(
+                    process.id(),
+                    process.uid(),
+                    process.command(),
+                    decision.membership(),
+                    decision.by(),
+                    usage,
+                    immunity.immunity(process)))));
+        }
+        environs = processes.stream()
+                .collect(Collectors.toUnmodifiableMap(
+                        ObservedProcess::id, ObservedProcess::environ, (first, _) -> first));
+        if (!findings.missing().contains(SnapshotPart.PROCESSES)
+                && !findings.missing().contains(SnapshotPart.EVERY_PROCESS)) {
+            memberships.retain(environs.keySet());
+        }
+        return members;
     }
 
     private static Set<ProcessId> ended(List<VerifiedProcess> facts, Set<ProcessId> verified) {
@@ -162,6 +210,11 @@ public final class Observer {
                         .filter(stat -> ProcessIdentity.hasEnded(id, stat))
                         .isPresent())
                 .collect(Collectors.toUnmodifiableSet());
+    }
+
+    private static @Nullable String driver(HostFacts facts) {
+        var ofSource = GpuOrigin.of(facts.gpu()).driver();
+        return ofSource.isEmpty() ? driver(facts.machine()) : ofSource;
     }
 
     private static @Nullable String driver(MachineFacts machine) {

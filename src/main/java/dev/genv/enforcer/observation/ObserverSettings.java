@@ -12,6 +12,8 @@ import java.util.List;
  * @param requireHostPid whether to act only in the first PID namespace, to which the GPU tool's pids belong
  * @param acts whether any action is executed
  * @param signals whether processes are terminated
+ * @param overwrittenIsOutside whether a process counts as outside of all environments if it has overwritten its environ, and nothing shows
+ *     to which environment it belongs
  * @param advice how a missing privilege is given
  */
 public record ObserverSettings(
@@ -22,6 +24,7 @@ public record ObserverSettings(
         boolean requireHostPid,
         boolean acts,
         boolean signals,
+        boolean overwrittenIsOutside,
         Advice advice) {
     public ObserverSettings {
         protectedExecutables = List.copyOf(protectedExecutables);

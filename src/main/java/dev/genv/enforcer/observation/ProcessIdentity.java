@@ -5,17 +5,16 @@ import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import java.util.Optional;
 
-/** The identity of a process: start time, real uid, membership. */
+/** The identity of a process: start time, real uid, environ. */
 public sealed interface ProcessIdentity {
     Membership.Unknown UID_UNKNOWN = new Membership.Unknown("its real uid cannot be read");
     Membership.Unknown SILENT = new Membership.Unknown("its environ does not answer");
-    Membership.Unknown NOT_AVAILABLE = new Membership.Unknown("its environ is not available at this moment");
 
     /** It has exited, a zombie included, or another process has its pid now. */
     record Gone() implements ProcessIdentity {}
@@ -46,7 +45,8 @@ public sealed interface ProcessIdentity {
                 new ProcessId(facts.pid(), last.startTime()),
                 uid,
                 last.command(),
-                uid == null ? UID_UNKNOWN : membership(facts.environ(), first, last),
+                uid == null ? ProgramEnviron.unavailable(UID_UNKNOWN) : environ(facts.environ(), first, last),
+                first.relations().equals(last.relations()) ? last.relations() : null,
                 last.isKernelThread(),
                 facts.executable()));
     }
@@ -59,36 +59,23 @@ public sealed interface ProcessIdentity {
                         .isPresent();
     }
 
-    /** Returns the membership that an environ names. */
-    static Membership membership(EnvironFacts environ) {
-        return Environ.named(environ.id().array(), environ.digest());
-    }
-
-    private static Membership membership(Reading<EnvironFacts> reading, ProcStat before, ProcStat after) {
+    private static ProgramEnviron environ(Reading<EnvironFacts> reading, ProcStat before, ProcStat after) {
         return switch (reading) {
-            case Reading.Value<EnvironFacts>(var environ) ->
-                environ.size() == 0 && mayHaveNoEnviron(before, after) ? NOT_AVAILABLE : membership(environ);
+            case Reading.Value<EnvironFacts>(var environ) -> ProgramEnviron.of(environ, before, after);
             case Reading.Failed<EnvironFacts>(var failure, var reason) ->
-                switch (failure) {
-                    case DENIED -> Membership.NOT_PERMITTED;
-                    case TIMEOUT, SKIPPED -> SILENT;
-                    case NO_TIME -> unreadable(reason.isEmpty() ? "no time was left to wait for its answer" : reason);
-                    case ABSENT, UNTRUSTED, OTHER -> unreadable(reason);
-                };
+                ProgramEnviron.unavailable(
+                        switch (failure) {
+                            case DENIED -> Membership.NOT_PERMITTED;
+                            case TIMEOUT, SKIPPED -> SILENT;
+                            case NO_TIME ->
+                                unreadable(reason.isEmpty() ? "no time was left to wait for its answer" : reason);
+                            case ABSENT, UNTRUSTED, OTHER -> unreadable(reason);
+                        });
         };
     }
 
-    private static Membership unreadable(String reason) {
+    private static Membership.Unknown unreadable(String reason) {
         return new Membership.Unknown("its environ cannot be read" + (reason.isEmpty() ? "" : ": " + reason));
-    }
-
-    /**
-     * Whether an empty environ is no answer: the kernel shows one while a process exits or is in execve, and its stat has no address
-     * then. A process can change the address itself (prctl(2), PR_SET_MM), so a changed one proves nothing. If the first thread has
-     * exited, its stat never has one.
-     */
-    private static boolean mayHaveNoEnviron(ProcStat before, ProcStat after) {
-        return !before.hasEnded() && (before.environmentEnd() == 0 || after.environmentEnd() == 0);
     }
 
     private static boolean isAbsent(Reading<Bytes> stat) {

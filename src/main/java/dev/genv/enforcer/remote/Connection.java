@@ -1,8 +1,8 @@
 package dev.genv.enforcer.remote;
 
-/** A command runner whose connection stays open between commands. */
-public interface Connection extends CommandRunner, AutoCloseable {
-    /** Closes the connection for good, and aborts a running command. */
+/** A connection to a machine that stays open between commands. */
+public interface Connection extends CommandRunner, ProgramRunner, AutoCloseable {
+    /** Closes the connection for good, and aborts what runs over it. */
     @Override
     void close();
 }

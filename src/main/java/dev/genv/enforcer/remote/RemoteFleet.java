@@ -19,7 +19,7 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
     private final List<HostAddress> fixed;
     private final @Nullable HostFile file;
     private final Function<HostAddress, Connection> connections;
-    private final BiFunction<String, CommandRunner, Host> hosts;
+    private final BiFunction<String, Connection, Host> hosts;
     private Map<String, Machine> members = Map.of();
     private Optional<String> problem = Optional.empty();
 
@@ -41,7 +41,7 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
             List<HostAddress> fixed,
             @Nullable HostFile file,
             Function<HostAddress, Connection> connections,
-            BiFunction<String, CommandRunner, Host> hosts) {
+            BiFunction<String, Connection, Host> hosts) {
         this.fixed = List.copyOf(fixed);
         this.file = file;
         this.connections = connections;

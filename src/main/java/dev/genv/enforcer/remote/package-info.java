@@ -1,4 +1,4 @@
-/** Machines that are reached over the network: the host list, and the interfaces of connections and agents. */
+/** Machines that are reached over the network: the host list, and the interfaces of connections. */
 @NullMarked
 package dev.genv.enforcer.remote;
 

@@ -7,7 +7,7 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.quarkus.runtime.ShutdownEvent;
@@ -72,7 +72,7 @@ class CycleLoopTest {
     }
 
     private Enforcer enforcer() {
-        var config = SetupBuilder.setup(new FakeHost(host())).build();
+        var config = EnforcerConfigBuilder.enforcerConfig(new FakeHost(host())).build();
         return new Enforcer(config, new Journal(1), time.ticker(), List.of(cycles::add));
     }
 }

@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -13,13 +12,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
 /** A fake node for the packaged program: a state directory, a fake nvidia-smi, and the settings for both. */
 public final class Node implements AutoCloseable {
     private static final Path JAR = Path.of(System.getProperty("packaged.jar")).toAbsolutePath();
-    private static final Pattern FLAG = Pattern.compile("-X(?!X:AOT)\\S+");
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://127\\.0\\.0\\.1:([0-9]+)");
     private static final Pattern MANAGEMENT =
             Pattern.compile("Management interface listening on http://127\\.0\\.0\\.1:([0-9]+)");
@@ -28,7 +25,7 @@ public final class Node implements AutoCloseable {
     private static final Pattern LIMIT = Pattern.compile("\n  limits:\n(?: +#.*\n)* +memory: ([0-9]+)Mi\n");
 
     /** The JVM flags of the image on a node, so that the suites run with the same memory. */
-    private static final List<String> FLAGS = flags();
+    private static final List<String> FLAGS = ImageFlags.ofNode();
 
     public final Path directory;
     public final Path stateDirectory;
@@ -52,6 +49,8 @@ public final class Node implements AutoCloseable {
         gpus = new FakeNvidiaSmi(directory.resolve("bin"));
         set("STATE_DIR", stateDirectory);
         set("NVIDIA_SMI", gpus.path());
+        // The machine of the tests may have NVIDIA's library, and with it other GPUs than these.
+        set("NVML_LIBRARY", directory.resolve("none/libnvidia-ml.so.1"));
         set("NODE_NAME", "gpu-1");
         // The fake nvidia-smi reports pids of the tests' PID namespace, which may be a container's.
         set("REQUIRE_HOST_PID", false);
@@ -138,19 +137,6 @@ public final class Node implements AutoCloseable {
     Node writesAotCache(Path file) {
         trainedCache = Optional.of(file);
         return this;
-    }
-
-    private static List<String> flags() {
-        try {
-            var script = Files.readString(Path.of("docker/genv-enforcer"));
-            var ofFleets = script.substring(script.indexOf("if "), script.indexOf("else"));
-            return FLAG.matcher(script.replace(ofFleets, ""))
-                    .results()
-                    .map(MatchResult::group)
-                    .toList();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     @Override

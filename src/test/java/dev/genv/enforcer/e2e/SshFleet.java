@@ -23,6 +23,7 @@ public final class SshFleet implements AutoCloseable {
         node = new Node(Files.createDirectory(directory.resolve("program")))
                 .unset("STATE_DIR")
                 .unset("NVIDIA_SMI")
+                .unset("NVML_LIBRARY")
                 .unset("NODE_NAME")
                 .set("REMOTE_USERNAME", RealSshd.ADMIN)
                 .set("REMOTE_IDENTITY_FILE", hosts.identity())

@@ -14,7 +14,7 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +26,7 @@ class DeniedPrivilegesTest {
     private final FakeHost other =
             new FakeHost(host("gpu-2").devices(1).with(process(2).uses(0)));
     private final Enforcer enforcer = new Enforcer(
-            SetupBuilder.setup(node, other)
+            EnforcerConfigBuilder.enforcerConfig(node, other)
                     .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                     .build(),
             new Journal(10),

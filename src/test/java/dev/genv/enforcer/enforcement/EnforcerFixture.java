@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.journal.JournalEntry;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
@@ -47,8 +47,8 @@ abstract class EnforcerFixture {
         return new Enforcer(setup(mode, signals, hosts).build(), journal, time.ticker(), List.of(reports::add));
     }
 
-    SetupBuilder setup(ServiceMode mode, boolean signals, FakeHost... hosts) {
-        return SetupBuilder.setup(hosts)
+    EnforcerConfigBuilder setup(ServiceMode mode, boolean signals, FakeHost... hosts) {
+        return EnforcerConfigBuilder.enforcerConfig(hosts)
                 .rules(
                         Map.of(
                                 KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,

@@ -1,14 +1,9 @@
 package dev.genv.enforcer.node;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
-import dev.genv.enforcer.format.json.GenvJson;
-import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.user.Accounts;
-import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.state.StateFiles;
@@ -19,37 +14,39 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A machine on which everybody keeps to the rules: each person has environments with a shell, and on each of their devices
- * a job. Nobody holds more than {@link #MAX_DEVICES}, and some exactly that.
+ * A machine on which nobody breaks a rule. Each person has environments with a shell, and on each of their devices a job. Nobody holds
+ * more than {@link #MAX_DEVICES}, and some hold exactly that many.
  */
 final class FuzzNode {
     static final int MAX_DEVICES = 2;
     static final int DEVICES = 5;
     private static final List<String> NAMES = List.of("alice", "bob", "carol", "dave", "attacker");
-    /** He comes from a directory service. */
+    /** A user of a directory service. */
     private static final String NOT_IN_PASSWD = "dave";
 
     private static final int FIRST_UID = 1000;
 
-    final List<Person> people;
+    final List<FuzzPerson> people;
     final Evidence original;
-    private final Content originalEnvs;
-    private final Content originalDevices;
+    private final FuzzContent originalEnvs;
+    private final FuzzContent originalDevices;
     final FakeProc proc;
+    private final Map<Integer, FakeProc.FakeProcess> processes = new HashMap<>();
 
-    /** What the service goes by. The files are in ISO 8859-1, a letter a byte; one that is null is not there. */
+    /** What the service reads. The files are in ISO 8859-1, one character for each byte; null for an absent one. */
     record Evidence(
             @Nullable String envs,
             @Nullable String devices,
@@ -62,40 +59,6 @@ final class FuzzNode {
         }
     }
 
-    record Person(String name, long uid, List<Env> envs) {
-        Set<Integer> devices() {
-            return envs.stream()
-                    .flatMap(env -> env.jobs.keySet().stream())
-                    .collect(Collectors.toCollection(TreeSet::new));
-        }
-
-        Set<Integer> pids() {
-            var pids = new TreeSet<Integer>();
-            envs.forEach(env -> {
-                pids.add(env.shell);
-                pids.addAll(env.jobs.values());
-            });
-            return pids;
-        }
-
-        /** Whether it ends one of his processes or takes a device from him that he works on. */
-        boolean isHarmedBy(Action action) {
-            return switch (action) {
-                case Action.Terminate terminate ->
-                    pids().contains(terminate.process().pid());
-                case Action.Detach detach ->
-                    envs.stream()
-                            .anyMatch(env -> env.eid.equals(detach.environment().eid())
-                                    && env.jobs.containsKey(detach.device())
-                                    && StateFiles.TIME.equals(
-                                            detach.attachment().time()));
-            };
-        }
-    }
-
-    /** An environment and its jobs, by the device on which each runs. */
-    record Env(String eid, int shell, @Nullable String capacity, Map<Integer, Integer> jobs) {}
-
     FuzzNode(Path folder, Mutations random) throws IOException {
         people = IntStream.range(0, NAMES.size())
                 .mapToObj(number -> person(number, random))
@@ -104,59 +67,60 @@ final class FuzzNode {
         Files.writeString(
                 Files.createDirectories(proc.hostRoot().resolve("etc")).resolve("passwd"),
                 knownUsers()
-                        .map(person -> "%s:x:%d:100::/:/bin/sh\n".formatted(person.name, person.uid))
+                        .map(person -> "%s:x:%d:100::/:/bin/sh\n".formatted(person.name(), person.uid()))
                         .collect(Collectors.joining()));
         var environs = new TreeMap<Integer, byte[]>();
         for (var person : people) {
-            for (var env : person.envs) {
-                var environ = "PATH=/bin\0GENV_ENVIRONMENT_ID=%s\0LANG=C\0".formatted(env.eid);
-                var pids = new ArrayList<>(env.jobs.values());
-                pids.add(env.shell);
+            for (var env : person.envs()) {
+                var environ = "PATH=/bin\0GENV_ENVIRONMENT_ID=%s\0LANG=C\0".formatted(env.eid());
+                var pids = new ArrayList<>(env.jobs().values());
+                pids.add(env.shell());
                 for (var pid : pids) {
                     environs.put(pid, environ.getBytes(StandardCharsets.UTF_8));
-                    proc.process(pid).uid(person.uid);
+                    processes.put(pid, proc.process(pid).uid(person.uid()));
                 }
             }
         }
         original = evidence(environs);
-        originalEnvs = content(Evidence.bytes(original.envs), "envs", EnvsFile::of);
-        originalDevices = content(Evidence.bytes(original.devices), "devices", DevicesFile::of);
+        originalEnvs = FuzzContent.of(Evidence.bytes(original.envs), "envs", EnvsFile::of);
+        originalDevices = FuzzContent.of(Evidence.bytes(original.devices), "devices", DevicesFile::of);
         write(environs);
     }
 
     Accounts accounts() {
-        return new Accounts(knownUsers().collect(Collectors.toMap(Person::name, Person::uid)));
+        return new Accounts(knownUsers().collect(Collectors.toMap(FuzzPerson::name, FuzzPerson::uid)));
     }
 
-    /** Those whom the machine knows by itself. */
-    private Stream<Person> knownUsers() {
-        return people.stream().filter(person -> !person.name.equals(NOT_IN_PASSWD));
+    /** The users in the machine's passwd. */
+    private Stream<FuzzPerson> knownUsers() {
+        return people.stream().filter(person -> !person.name().equals(NOT_IN_PASSWD));
     }
 
     /** Makes these the environments of the processes. */
     void write(Map<Integer, byte[]> environs) throws IOException {
         for (var environ : environs.entrySet()) {
-            Files.write(proc.root().resolve(environ.getKey().toString()).resolve("environ"), environ.getValue());
+            Objects.requireNonNull(processes.get(environ.getKey())).environ(environ.getValue());
         }
     }
 
-    private static Person person(int number, Mutations random) {
+    private static FuzzPerson person(int number, Mutations random) {
         var count = 1 + random.number(MAX_DEVICES);
         var held = new TreeSet<Integer>();
         while (held.size() < count) {
             held.add(random.number(DEVICES));
         }
-        var envs = new ArrayList<Env>();
+        var envs = new ArrayList<FuzzPerson.Env>();
         var several = random.oneIn(2);
         for (var device : held) {
             if (envs.isEmpty() || several) {
                 var shell = 2000 + 100 * number + 10 * envs.size();
-                envs.add(new Env(Integer.toString(shell), shell, random.oneIn(2) ? "1000mi" : null, new TreeMap<>()));
+                envs.add(new FuzzPerson.Env(
+                        Integer.toString(shell), shell, random.oneIn(2) ? "1000mi" : null, new TreeMap<>()));
             }
             var env = envs.getLast();
-            env.jobs.put(device, env.shell + 1 + env.jobs.size());
+            env.jobs().put(device, env.shell() + 1 + env.jobs().size());
         }
-        return new Person(NAMES.get(number), FIRST_UID + number, envs);
+        return new FuzzPerson(NAMES.get(number), FIRST_UID + number, envs);
     }
 
     private Evidence evidence(Map<Integer, byte[]> environs) {
@@ -164,10 +128,10 @@ final class FuzzNode {
         var holders = new TreeMap<Integer, List<String>>();
         var processes = new StringBuilder();
         for (var person : people) {
-            for (var env : person.envs) {
-                state.env(env.eid, person.uid, person.name, env.capacity, env.shell);
-                env.jobs.forEach((device, pid) -> {
-                    holders.computeIfAbsent(device, _ -> new ArrayList<>()).add(env.eid);
+            for (var env : person.envs()) {
+                state.env(env.eid(), person.uid(), person.name(), env.capacity(), env.shell());
+                env.jobs().forEach((device, pid) -> {
+                    holders.computeIfAbsent(device, _ -> new ArrayList<>()).add(env.eid());
                     processes.append("%s, %d, 900\n".formatted(FakeNvidiaSmi.uuid(device), pid));
                 });
             }
@@ -187,16 +151,15 @@ final class FuzzNode {
     }
 
     /**
-     * Those of whom everything still says what it said: each entry of his, of his devices' entries, of his processes' lines
-     * and of his devices' lines is there as it was, and none of his environs is another. More of them may have come, as
-     * entries that somebody forged. A file that is not there or cannot be read at all says nothing against anybody
-     * either; but one that can be read and lacks his entry does, and so does a machine without any trace of genv.
+     * Returns the people whose data is unchanged: their entries in both state files, the lines of their processes and devices, and their
+     * environs. Forged entries may have been added. A file that is absent or cannot be parsed says nothing against anybody. A file that
+     * can be parsed and lacks an entry does, and so does a machine without any trace of genv.
      */
-    List<Person> unaffected(Evidence now) {
-        var envs = content(Evidence.bytes(now.envs), "envs", EnvsFile::of);
-        var devices = content(Evidence.bytes(now.devices), "devices", DevicesFile::of);
+    List<FuzzPerson> unaffected(Evidence now) {
+        var envs = FuzzContent.of(Evidence.bytes(now.envs), "envs", EnvsFile::of);
+        var devices = FuzzContent.of(Evidence.bytes(now.devices), "devices", DevicesFile::of);
         var trace = now.envs != null
-                || (now.devices != null && devices.entries == null)
+                || (now.devices != null && devices.entries() == null)
                 || devices.has(device -> !device.path("attachments").isEmpty());
         return people.stream()
                 .filter(person -> trace
@@ -209,52 +172,12 @@ final class FuzzNode {
                 .toList();
     }
 
-    /**
-     * What a state file says.
-     *
-     * @param entries null where it is not there or cannot be read
-     */
-    private record Content(@Nullable List<JsonNode> entries) {
-        boolean containsAll(List<JsonNode> own) {
-            return entries == null || entries.containsAll(own);
-        }
-
-        boolean has(Predicate<JsonNode> what) {
-            return entries != null && entries.stream().anyMatch(what);
-        }
-
-        List<JsonNode> matching(Predicate<JsonNode> which) {
-            return entries == null ? List.of() : entries.stream().filter(which).toList();
-        }
-    }
-
-    private interface Parser {
-        Object parse(JsonNode root) throws UnreadableException;
-    }
-
-    private static Content content(byte @Nullable [] file, String list, Parser parser) {
-        if (file == null) {
-            return new Content(null);
-        }
-        try {
-            var root = GenvJson.read(file);
-            assertThat(parser.parse(root)).isNotNull();
-            var entries = new ArrayList<JsonNode>();
-            if (root.path(list).isArray()) {
-                root.path(list).forEach(entries::add);
-            }
-            return new Content(entries);
-        } catch (UnreadableException e) {
-            return new Content(null);
-        }
-    }
-
-    private List<JsonNode> ownEnvs(Person person) {
-        var ids = person.envs.stream().map(Env::eid).collect(Collectors.toSet());
+    private List<JsonNode> ownEnvs(FuzzPerson person) {
+        var ids = person.envs().stream().map(FuzzPerson.Env::eid).collect(Collectors.toSet());
         return originalEnvs.matching(entry -> ids.contains(entry.path("eid").textValue()));
     }
 
-    private List<JsonNode> ownDevices(Person person) {
+    private List<JsonNode> ownDevices(FuzzPerson person) {
         return originalDevices.matching(
                 entry -> person.devices().contains(entry.path("index").intValue()));
     }
@@ -263,7 +186,7 @@ final class FuzzNode {
         return now.equals(before) || lines(now, field, values).equals(lines(before, field, values));
     }
 
-    /** The lines whose field is one of these. */
+    /** Returns the lines whose field has one of these values. */
     private static List<String> lines(String text, int field, Set<String> values) {
         return text.lines()
                 .filter(line -> {
@@ -277,7 +200,7 @@ final class FuzzNode {
         return numbers.stream().map(String::valueOf).collect(Collectors.toSet());
     }
 
-    private static Set<String> uuids(Person person) {
+    private static Set<String> uuids(FuzzPerson person) {
         return person.devices().stream().map(FakeNvidiaSmi::uuid).collect(Collectors.toSet());
     }
 }

@@ -158,6 +158,7 @@ class NodeGpuTest {
 
     @Test
     void failingToolIsReportedAndListsNothing() throws Exception {
+        list();
         smi.fault("echo 'Failed to initialize NVML: Unknown Error'; exit 255");
         assertThat(list().processes()).isEmpty();
         assertThat(missing).containsExactly(SnapshotPart.PROCESSES);
@@ -166,6 +167,14 @@ class NodeGpuTest {
             assertThat(problem.detail())
                     .startsWith("nvidia-smi exited with 255: Failed to initialize NVML: Unknown Error");
         });
+    }
+
+    @Test
+    void accessThatNeverWorkedNeedsAnotherContainerConfiguration() throws Exception {
+        smi.fault("echo 'Failed to initialize NVML: Unknown Error'; exit 255");
+        list();
+        assertThat(missing).containsExactly(SnapshotPart.PROCESSES);
+        assertThat(problems).extracting(Problem::code).containsExactly(ProblemCode.GPU_ACCESS_DENIED);
     }
 
     @Test

@@ -21,7 +21,6 @@ import dev.genv.enforcer.node.FuzzNode.Evidence;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.observation.Findings;
-import dev.genv.enforcer.observation.state.FactsLiveness;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.State;
 import dev.genv.enforcer.policy.Policy;
@@ -32,13 +31,11 @@ import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -47,25 +44,25 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * On a machine where everybody keeps to the rules, something of what the service goes by is spoilt: the state files, what
- * nvidia-smi says, the environments of processes. Under every rule, enforced, two things must hold:
+ * On a machine where nobody breaks a rule, a part of what the service reads is corrupted: the state files, the output of nvidia-smi, the
+ * environs of processes. All rules are enforced, and two things must hold:
  *
  * <ul>
- *   <li>No look and no decision ends with an exception.
- *   <li>Nothing is done to a person of whom everything is as it was ({@link FuzzNode#unaffected}): none of his processes
- *       is ended, and no attachment with a job of his on it is taken away. What was forged beside it may well be taken
- *       away: another attachment in his name. A person is the unit, for a quota adds up all that stands in his name.
+ *   <li>No observation and no check ends with an exception.
+ *   <li>A person whose data is unchanged ({@link FuzzNode#unaffected}) loses nothing: no process is terminated, and no attachment that a
+ *       job uses is detached. Another attachment that was forged in that person's name may be detached. The unit is the person, because a
+ *       quota counts everything in the person's name.
  * </ul>
  *
- * {@code -Dfuzz.runs} and {@code -Dfuzz.seed}, as elsewhere.
+ * {@code -Dfuzz.runs} and {@code -Dfuzz.seed} set the number of runs and the first seed.
  */
 class NodeObservationFuzzTest {
     private static final long SEED = Long.getLong("fuzz.seed", 20_261_120);
     private static final int RUNS = Integer.getInteger("fuzz.runs", 1_000);
-    /** A run with a child that prints costs as much as so many without. */
+    /** A run with a child process takes as long as this number of runs without. */
     private static final int RUNS_DIVISOR = 20;
 
-    /** To set one up costs more than to look at it. */
+    /** Creating a node takes longer than observing it. */
     private static final int RUNS_PER_NODE = 25;
 
     private static final Policy ALL = KnownRules.policy(
@@ -84,12 +81,12 @@ class NodeObservationFuzzTest {
         for (var seed = SEED; seed < SEED + RUNS; seed++) {
             var random = new Mutations(seed);
             var world = nodeFor(seed / RUNS_PER_NODE);
-            var now = withCorruptedState(world.original, random);
+            var now = CorruptedEvidence.withCorruptedState(world.original, random);
             check(seed, world, now, observe(world, now));
         }
-        assertThat(actions).as("what is spoilt has consequences").isGreaterThan(RUNS / 20);
-        assertThat(unaffectedUsers).as("people who are not concerned").isGreaterThan(RUNS);
-        assertThat(complete).as("looks that saw everything all the same").isGreaterThan(RUNS / 10);
+        assertThat(actions).as("corruption has consequences").isGreaterThan(RUNS / 20);
+        assertThat(unaffectedUsers).as("people who are not affected").isGreaterThan(RUNS);
+        assertThat(complete).as("complete observations").isGreaterThan(RUNS / 10);
     }
 
     @Test
@@ -101,7 +98,7 @@ class NodeObservationFuzzTest {
         for (var seed = SEED; seed < SEED + runs; seed++) {
             var random = new Mutations(seed);
             var world = nodeFor(seed / RUNS_PER_NODE);
-            var now = corrupted(world.original, random);
+            var now = CorruptedEvidence.corrupted(world.original, random);
             write(state.resolve("envs.json"), Evidence.bytes(now.envs()));
             write(state.resolve("devices.json"), Evidence.bytes(now.devices()));
             Files.writeString(folder.resolve("gpus"), now.gpus());
@@ -115,12 +112,12 @@ class NodeObservationFuzzTest {
                 world.write(world.original.environs());
             }
         }
-        assertThat(actions).as("what is spoilt has consequences").isGreaterThan(runs / 20);
-        assertThat(unaffectedUsers).as("people who are not concerned").isGreaterThan(runs);
-        assertThat(complete).as("looks that saw everything all the same").isGreaterThan(runs / 20);
+        assertThat(actions).as("corruption has consequences").isGreaterThan(runs / 20);
+        assertThat(unaffectedUsers).as("people who are not affected").isGreaterThan(runs);
+        assertThat(complete).as("complete observations").isGreaterThan(runs / 20);
     }
 
-    /** Otherwise none of this would say anything. */
+    /** Without corruption there is no action, so each action above is a consequence of it. */
     @Test
     void validInputCausesNoAction() throws Exception {
         for (var number = 0; number < 20; number++) {
@@ -139,52 +136,12 @@ class NodeObservationFuzzTest {
         for (var person : world.unaffected(now)) {
             unaffectedUsers++;
             assertThat(plan.actions())
-                    .as("%s, who is not concerned; see it alone with -Dfuzz.seed=%d -Dfuzz.runs=1", person, seed)
+                    .as("%s, who is not affected; reproduce it with -Dfuzz.seed=%d -Dfuzz.runs=1", person, seed)
                     .noneMatch(planned -> planned.enforced() && person.isHarmedBy(planned.action()));
         }
     }
 
-    private Evidence corrupted(Evidence original, Mutations random) {
-        var now = random.oneIn(2) ? withCorruptedState(original, random) : original;
-        var gpus = random.oneIn(3) ? corrupted(now.gpus(), random) : now.gpus();
-        var processes = random.oneIn(2) ? corrupted(now.processes(), random) : now.processes();
-        var environs = new TreeMap<>(now.environs());
-        if (random.oneIn(2)) {
-            var pid = random.pick(List.copyOf(environs.keySet()));
-            var own = environs.getOrDefault(pid, new byte[0]);
-            environs.put(
-                    pid,
-                    random.oneIn(3)
-                            ? environs.getOrDefault(random.pick(List.copyOf(environs.keySet())), own)
-                            : random.bytes(own));
-        }
-        return new Evidence(now.envs(), now.devices(), gpus, processes, environs);
-    }
-
-    private static String corrupted(String text, Mutations random) {
-        return random.oneIn(3)
-                ? new String(random.bytes(text.getBytes(StandardCharsets.UTF_8)), StandardCharsets.UTF_8)
-                : random.lines(text);
-    }
-
-    private static Evidence withCorruptedState(Evidence original, Mutations random) {
-        var which = random.number(3);
-        return new Evidence(
-                which == 0 ? original.envs() : corruptedFile(original.envs(), random),
-                which == 1 ? original.devices() : corruptedFile(original.devices(), random),
-                original.gpus(),
-                original.processes(),
-                original.environs());
-    }
-
-    private static @Nullable String corruptedFile(@Nullable String file, Mutations random) {
-        var bytes = Evidence.bytes(file);
-        return bytes == null || random.oneIn(20)
-                ? null
-                : new String(random.oneIn(4) ? random.bytes(bytes) : random.json(bytes), StandardCharsets.ISO_8859_1);
-    }
-
-    /** As the node looks at it, but without children and without files. */
+    /** Observes like the node, without child processes and files. */
     private static Snapshot observe(FuzzNode world, Evidence now) {
         var findings = new Findings();
         var proc = new ProcFs(world.proc.root());
@@ -204,7 +161,7 @@ class NodeObservationFuzzTest {
         var envs = Evidence.bytes(now.envs());
         var liveness = new LivenessReader(proc)
                 .read(envs == null ? new StateFile.Absent() : new StateFile.Present(Bytes.of(envs)));
-        var live = findings.add(LiveState.of(state, new FactsLiveness(liveness), world.accounts(), Set.of()));
+        var live = findings.add(LiveState.of(state, liveness, world.accounts(), Set.of()));
         var listed = IntStream.range(0, FuzzNode.DEVICES).boxed().collect(Collectors.toSet());
         return new Snapshot(
                 "gpu-1",

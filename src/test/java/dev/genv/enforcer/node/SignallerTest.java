@@ -7,14 +7,17 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.SignalCheck;
 import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.linux.Libc;
+import dev.genv.enforcer.node.proc.NvidiaDevices;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.observation.IdentityFlapping;
 import dev.genv.enforcer.observation.ImmunityRules;
+import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -36,7 +39,7 @@ class SignallerTest {
     private static final int SIGTERM = 15;
     private static final Membership MINE = new Membership.InEnvironment("15971");
     private final IdentityFlapping identityFlapping = new IdentityFlapping();
-    private final Signaller signaller = new Signaller(new ProcessReader(new ProcFs(Path.of("/proc"))));
+    private final Signaller signaller = signaller(Path.of("/proc"));
 
     @Test
     void sendsSigtermToAProcess() throws IOException {
@@ -169,9 +172,7 @@ class SignallerTest {
             var proc = new FakeProc(folder);
             proc.process(child.pid()).kernelThread().uid(0);
             var process = process(new ProcessId(child.pid(), 1000), 0L, new Membership.Unknown("any"));
-            assertThat(terminate(new Signaller(new ProcessReader(new ProcFs(folder))), process)
-                            .outcome())
-                    .isEqualTo(Outcome.SKIPPED_PROTECTED);
+            assertThat(terminate(signaller(folder), process).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
             assertThat(child.isAlive()).isTrue();
         }
     }
@@ -180,7 +181,7 @@ class SignallerTest {
     void failsWhenStatIsUnreadable(@TempDir Path folder) throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             Files.writeString(new FakeProc(folder).process(child.pid()).file("stat"), "nonsense");
-            var result = terminate(new Signaller(new ProcessReader(new ProcFs(folder))), process(child, MINE));
+            var result = terminate(signaller(folder), process(child, MINE));
             assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(child.isAlive()).isTrue();
         }
@@ -193,7 +194,7 @@ class SignallerTest {
             fake.uid(Libc.effectiveUid());
             Files.delete(fake.file("environ"));
             Fifo.at(fake.file("environ"));
-            var result = terminate(new Signaller(new ProcessReader(new ProcFs(folder))), process(child, MINE));
+            var result = terminate(signaller(folder), process(child, MINE));
             assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(child.isAlive()).isTrue();
         }
@@ -228,9 +229,14 @@ class SignallerTest {
         var order = new Order.Terminate(
                 process.id(),
                 false,
-                new Order.Expected(process.uid(), exempt, Set.of(), null),
-                new SignalCheck(process, _ -> rules, rules, identityFlapping));
-        return sender.terminate(order, List.of());
+                new Order.Expected(process.uid(), exempt, Set.of(), null, Addresses.UNKNOWN),
+                new SignalCheck(
+                        process,
+                        ProgramEnviron.unavailable(new Membership.Unknown("")),
+                        _ -> rules,
+                        rules,
+                        identityFlapping));
+        return sender.terminate(order, List.of(), false);
     }
 
     private static GpuProcess process(Child child, Membership membership) throws IOException {
@@ -239,5 +245,10 @@ class SignallerTest {
 
     private static GpuProcess process(ProcessId id, @Nullable Long uid, Membership membership) {
         return new GpuProcess(id, uid, "sleep", membership, List.of());
+    }
+
+    private static Signaller signaller(Path proc) {
+        return new Signaller(
+                new ProcessReader(new ProcFs(proc)), new NvidiaDevices(proc, proc.resolve("nvidiactl")), () -> {});
     }
 }

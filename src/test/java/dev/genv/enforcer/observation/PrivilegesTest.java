@@ -126,6 +126,7 @@ class PrivilegesTest {
     }
 
     private static ObserverSettings settings(Advice advice, boolean requireHostPid, boolean acts) {
-        return new ObserverSettings("gpu-1", "/var/tmp/genv", List.of(), List.of(), requireHostPid, acts, acts, advice);
+        return new ObserverSettings(
+                "gpu-1", "/var/tmp/genv", List.of(), List.of(), requireHostPid, acts, acts, false, advice);
     }
 }

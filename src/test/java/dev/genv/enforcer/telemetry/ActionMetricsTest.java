@@ -14,8 +14,8 @@ import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -31,7 +31,7 @@ class ActionMetricsTest {
     private final FakeHost node = new FakeHost(hostWithStray());
     private final Journal journal = new Journal(10);
     private final Enforcer enforcer = new Enforcer(
-            SetupBuilder.setup(node)
+            EnforcerConfigBuilder.enforcerConfig(node)
                     .rules(
                             Map.of(
                                     KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,

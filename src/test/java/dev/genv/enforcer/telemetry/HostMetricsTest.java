@@ -11,7 +11,7 @@ import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -31,7 +31,9 @@ class HostMetricsTest {
             .with(process(1).inEnvironment("a").uses(0)));
     private final FakeHost second = new FakeHost(host("gpu-2"));
     private final Enforcer enforcer = new Enforcer(
-            SetupBuilder.setup(() -> List.copyOf(hosts)).remote(true).build(),
+            EnforcerConfigBuilder.enforcerConfig(() -> List.copyOf(hosts))
+                    .remote(true)
+                    .build(),
             new Journal(10),
             Ticker.ofSystem(),
             List.of(new HostMetrics(registry)::record));

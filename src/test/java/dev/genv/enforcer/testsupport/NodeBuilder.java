@@ -4,6 +4,8 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.node.NodeMachine;
+import dev.genv.enforcer.node.gpu.GpuSource;
+import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
@@ -14,7 +16,7 @@ import java.util.List;
 /** A node as the service composes it: the machine's adapter and its observer. */
 public final class NodeBuilder {
     private final Path state;
-    private final Path nvidiaSmi;
+    private GpuSource<?> gpus;
     private Path proc = Path.of("/proc");
     private Duration lockTimeout = Duration.ofSeconds(5);
     private boolean requireHostPid;
@@ -24,11 +26,17 @@ public final class NodeBuilder {
     /** The real {@code /proc}, with this state directory and nvidia-smi. */
     public NodeBuilder(Path state, Path nvidiaSmi) {
         this.state = state;
-        this.nvidiaSmi = nvidiaSmi;
+        gpus = new NvidiaSmi(nvidiaSmi.toString(), HANG);
     }
 
     public NodeBuilder proc(Path other) {
         proc = other;
+        return this;
+    }
+
+    /** Another source in place of nvidia-smi. */
+    public NodeBuilder gpus(GpuSource<?> source) {
+        gpus = source;
         return this;
     }
 
@@ -54,17 +62,16 @@ public final class NodeBuilder {
 
     public ObserverSettings settings() {
         return new ObserverSettings(
-                "gpu-1", state.toString(), programs, exempt, requireHostPid, true, true, Advice.CONTAINER);
+                "gpu-1", state.toString(), programs, exempt, requireHostPid, true, true, false, Advice.CONTAINER);
     }
 
     public NodeMachine machine() {
-        return new NodeMachine(new NodeMachine.NodePaths(
+        var paths = new NodeMachine.NodePaths(
                 proc,
                 state,
                 lockTimeout,
-                nvidiaSmi.toString(),
-                HANG,
-                settings().programs().stream().map(ProtectedExecutable::path).toList()));
+                settings().programs().stream().map(ProtectedExecutable::path).toList());
+        return new NodeMachine(paths, gpus);
     }
 
     public ObservedHost host(NodeMachine machine) {

@@ -1,7 +1,8 @@
 package dev.genv.enforcer.remote.ssh;
 
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.ssh.MinaFleet;
@@ -143,43 +144,52 @@ public final class FleetBenchmark {
             state.write();
             var recorded = new AtomicReference<RecordedAnswer>();
             var host = FleetClient.host(
-                    folder.resolve("genv").toString(), gpus.path().toString(), request -> record(request, recorded));
+                    folder.resolve("genv").toString(), gpus.path().toString(), recorder(recorded));
             host.observe(Set.of());
             var first = recorded.get();
             host.observe(Set.of());
             var later = recorded.get();
             return (number, input) -> {
-                var request = RecordedAnswer.request(input);
-                if (request.isEmpty()) {
+                if (input.isEmpty()) {
                     return "ok\n";
                 }
                 // The accounts are sent once.
-                var answer = request.contains("\"passwd\":\"\"") ? first : later;
-                return answer.of("%032x".formatted(number + 1), request);
+                var answer = input.contains("\"passwd\":\"\"") ? first : later;
+                return answer.of("%032x".formatted(number + 1), input);
             };
         } finally {
             children.forEach(Child::close);
         }
     }
 
-    private static CommandResult record(CommandRequest request, AtomicReference<RecordedAnswer> recorded) {
-        try {
-            var machine = Files.readString(Path.of("/etc/machine-id")).strip();
-            var output = local(request);
-            recorded.set(new RecordedAnswer(output.replace(machine, MACHINE), MACHINE));
-            return new CommandResult(output, "", 0, null);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+    private static ProgramRunner recorder(AtomicReference<RecordedAnswer> recorded) {
+        return new ProgramRunner() {
+            @Override
+            public CommandResult request(ProgramRequest request) {
+                try {
+                    var machine = Files.readString(Path.of("/etc/machine-id")).strip();
+                    var output = local(request);
+                    recorded.set(new RecordedAnswer(output.replace(machine, MACHINE), MACHINE));
+                    return new CommandResult(output, "", 0, null);
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+
+            @Override
+            public void stop() {
+                // each request has a program of its own
+            }
+        };
     }
 
-    private static String local(CommandRequest request) throws IOException {
+    private static String local(ProgramRequest request) throws IOException {
         var process = new ProcessBuilder("/bin/sh", "-c", request.command())
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         try (var input = process.getOutputStream();
                 var output = process.getInputStream()) {
-            input.write(request.input().getBytes(StandardCharsets.UTF_8));
+            input.write((request.program() + request.line()).getBytes(StandardCharsets.UTF_8));
             input.close();
             return new String(output.readAllBytes(), StandardCharsets.ISO_8859_1);
         }

@@ -16,15 +16,15 @@ import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostFile;
+import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import java.io.ByteArrayOutputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
@@ -79,18 +79,19 @@ public final class FleetClient {
         return bytes.toString(StandardCharsets.US_ASCII);
     }
 
-    static Host host(String stateDirectory, String nvidiaSmi, CommandRunner connection) {
+    static Host host(String stateDirectory, String nvidiaSmi, ProgramRunner connection) {
         return hosts(stateDirectory, nvidiaSmi, Duration.ofSeconds(60)).apply("recorded", connection);
     }
 
-    private static BiFunction<String, CommandRunner, Host> hosts(
+    private static BiFunction<String, ProgramRunner, Host> hosts(
             String stateDirectory, String nvidiaSmi, Duration timeout) {
         var machines = AgentMachine.ofOneService(config(stateDirectory, nvidiaSmi, timeout));
         return (name, connection) -> new ObservedHost(observer(name, stateDirectory), machines.apply(name, connection));
     }
 
     private static ObserverSettings observer(String name, String stateDirectory) {
-        return new ObserverSettings(name, stateDirectory, List.of(), List.of(), false, false, true, Advice.LOGIN);
+        return new ObserverSettings(
+                name, stateDirectory, List.of(), List.of(), false, false, true, false, Advice.LOGIN);
     }
 
     private static AgentConfig config(String stateDirectory, String nvidiaSmi, Duration timeout) {
@@ -114,7 +115,7 @@ public final class FleetClient {
 
     private Enforcer enforcer(RemoteFleet fleet, Duration timeout) {
         var modes = Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.AUDIT));
-        var config = SetupBuilder.setup(fleet)
+        var config = EnforcerConfigBuilder.enforcerConfig(fleet)
                 .remote(true)
                 .rules(modes, new Limits(1_000_000, Map.of()))
                 .mode(ServiceMode.AUDIT)
@@ -130,7 +131,7 @@ public final class FleetClient {
     }
 
     private RemoteFleet fleet(Duration timeout, SshAccess access) {
-        return new RemoteFleet(hosts, null, access::connection, hosts("/var/empty", "nvidia-smi", timeout));
+        return new RemoteFleet(hosts, null, access::connection, hosts("/var/empty", "nvidia-smi", timeout)::apply);
     }
 
     private void cycles() throws Exception {

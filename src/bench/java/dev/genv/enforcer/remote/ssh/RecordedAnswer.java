@@ -1,7 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
 import java.nio.charset.StandardCharsets;
-import java.util.Base64;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
@@ -9,9 +8,8 @@ import java.util.zip.CRC32;
 
 /** A recorded answer of a machine, for other machines and other nonces. It is fast, because it is not measured. */
 final class RecordedAnswer {
-    private static final Pattern REQUEST = Pattern.compile("main\\(\\w+, '([^']+)'\\)\n\\z");
-    private static final Pattern NONCE = Pattern.compile("\"nonce\":\"([0-9a-f]+)\"");
-    private static final Pattern ANSWER = Pattern.compile("(?m)^@[0-9a-f]+ (.*) [0-9a-f]{8}$");
+    private static final Pattern NONCE = Pattern.compile("\"nonce\":\"([0-9a-f-]+)\"");
+    private static final Pattern ANSWER = Pattern.compile("(?m)^@[0-9a-f-]+ (.*) [0-9a-f]{8}$");
 
     private final String json;
     private final String machine;
@@ -31,19 +29,13 @@ final class RecordedAnswer {
         this.machine = machine;
     }
 
-    /** Returns the request in the input of a command as JSON; empty if there is none. */
-    static String request(String input) {
-        var request = REQUEST.matcher(input);
-        return request.find() ? new String(Base64.getDecoder().decode(request.group(1)), StandardCharsets.UTF_8) : "";
-    }
-
     /** Returns the answer of a machine to a request. */
     String of(String other, String request) {
         var nonce = NONCE.matcher(request);
         if (!nonce.find()) {
             throw new IllegalStateException("a request without a nonce");
         }
-        return "\n@" + nonce.group(1) + lines.computeIfAbsent(other, this::line);
+        return "\n@%1$s received\n@%1$s".formatted(nonce.group(1)) + lines.computeIfAbsent(other, this::line);
     }
 
     private String line(String other) {

@@ -12,7 +12,9 @@ import org.jspecify.annotations.Nullable;
  * @param status {@code ok}, {@code degraded} if a part could not be observed, {@code unreachable}
  * @param lastObserved when it last answered; null if it never did
  * @param observationMs how long the observation took, in milliseconds
- * @param devices the number of devices that the GPU tool lists
+ * @param gpuSource the source of the GPU data, such as {@code nvml}
+ * @param gpuSourceReason why this source was taken; null if there is no other
+ * @param devices the number of devices that the source lists
  * @param missingPrivileges the privileges that the service lacks there, such as {@code SYS_PTRACE}
  */
 public record HostView(
@@ -21,6 +23,7 @@ public record HostView(
         @Nullable Instant lastObserved,
         long observationMs,
         @Nullable String gpuSource,
+        @Nullable String gpuSourceReason,
         @Nullable String driver,
         int devices,
         int processes,
@@ -46,6 +49,7 @@ public record HostView(
                 report.lastObserved(),
                 report.duration().toMillis(),
                 report.gpuSource(),
+                report.gpuSourceReason(),
                 report.driver(),
                 snapshot.listedDevices().size(),
                 snapshot.processes().size(),

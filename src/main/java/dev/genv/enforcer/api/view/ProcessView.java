@@ -10,13 +10,22 @@ import org.jspecify.annotations.Nullable;
  * @param startTime in clock ticks since boot
  * @param command the short name, never arguments
  * @param uid the real uid; null if unknown
+ * @param membership how it was decided to which environment it belongs
  */
 public record ProcessView(
-        int pid, long startTime, String command, @Nullable Long uid) {
+        int pid, long startTime, String command, @Nullable Long uid, MembershipView membership) {
+
+    /** By what the membership was decided, such as {@code environ}. */
+    public record MembershipView(String by) {}
+
     static List<ProcessView> of(List<GpuProcess> processes) {
         return processes.stream()
-                .map(process ->
-                        new ProcessView(process.pid(), process.id().startTime(), process.command(), process.uid()))
+                .map(process -> new ProcessView(
+                        process.pid(),
+                        process.id().startTime(),
+                        process.command(),
+                        process.uid(),
+                        new MembershipView(process.membershipBy().label())))
                 .toList();
     }
 }

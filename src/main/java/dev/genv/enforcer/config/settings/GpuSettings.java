@@ -1,6 +1,7 @@
 package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.config.settings.converters.ChoiceConverter;
+import dev.genv.enforcer.config.settings.converters.Choices;
 import dev.genv.enforcer.config.settings.converters.Durations;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
@@ -14,7 +15,11 @@ public interface GpuSettings {
     /** The prefix of the names of its properties. */
     String PREFIX = "genv.enforcer";
 
-    /** Source of the GPUs and of the processes on them. Both values mean nvidia-smi, so there is no reason to set it. */
+    /**
+     * Source of the GPUs and of the processes on them. {@code nvml} is NVIDIA's library, which the service loads; it starts no process in
+     * each cycle. {@code auto} takes it if it can be loaded and lists the same as nvidia-smi, and takes nvidia-smi otherwise. The log and
+     * {@code /hosts} name the source and the reason. Machines over SSH always use nvidia-smi.
+     */
     @WithDefault("auto")
     @WithConverter(SourceConverter.class)
     Source gpuSource();
@@ -27,7 +32,22 @@ public interface GpuSettings {
     String nvidiaSmi();
 
     /**
-     * Time that one call of nvidia-smi may take. Increase it if nvidia-smi is slow, for example without persistence mode and
+     * Path of NVIDIA's library, or its name, which the service looks for in the usual folders. The same conditions apply as to
+     * nvidia-smi.
+     */
+    @WithDefault("libnvidia-ml.so.1")
+    String nvmlLibrary();
+
+    /**
+     * Whether NVML stays initialized between cycles. On machines with many GPUs an initialization costs up to half a second of CPU time.
+     * While NVML is initialized, the driver cannot be unloaded, and MIG cannot be enabled: set {@code false} before such work.
+     */
+    @WithDefault("true")
+    @WithConverter(Choices.TrueOrFalse.class)
+    boolean nvmlHold();
+
+    /**
+     * Time that one call of nvidia-smi, or one reading by NVML, may take. Increase it if nvidia-smi is slow, for example without persistence mode and
      * with many GPUs.
      */
     @WithDefault("30s")
@@ -36,8 +56,9 @@ public interface GpuSettings {
 
     /** The source of the GPUs and of the processes on them. */
     enum Source {
-        /** The best available source. */
+        /** NVML where it proves itself, nvidia-smi otherwise. */
         AUTO,
+        NVML,
         NVIDIA_SMI
     }
 

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.config.settings.converters.ChoiceConverter;
 import dev.genv.enforcer.config.settings.converters.Choices;
 import dev.genv.enforcer.config.settings.converters.Durations;
 import dev.genv.enforcer.config.settings.converters.Lists;
@@ -11,6 +12,7 @@ import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
 
 /** What delays, limits or prevents actions. */
@@ -79,10 +81,40 @@ public interface SafetySettings {
     Collection<String> exemptUsers();
 
     /**
+     * What a process counts as if it has overwritten its environment variables, as programs do that set their title, and nothing
+     * shows to which environment it belongs. {@code unknown} reports it and checks it by no rule. With {@code outside} it
+     * belongs to no environment. Set {@code outside} if users avoid {@code non-env-processes} this way.
+     */
+    @WithDefault("unknown")
+    @WithConverter(OverwrittenEnvironConverter.class)
+    OverwrittenEnviron overwrittenEnviron();
+
+    /**
      * With {@code true} the service only reports, and is not ready, outside the host's PID namespace: there the pids from the
      * GPU driver belong to other processes. Set {@code false} only for tests.
      */
     @WithDefault("true")
     @WithConverter(Choices.TrueOrFalse.class)
     boolean requireHostPid();
+
+    /** What a process counts as if it has overwritten its environ, and nothing shows to which environment it belongs. */
+    enum OverwrittenEnviron {
+        /** It may be in any environment, so no rule checks it. */
+        UNKNOWN,
+        /** It is outside of all environments. */
+        OUTSIDE
+    }
+
+    /** Converts what such a process counts as. */
+    @SuppressWarnings("serial")
+    final class OverwrittenEnvironConverter extends ChoiceConverter<OverwrittenEnviron> {
+        public OverwrittenEnvironConverter() {
+            super(List.of(OverwrittenEnviron.values()));
+        }
+
+        @Override
+        public OverwrittenEnviron convert(String value) {
+            return choose(value);
+        }
+    }
 }

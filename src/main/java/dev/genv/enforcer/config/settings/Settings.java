@@ -53,13 +53,6 @@ public record Settings(
         return state.stateDir().orElse(state.tmpdir());
     }
 
-    /** The program that lists the GPUs and the processes on them. */
-    public String gpuProgram() {
-        return switch (gpu.gpuSource()) {
-            case AUTO, NVIDIA_SMI -> gpu.nvidiaSmi();
-        };
-    }
-
     /** The settings of the SSH connections. */
     public SshSettings ssh() {
         return new SshSettings(

@@ -59,6 +59,13 @@ public record HostReport(
         return answer.map(Observation::gpuSource).orElse(null);
     }
 
+    /** Why this source was taken; null if there is no other or the host did not answer. */
+    public @Nullable String gpuSourceReason() {
+        return answer.map(Observation::gpuSourceReason)
+                .filter(reason -> !reason.isEmpty())
+                .orElse(null);
+    }
+
     /** The version of the GPU driver; null if unknown. */
     public @Nullable String driver() {
         return answer.map(Observation::driver).orElse(null);

@@ -9,8 +9,8 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /** Runs the tasks of one host, one at a time, on its own thread, so that every wait for it has a time limit. */
 public final class HostWorker {
     private final Host host;
-    private final ThreadFactory threads;
+    private final Executor threads;
     private final Ticker ticker;
     private final AtomicReference<@Nullable Object> busyWith = new AtomicReference<>();
 
@@ -27,7 +27,7 @@ public final class HostWorker {
     private volatile @Nullable FutureTask<?> current;
     private volatile long startedAt;
 
-    HostWorker(Host host, ThreadFactory threads, Ticker ticker) {
+    HostWorker(Host host, Executor threads, Ticker ticker) {
         this.host = host;
         this.threads = threads;
         this.ticker = ticker;
@@ -59,7 +59,7 @@ public final class HostWorker {
     /**
      * Starts a task.
      *
-     * @throws HostException if an earlier task still runs
+     * @throws HostException if an earlier task still runs, or the machine allows no further thread
      */
     public <T> Pending<T> start(Kind kind, Callable<T> work) throws HostException {
         var permit = new Object();
@@ -85,11 +85,15 @@ public final class HostWorker {
         });
         current = task;
         startedAt = ticker.mark();
-        threads.newThread(() -> {
-                    task.run();
-                    busyWith.compareAndSet(permit, null); // a task that is cancelled before it starts never runs
-                })
-                .start();
+        try {
+            threads.execute(() -> {
+                task.run();
+                busyWith.compareAndSet(permit, null); // a task that is cancelled before it starts never runs
+            });
+        } catch (OutOfMemoryError e) { // Java's error if the machine allows no further thread
+            busyWith.compareAndSet(permit, null);
+            throw new HostException("not started: " + e.getMessage(), e);
+        }
         return new Pending<>(this, kind, task);
     }
 

@@ -4,14 +4,14 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The workers of the current hosts. */
 public final class HostWorkers {
     private final Supplier<List<Host>> hosts;
-    private final ThreadFactory threads;
+    private final Executor threads;
     private final Ticker ticker;
     private volatile Map<String, HostWorker> byName = Map.of();
 
@@ -25,9 +25,7 @@ public final class HostWorkers {
         this.hosts = hosts;
         this.ticker = ticker;
         // The node gets a platform thread: a task that computes or hangs in the kernel would block its carrier thread.
-        threads = remote
-                ? Thread.ofVirtual().name("host-", 0).factory()
-                : Thread.ofPlatform().daemon().name("host-", 0).factory();
+        threads = remote ? task -> Thread.ofVirtual().name("host").start(task) : KeptThreads.named("host");
     }
 
     /** Updates the workers to the current hosts, and abandons those of hosts that left the list. */

@@ -1,10 +1,8 @@
 package dev.genv.enforcer.enforcement.machine;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.facts.HostFacts;
-import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.facts.Facts;
 import java.util.List;
-import java.util.Set;
 import java.util.function.BiConsumer;
 
 /** The adapter of one machine. It gathers facts and executes orders, and interprets neither. One thread at a time uses it. */
@@ -12,11 +10,10 @@ public interface Machine {
     /**
      * Gathers the facts. A part that cannot be read is part of the answer, not an exception.
      *
-     * @param verified the processes whose exit the service waits for
      * @throws UnreachableException if there is no valid answer
      * @throws InterruptedException if the service no longer waits for the answer
      */
-    HostFacts gather(Set<ProcessId> verified) throws UnreachableException, InterruptedException;
+    Facts gather(Interest interest) throws UnreachableException, InterruptedException;
 
     /**
      * Executes orders.

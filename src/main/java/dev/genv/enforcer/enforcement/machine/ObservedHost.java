@@ -3,17 +3,21 @@ package dev.genv.enforcer.enforcement.machine;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.facts.GenvFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
+import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.IdentityFlapping;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.observation.ObserverSettings;
+import dev.genv.enforcer.observation.genv.GenvObserver;
 import dev.genv.enforcer.observation.state.DirectoryProblem;
 import dev.genv.enforcer.observation.state.LockProblem;
 import dev.genv.enforcer.observation.state.StateParser;
@@ -36,6 +40,7 @@ public final class ObservedHost implements Host {
     private final ObserverSettings settings;
     private final Machine machine;
     private final Observer observer;
+    private final GenvObserver genvObserver;
     private final IdentityFlapping identityFlapping = new IdentityFlapping();
     private @Nullable String readOnlyReason = NEVER_OBSERVED;
     private Map<ProcessId, EnvironFacts> environs = Map.of();
@@ -44,6 +49,7 @@ public final class ObservedHost implements Host {
         this.settings = settings;
         this.machine = machine;
         observer = new Observer(settings);
+        genvObserver = new GenvObserver(settings);
     }
 
     @Override
@@ -53,11 +59,26 @@ public final class ObservedHost implements Host {
 
     @Override
     public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
-        var facts = machine.gather(verified);
-        var observation = observer.observe(facts, verified);
+        var observation = switch (machine.gather(new Interest(verified, observer.settled()))) {
+            case HostFacts facts -> observe(facts, verified);
+            case GenvFacts facts -> observe(facts, verified);
+        };
         readOnlyReason = observation.readOnlyReason();
+        return observation;
+    }
+
+    private Observation observe(HostFacts facts, Set<ProcessId> verified) {
+        var observation = observer.observe(facts, verified);
         environs = environs(facts, observation);
         return observation;
+    }
+
+    private Observation observe(GenvFacts facts, Set<ProcessId> verified) throws UnreachableException {
+        try {
+            return genvObserver.observe(facts, verified);
+        } catch (UnreadableException e) {
+            throw new UnreachableException(ProblemCode.ANSWER_UNREADABLE, "genv's answer " + e.getMessage(), e);
+        }
     }
 
     @Override
@@ -104,8 +125,10 @@ public final class ObservedHost implements Host {
                         process.uid(),
                         immunity.exempt(),
                         immunity.protectedFiles(process.uid()),
-                        environs.get(process.id())),
-                new SignalCheck(process, observer::immunity, immunity, identityFlapping));
+                        environs.get(process.id()),
+                        observer.environ(process.id()).addresses()),
+                new SignalCheck(
+                        process, observer.environ(process.id()), observer::immunity, immunity, identityFlapping));
     }
 
     private Result result(Reply reply) {

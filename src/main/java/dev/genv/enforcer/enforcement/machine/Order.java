@@ -3,6 +3,7 @@ package dev.genv.enforcer.enforcement.machine;
 import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
+import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.ProcessId;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -32,10 +33,12 @@ public sealed interface Order {
      * @param exempt the uids whose processes are never terminated
      * @param files the protected programs that a process of this uid must not run
      * @param environ null if it could not be read
+     * @param addresses where its environ is
      */
     record Expected(
             @Nullable Long uid,
             Set<Long> exempt,
             Set<FileId> files,
-            @Nullable EnvironFacts environ) {}
+            @Nullable EnvironFacts environ,
+            Addresses addresses) {}
 }

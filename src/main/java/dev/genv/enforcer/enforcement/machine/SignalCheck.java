@@ -2,17 +2,24 @@ package dev.genv.enforcer.enforcement.machine;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.format.GenvSnapshot;
+import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Immunity;
+import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.observation.IdentityFlapping;
+import dev.genv.enforcer.observation.IdentityFlapping.Comparison;
 import dev.genv.enforcer.observation.ImmunityRules;
 import dev.genv.enforcer.observation.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity;
+import dev.genv.enforcer.observation.genv.GenvProcesses;
+import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -21,9 +28,25 @@ import org.jspecify.annotations.Nullable;
 
 /** Decides directly before a signal, as the observer did before, whether a process is still the one that the rules checked. */
 public final class SignalCheck {
+    /**
+     * A process as the machine itself found it.
+     *
+     * @param stat the content of {@code /proc/PID/stat}
+     */
+    public record Present(EnvironFacts facts, Bytes stat) {
+        ProgramEnviron environ() {
+            return ProcStat.tryParse(stat.text())
+                    .map(now -> ProgramEnviron.of(facts, now, now))
+                    .orElse(UNREADABLE);
+        }
+    }
+
+    private static final ProgramEnviron UNREADABLE =
+            ProgramEnviron.unavailable(new Membership.Unknown("its stat is unknown"));
     private static final Result CHANGED = Result.failed("its identity has changed since the rules were checked");
 
     private final GpuProcess checked;
+    private final ProgramEnviron environ;
     private final Function<List<Reading<ProgramFile>>, ImmunityRules> immunity;
     private final ImmunityRules known;
     private final IdentityFlapping identityFlapping;
@@ -31,15 +54,18 @@ public final class SignalCheck {
     /**
      * Creates the check for one process.
      *
+     * @param environ its environ when the rules checked it
      * @param immunity the immunity with the present files of the protected programs
      * @param known the immunity at the last observation
      */
     public SignalCheck(
             GpuProcess checked,
+            ProgramEnviron environ,
             Function<List<Reading<ProgramFile>>, ImmunityRules> immunity,
             ImmunityRules known,
             IdentityFlapping identityFlapping) {
         this.checked = checked;
+        this.environ = environ;
         this.immunity = immunity;
         this.known = known;
         this.identityFlapping = identityFlapping;
@@ -67,17 +93,33 @@ public final class SignalCheck {
      * to be tried again with these.
      *
      * @param uid its real uid now; null if unknown
-     * @param environ its environ now; null if it was not read, because the uid differed
+     * @param now its environ now, and the content of its stat; null if they were not read, because the uid differed
      */
-    public Optional<Result> refusal(@Nullable Long uid, @Nullable EnvironFacts environ) {
+    public Optional<Result> refusal(@Nullable Long uid, @Nullable Present now) {
         var exemption = known.exemption(uid);
         if (exemption != null) {
             return Optional.of(result(exemption));
         }
-        var membership = environ == null ? checked.membership() : ProcessIdentity.membership(environ);
-        return uid == null || identityFlapping.isOther(checked, uid, membership)
+        var comparison = now == null ? Comparison.SAME : compare(now.environ());
+        return uid == null || identityFlapping.isOther(checked, uid, comparison)
                 ? Optional.of(CHANGED)
                 : Optional.empty();
+    }
+
+    /**
+     * Returns why the process is not signalled by genv itself; empty if it may be.
+     *
+     * @param now what genv printed directly before
+     */
+    public Optional<Result> refusal(GenvSnapshot now) {
+        var process = GenvProcesses.find(checked.pid(), now);
+        if (process.isEmpty()) {
+            return Optional.of(Result.of(Outcome.ALREADY_GONE));
+        }
+        var hasChanged = !process.get().devices().equals(checked.devices())
+                || identityFlapping.isOther(
+                        checked, process.get().uid(), process.get().membership());
+        return hasChanged ? Optional.of(CHANGED) : Optional.empty();
     }
 
     /** Returns the protected programs that a process of this real uid must not run, as of the last observation. */
@@ -90,9 +132,23 @@ public final class SignalCheck {
         if (immune != null) {
             return Optional.of(result(immune));
         }
-        return identityFlapping.isOther(checked, process.uid(), process.membership())
+        return identityFlapping.isOther(checked, process.uid(), compare(process.environ()))
                 ? Optional.of(CHANGED)
                 : Optional.empty();
+    }
+
+    /**
+     * Compares what the environ says now with what the rules checked. Nothing is inferred again: a program that has overwritten its
+     * environ, before or since, belongs where it belonged.
+     */
+    private Comparison compare(ProgramEnviron now) {
+        return switch (now.content()) {
+            case ProgramEnviron.Content.Unavailable _ -> Comparison.UNKNOWN;
+            case ProgramEnviron.Content.Intact(var named) ->
+                named.equals(checked.membership()) ? Comparison.SAME : Comparison.OTHER;
+            case ProgramEnviron.Content.Overwritten() ->
+                now.isOfSameProgram(environ) ? Comparison.SAME : Comparison.OTHER;
+        };
     }
 
     static Result result(Immunity immunity) {

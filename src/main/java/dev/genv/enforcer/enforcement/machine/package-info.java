@@ -1,4 +1,4 @@
-/** A host whose adapter delivers facts and executes orders; the observer interprets the facts. */
+/** A host whose adapter delivers facts and executes orders; an observer interprets the facts. */
 @NullMarked
 package dev.genv.enforcer.enforcement.machine;
 

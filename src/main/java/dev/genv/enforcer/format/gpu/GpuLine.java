@@ -1,7 +1,9 @@
 package dev.genv.enforcer.format.gpu;
 
 import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.device.MigInstance;
 import dev.genv.enforcer.model.problem.Problem;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,11 +11,29 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process on a device, as nvidia-smi lists it.
+ * A process on a device, as a source lists it.
  *
  * @param memory the used memory; null if the driver does not report it
+ * @param instance the MIG device that it uses; null if it uses none, and with nvidia-smi, which does not name it
  */
-public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
+public record GpuLine(
+        String uuid,
+        int pid,
+        @Nullable Memory memory,
+        @Nullable MigInstance instance) {
+    private static final int PID_DIGITS = 9;
+    private static final int MEMORY_DIGITS = 12;
+
+    /** Creates the line of a process whose MIG instance is unknown, or which uses none. */
+    public GpuLine(String uuid, int pid, @Nullable Memory memory) {
+        this(uuid, pid, memory, null);
+    }
+
+    /** Returns the use of this device by the process. */
+    public DeviceUsage usage(int index) {
+        return new DeviceUsage(index, memory, instance == null ? List.of() : List.of(instance));
+    }
+
     /** Parses {@code gpu_uuid, pid, used_gpu_memory}; an invalid line is a problem. */
     public static Found<List<GpuLine>> parse(List<String> text) {
         var problems = new ArrayList<Problem>();
@@ -23,16 +43,30 @@ public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
     }
 
     private static Optional<GpuLine> parse(String line, List<Problem> problems) {
-        var fields = line.split(",", -1);
-        if (fields.length != 3 || !fields[1].strip().matches("[1-9][0-9]{0,8}")) {
+        var first = line.indexOf(',');
+        var second = line.indexOf(',', first + 1);
+        var isWhole = first >= 0 && second >= 0 && line.indexOf(',', second + 1) < 0;
+        var pid = isWhole ? line.substring(first + 1, second).strip() : "";
+        if (!hasDigits(pid, PID_DIGITS) || pid.startsWith("0")) {
             GpuToolProblems.add(problems, line);
             return Optional.empty();
         }
-        return Optional.of(new GpuLine(fields[0].strip(), Integer.parseInt(fields[1].strip()), memory(fields[2])));
+        return Optional.of(new GpuLine(
+                line.substring(0, first).strip(), Integer.parseInt(pid), memory(line.substring(second + 1))));
     }
 
     private static @Nullable Memory memory(String field) {
         var number = field.strip();
-        return number.matches("[0-9]{1,12}") ? Memory.ofMebibytes(Long.parseLong(number)) : null;
+        return hasDigits(number, MEMORY_DIGITS) ? Memory.ofMebibytes(Long.parseLong(number)) : null;
+    }
+
+    /** Whether this is a number of at most so many digits. */
+    private static boolean hasDigits(String text, int most) {
+        for (var i = 0; i < text.length(); i++) {
+            if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+                return false;
+            }
+        }
+        return !text.isEmpty() && text.length() <= most;
     }
 }

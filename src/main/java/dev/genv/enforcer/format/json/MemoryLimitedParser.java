@@ -14,7 +14,7 @@ public abstract class MemoryLimitedParser extends JsonParserDelegate {
     private final long maxBytes;
     private long bytes;
 
-    protected MemoryLimitedParser(JsonParser parser, long maxBytes) {
+    public MemoryLimitedParser(JsonParser parser, long maxBytes) {
         super(parser);
         this.maxBytes = maxBytes;
     }

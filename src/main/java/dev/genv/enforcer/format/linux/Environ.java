@@ -37,6 +37,27 @@ public final class Environ {
         return id;
     }
 
+    /**
+     * Whether every entry is a name that is not empty, an equals sign, and a value, and the last one ends with a zero byte. An empty
+     * environ is.
+     */
+    public static boolean isWellFormed(byte[] environ) {
+        var hasName = false; // the entry so far has a name and an equals sign
+        var start = 0;
+        for (var i = 0; i < environ.length; i++) {
+            if (environ[i] == 0) {
+                if (!hasName) {
+                    return false;
+                }
+                hasName = false;
+                start = i + 1;
+            } else if (environ[i] == '=' && i > start) {
+                hasName = true;
+            }
+        }
+        return start == environ.length;
+    }
+
     /** Returns the membership for a value of the variable. */
     public static Membership named(byte[] id) {
         return named(id, id.length > LONGEST_ID ? Sha256.hex(id) : "");

@@ -46,7 +46,7 @@ public record FileTree(Path root) {
                 continue;
             }
             if (++links > MAX_LINKS) {
-                throw new FileSystemException(file.toString(), null, "too many links");
+                throw new FileSystemException(file.toString(), null, "Too many levels of symbolic links");
             }
             inspection.inspect(Step.LINK, step);
             var target = Files.readSymbolicLink(step);

@@ -1,5 +1,7 @@
 package dev.genv.enforcer.node.files;
 
+import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.node.linux.Libc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -10,6 +12,12 @@ import java.util.Set;
 public record TrustedOwners(Set<Long> uids) implements FileTree.Inspection {
     private static final int WRITABLE_BY_OTHERS = 0022;
     private static final int STICKY = 01000;
+
+    /** Trusts root and the user of this service. */
+    public static TrustedOwners ofThisService() throws Errno {
+        var ourselves = Libc.effectiveUid();
+        return new TrustedOwners(ourselves == 0 ? Set.of(0L) : Set.of(0L, ourselves));
+    }
 
     @Override
     public void inspect(FileTree.Step step, Path at) throws IOException {

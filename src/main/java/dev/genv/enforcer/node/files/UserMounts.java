@@ -8,6 +8,8 @@ import java.util.stream.Stream;
 
 /** Finds file systems that a user has mounted over the state directory or in it (FUSE). */
 public final class UserMounts {
+    private static final String USER_OPTION = "user_id=";
+
     private UserMounts() {}
 
     /**
@@ -17,6 +19,9 @@ public final class UserMounts {
      * @param trusted the uid that is trusted besides root's
      */
     public static Optional<Directory.UserMount> at(Path directory, List<String> mountinfo, long trusted) {
+        if (mountinfo.stream().noneMatch(line -> line.contains(USER_OPTION))) {
+            return Optional.empty(); // as on most machines
+        }
         var within =
                 Mount.parse(mountinfo).stream().filter(mount -> mount.point().startsWith(directory));
         return Stream.concat(Mount.of(mountinfo, directory).stream(), within)

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.node.gpu;
 
 import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.node.linux.SpawnedProcess;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
@@ -17,7 +18,10 @@ import org.jspecify.annotations.Nullable;
 final class ChildProcess {
     static final String PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     private static final int LARGEST_OUTPUT = 16 << 20;
-    private static final long PAUSE_MILLIS = 5;
+    /** A pipe holds more than nvidia-smi prints, so its output can wait. */
+    private static final long PAUSE_MILLIS = 20;
+
+    private static final Starter STARTER = SpawnedProcess.isSupported() ? SpawnedProcess::start : ProcessBuilder::start;
 
     private final Path program;
     private final Duration timeout;
@@ -25,7 +29,7 @@ final class ChildProcess {
     private @Nullable Process unfinished;
 
     ChildProcess(Path program, Duration timeout) {
-        this(program, timeout, ProcessBuilder::start);
+        this(program, timeout, STARTER);
     }
 
     ChildProcess(Path program, Duration timeout, Starter starter) {

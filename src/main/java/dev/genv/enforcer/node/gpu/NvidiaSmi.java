@@ -1,7 +1,7 @@
 package dev.genv.enforcer.node.gpu;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.GpuFacts.ToolFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
@@ -14,13 +14,12 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Runs nvidia-smi. Its list of devices is cached, because each query needs a child process. */
-public final class NvidiaSmi {
+public final class NvidiaSmi implements GpuSource<ToolFacts> {
     /** The largest age of the device list: indices change when a GPU disappears or returns. */
     private static final Duration KEEP_DEVICES = Duration.ofSeconds(60);
 
@@ -58,24 +57,29 @@ public final class NvidiaSmi {
     }
 
     /** Queries the processes and, unless that fails, the devices. */
-    public GpuFacts query() throws InterruptedException {
+    @Override
+    public ToolFacts read() throws InterruptedException {
         var known = devices;
         devices = null; // a failure may change the indices
         var processes = run(GpuQuery.PROCESSES);
-        var lines = lines(processes);
+        var lines = ToolList.lines(processes);
         if (lines.isEmpty()) {
-            return new GpuFacts(processes, Reading.failed(Failure.SKIPPED, ""));
+            return new ToolFacts(processes, Reading.failed(Failure.SKIPPED, ""));
         }
         var listed = GpuLine.parse(lines.get());
         // Without a line, either nothing runs or there are no devices, which may have been different before.
         if (known != null && known.isFresh() && known.matches(listed.value()) && !foundNoDevices(processes)) {
             keep(known.output, known.devices, known.readAt, listed);
-            return new GpuFacts(processes, known.output);
+            return new ToolFacts(processes, known.output);
         }
         var output = run(GpuQuery.DEVICES);
-        lines(output).map(GpuDevices::parse).ifPresent(now -> keep(output, now, System.nanoTime(), listed));
-        return new GpuFacts(processes, output);
+        ToolList.lines(output).map(GpuDevices::parse).ifPresent(now -> keep(output, now, System.nanoTime(), listed));
+        return new ToolFacts(processes, output);
     }
+
+    /** Nothing is held: each query is a child process of its own. */
+    @Override
+    public void release() {}
 
     /** After a problem the devices are queried again, to detect the end of the problem. */
     private void keep(Reading<ToolOutput> output, GpuDevices now, long readAt, Found<List<GpuLine>> listed) {
@@ -91,20 +95,6 @@ public final class NvidiaSmi {
     private static boolean foundNoDevices(Reading<ToolOutput> reading) {
         return reading instanceof Reading.Value<ToolOutput>(var output)
                 && GpuQuery.foundNoDevices(output.exitCode(), output.stdout().text());
-    }
-
-    /** Returns the lines of an answer; empty if it is none. */
-    private static Optional<List<String>> lines(Reading<ToolOutput> reading) {
-        try {
-            return reading instanceof Reading.Value<ToolOutput>(var output)
-                    ? Optional.of(GpuQuery.lines(
-                            output.exitCode(),
-                            output.stdout().text(),
-                            output.stderr().text()))
-                    : Optional.empty();
-        } catch (ToolException e) {
-            return Optional.empty();
-        }
     }
 
     private Reading<ToolOutput> run(String query) throws InterruptedException {

@@ -1,15 +1,12 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.node.files.FileTree;
 import dev.genv.enforcer.node.files.TrustedOwners;
 import dev.genv.enforcer.node.files.UntrustedException;
-import dev.genv.enforcer.node.linux.Libc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Set;
 
 /** Finds a program that only root or the service's own user can have installed. */
 final class TrustedProgram {
@@ -40,17 +37,12 @@ final class TrustedProgram {
             if (!Files.isRegularFile(program) || !Files.isExecutable(program)) {
                 throw new ToolException(program + " is not a program");
             }
-            OWN_FILES.follow(program, new TrustedOwners(trustedOwners()));
+            OWN_FILES.follow(program, TrustedOwners.ofThisService());
             return program;
         } catch (UntrustedException e) {
             throw new ToolException("%s is not used: %s".formatted(program, e.getMessage()), e);
         } catch (IOException e) {
             throw new ToolException(program + " cannot be examined: " + e.getMessage(), e);
         }
-    }
-
-    private static Set<Long> trustedOwners() throws Errno {
-        var ourselves = Libc.effectiveUid();
-        return ourselves == 0 ? Set.of(0L) : Set.of(0L, ourselves);
     }
 }

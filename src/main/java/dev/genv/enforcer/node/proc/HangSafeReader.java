@@ -1,9 +1,11 @@
 package dev.genv.enforcer.node.proc;
 
+import dev.genv.enforcer.enforcement.host.KeptThreads;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
@@ -11,15 +13,13 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.SynchronousQueue;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 
 /**
  * Reads files of {@code /proc} whose content the kernel reads from the memory of the process. A process can map that memory from its
- * own file system that never answers, and then the read never ends. So each read runs on a thread that can be abandoned.
+ * own file system that never answers, and then the read never ends. So these reads run on threads that can be abandoned. The reads of
+ * a batch share one thread until one of them does not answer.
  */
 final class HangSafeReader {
     /** The largest number of abandoned threads. */
@@ -31,20 +31,12 @@ final class HangSafeReader {
     /** Threads that have just answered and are not yet free. */
     private static final int EXTRA_THREADS = 16;
 
-    private static final long IDLE_SECONDS = 5;
-
     private final ReadTimeouts timeouts;
     private final Map<ProcessId, Long> pending = new ConcurrentHashMap<>();
-    /** An idle thread is reused; a new one is created only if all are stuck. */
-    private final Executor readers = new ThreadPoolExecutor(
-            0,
-            MAX_STUCK + EXTRA_THREADS,
-            IDLE_SECONDS,
-            TimeUnit.SECONDS,
-            new SynchronousQueue<>(),
-            work -> Thread.ofPlatform().daemon().name("reads-process-memory").unstarted(work));
-
+    private final Executor readers = KeptThreads.named("reads-process-memory", MAX_STUCK + EXTRA_THREADS);
     private final AtomicLong timedOutNanos = new AtomicLong();
+    /** That of the current thread, if it reads a batch. */
+    private final ScopedValue<ReadBatch<?, ?>.Turn> turns = ScopedValue.newInstance();
 
     HangSafeReader(ReadTimeouts timeLimit) {
         this.timeouts = timeLimit;
@@ -68,6 +60,50 @@ final class HangSafeReader {
     }
 
     /**
+     * Reads several items one after another on one thread. If a process does not answer, its item is repeated without its memory, and
+     * the others follow, on another thread.
+     *
+     * @param reading may call {@link #read}
+     * @return the results in this order
+     * @throws InterruptedException if the thread is interrupted; then no further item is read
+     */
+    <I, T> List<T> readAll(List<I> items, Function<I, T> reading) throws InterruptedException {
+        var batch = new ReadBatch<>(items, reading);
+        try {
+            start(batch);
+            while (true) {
+                var reduced = timedOutNanos.get() >= timeouts.observation.toNanos();
+                var waited = batch.await(reduced ? timeouts.reduced : timeouts.process);
+                if (waited.isZero()) {
+                    return batch.results();
+                }
+                timedOutNanos.addAndGet(waited.toNanos());
+                batch.abandon(
+                        reduced
+                                ? new NotReadException("no time was left to wait for its answer")
+                                : new ReadTimeoutException());
+                start(batch);
+            }
+        } finally {
+            batch.abandon(new ReadTimeoutException());
+        }
+    }
+
+    private void start(ReadBatch<?, ?> batch) {
+        var turn = batch.turn();
+        Runnable work = () -> ScopedValue.where(turns, turn).run(turn);
+        try {
+            readers.execute(work);
+        } catch (RejectedExecutionException e) {
+            batch.refuse(skipped());
+            work.run();
+        } catch (OutOfMemoryError e) { // Java's error if the machine allows no further thread
+            batch.refuse(new IOException("not read: " + e.getMessage(), e));
+            work.run();
+        }
+    }
+
+    /**
      * Reads a file of a process.
      *
      * @param uid its real uid
@@ -75,42 +111,13 @@ final class HangSafeReader {
      * @throws IOException if it cannot be read, for any other reason too
      */
     <T> T read(ProcessId process, long uid, Callable<T> reading) throws IOException {
-        if (pending.containsKey(process) || hasExceededShare(uid)) {
-            throw new ReadTimeoutException();
+        if (turns.isBound()) {
+            return readHere(turns.get(), process, uid, reading);
         }
-        if (pending.size() >= MAX_STUCK) {
-            throw skipped();
-        }
-        pending.put(process, uid);
-        var query = new FutureTask<T>(() -> {
-            try {
-                return reading.call();
-            } finally {
-                pending.remove(process);
-            }
-        });
         try {
-            readers.execute(query);
-        } catch (RejectedExecutionException e) {
-            pending.remove(process);
-            throw skipped();
-        } catch (OutOfMemoryError e) {
-            pending.remove(process); // Java's error if the machine allows no further thread
-            throw new IOException("not read: " + e.getMessage(), e);
-        }
-        return answer(query);
-    }
-
-    private <T> T answer(FutureTask<T> query) throws IOException {
-        var reduced = timedOutNanos.get() >= timeouts.observation.toNanos();
-        var start = System.nanoTime();
-        try {
-            return query.get((reduced ? timeouts.reduced : timeouts.process).toNanos(), TimeUnit.NANOSECONDS);
-        } catch (TimeoutException e) {
-            timedOutNanos.addAndGet(System.nanoTime() - start);
-            throw reduced
-                    ? new NotReadException("no time was left to wait for its answer")
-                    : new ReadTimeoutException();
+            return readAll(List.of(reading), one -> attempt(() -> read(process, uid, one)))
+                    .getFirst()
+                    .get();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("abandoned: it took too long");
@@ -122,13 +129,43 @@ final class HangSafeReader {
         }
     }
 
+    private static <T> FutureTask<T> attempt(Callable<T> reading) {
+        var attempt = new FutureTask<>(reading);
+        attempt.run();
+        return attempt;
+    }
+
+    private <T> T readHere(ReadBatch<?, ?>.Turn turn, ProcessId process, long uid, Callable<T> reading)
+            throws IOException {
+        turn.require(process);
+        if (pending.containsKey(process) || hasExceededShare(uid)) {
+            throw new ReadTimeoutException();
+        }
+        if (pending.size() >= MAX_STUCK) {
+            throw skipped();
+        }
+        pending.put(process, uid);
+        turn.begin(process);
+        try {
+            return reading.call();
+        } catch (IOException | RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        } finally {
+            pending.remove(process);
+            turn.end();
+        }
+    }
+
     private boolean hasExceededShare(long uid) {
         return uid != ROOT
+                && !pending.isEmpty()
                 && pending.values().stream().filter(owner -> owner == uid).count() >= MAX_STUCK_PER_USER;
     }
 
     private static IOException skipped() {
         return new NotReadException(
-                "not read: %d other processes of this user already do not answer; terminate them".formatted(MAX_STUCK));
+                "not read: %d other processes already do not answer; terminate them".formatted(MAX_STUCK));
     }
 }

@@ -1,15 +1,18 @@
 package dev.genv.enforcer.node.proc;
 
+import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LivenessFacts.Kernels;
 import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.format.linux.ProcStatus;
 import dev.genv.enforcer.model.Environment;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -18,16 +21,25 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** Finds the processes and Jupyter kernels that {@code envs.json} lists. */
 public final class LivenessReader {
     private static final LivenessFacts NOTHING_LISTED = new LivenessFacts(Reading.of(List.of()), Kernels.NONE);
 
+    /** The number of listed pids above which they are compared with the list of all processes. */
+    private static final int MANY = 1024;
+    /** In bytes; the parsed content of larger files is not kept. */
+    private static final int LARGEST_KEPT = 16 << 10;
+
     private final ProcFs proc;
+    private @Nullable Parsed parsed;
 
     public LivenessReader(ProcFs proc) {
         this.proc = proc;
     }
+
+    private record Parsed(Bytes content, List<Environment> environments) {}
 
     /**
      * Reads the facts.
@@ -40,24 +52,39 @@ public final class LivenessReader {
             return NOTHING_LISTED;
         }
         try {
-            var running = new HashSet<>(proc.pids());
-            return new LivenessFacts(Reading.of(processes(environments, running)), kernels(environments, running));
+            var processes = processes(environments);
+            var running = processes.stream().map(LiveProcess::pid).collect(Collectors.toSet());
+            return new LivenessFacts(Reading.of(processes), kernels(environments, running));
         } catch (IOException e) {
-            return new LivenessFacts(Reading.failed(Failure.OTHER, String.valueOf(e.getMessage())), Kernels.NONE);
+            return new LivenessFacts(Reading.failed(Failure.OTHER, ErrorText.of(e)), Kernels.NONE);
         }
     }
 
-    private static List<Environment> environments(StateFile envs) {
+    /** A file with the same content is parsed once. */
+    private List<Environment> environments(StateFile envs) {
+        if (!(envs instanceof StateFile.Present(var content))) {
+            parsed = null;
+            return List.of();
+        }
+        var known = parsed;
+        if (known != null && known.content.equals(content)) {
+            return known.environments;
+        }
+        parsed = null; // its memory is free while the new file is parsed
+        var environments = parse(content);
+        parsed = content.length() <= LARGEST_KEPT ? new Parsed(content, environments) : null;
+        return environments;
+    }
+
+    private static List<Environment> parse(Bytes content) {
         try {
-            return envs instanceof StateFile.Present(var content)
-                    ? EnvsFile.of(GenvJson.read(content.array())).environments()
-                    : List.of();
+            return EnvsFile.of(GenvJson.read(content.array())).environments();
         } catch (UnreadableException e) {
             return List.of();
         }
     }
 
-    private List<LiveProcess> processes(List<Environment> environments, Set<Integer> running) throws IOException {
+    private List<LiveProcess> processes(List<Environment> environments) throws IOException {
         var shells = environments.stream()
                 .flatMap(environment -> environment.shell().stream())
                 .collect(Collectors.toSet());
@@ -65,15 +92,34 @@ public final class LivenessReader {
                 .flatMap(environment -> environment.pids().stream())
                 .collect(Collectors.toCollection(HashSet::new));
         listed.addAll(shells);
-        listed.retainAll(running); // there may be many others
+        var processes = listed.size() <= MANY ? running(listed, shells) : List.<LiveProcess>of();
+        if (!processes.isEmpty()) {
+            return processes;
+        }
+        // Users choose how many pids they list. If none of them runs, /proc itself may be unreadable.
+        listed.retainAll(Set.copyOf(proc.pids()));
+        return running(listed, shells);
+    }
+
+    private List<LiveProcess> running(Set<Integer> pids, Set<Integer> shells) throws IOException {
         var processes = new ArrayList<LiveProcess>();
-        for (var pid : listed) {
-            var start = shells.contains(pid)
-                    ? proc.stat(pid).map(ProcStat::startTime).orElse(null)
-                    : null;
-            processes.add(new LiveProcess(pid, proc.realUid(pid), start));
+        for (var pid : pids) {
+            var status = pid > 0 ? proc.status(pid) : null;
+            if (status != null && !isThread(status, pid)) {
+                var uid = ProcStatus.realUid(status);
+                var start = shells.contains(pid)
+                        ? proc.stat(pid).map(ProcStat::startTime).orElse(null)
+                        : null;
+                processes.add(new LiveProcess(pid, uid == ProcStatus.NONE ? null : uid, start));
+            }
         }
         return processes;
+    }
+
+    /** The kernel also has a directory for each thread, but does not list it. */
+    private static boolean isThread(byte[] status, int pid) {
+        var process = ProcStatus.processId(status);
+        return process != ProcStatus.NONE && process != pid;
     }
 
     /** Kernels are searched only for environments without a live pid, because the search reads every process. */

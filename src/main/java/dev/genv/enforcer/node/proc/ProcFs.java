@@ -3,9 +3,12 @@ package dev.genv.enforcer.node.proc;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
+import dev.genv.enforcer.files.KernelFile;
 import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.format.linux.ProcStatus;
 import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -15,6 +18,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.IntFunction;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -26,7 +30,7 @@ public final class ProcFs {
     private static final int LARGEST_OTHER = 1 << 20;
 
     private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
-    private static final Pattern UID = Pattern.compile("^Uid:\\s+([0-9]{1,10})\\s", Pattern.MULTILINE);
+    private static final Pattern NAMESPACE_PIDS = Pattern.compile("^NSpid:\\s+([0-9\\s]+?)\\s*$", Pattern.MULTILINE);
 
     private final Path root;
     private final HangSafeReader memory = new HangSafeReader(HangSafeReader.ReadTimeouts.USUAL);
@@ -45,6 +49,11 @@ public final class ProcFs {
         memory.beginObservation();
     }
 
+    /** Reads several processes; the reads that may hang share one thread. Returns the results in this order. */
+    <T> List<T> readAll(List<Integer> pids, IntFunction<T> reading) throws InterruptedException {
+        return memory.readAll(pids, reading::apply);
+    }
+
     boolean exists(int pid) {
         return pid > 0 && Files.exists(file(pid, "stat"));
     }
@@ -52,7 +61,8 @@ public final class ProcFs {
     /** Returns the stat of a process; empty if there is no such process. */
     public Optional<ProcStat> stat(int pid) throws IOException {
         try {
-            return Optional.of(ProcStat.parse(text(file(pid, "stat"))));
+            return Optional.of(ProcStat.parse(
+                    new String(KernelFile.read(name(pid, "stat"), LARGEST_OTHER), StandardCharsets.UTF_8)));
         } catch (IOException e) {
             if (isGone(pid, e)) {
                 return Optional.empty();
@@ -64,24 +74,41 @@ public final class ProcFs {
     /** Returns the content of the stat of a process. */
     public Reading<Bytes> statBytes(int pid) {
         try {
-            return Reading.of(Bytes.of(read(file(pid, "stat"), LARGEST_OTHER)));
+            return Reading.of(Bytes.of(KernelFile.read(name(pid, "stat"), LARGEST_OTHER)));
         } catch (IOException e) {
-            return Reading.failed(isGone(pid, e) ? Failure.ABSENT : Failure.OTHER, String.valueOf(e.getMessage()));
+            return Reading.failed(isGone(pid, e) ? Failure.ABSENT : Failure.OTHER, ErrorText.of(e));
         }
     }
 
     /** Returns the real uid; null if there is no such process, or if {@code status} does not contain it. */
     @Nullable
     public Long realUid(int pid) throws IOException {
+        var status = status(pid);
+        var uid = status == null ? ProcStatus.NONE : ProcStatus.realUid(status);
+        return uid == ProcStatus.NONE ? null : uid;
+    }
+
+    /** Returns the content of {@code status}; null if there is no such process. */
+    byte @Nullable [] status(int pid) throws IOException {
         try {
-            var match = UID.matcher(text(file(pid, "status")));
-            return match.find() ? Long.valueOf(match.group(1)) : null;
+            return KernelFile.read(name(pid, "status"), LARGEST_OTHER);
         } catch (IOException e) {
             if (isGone(pid, e)) {
                 return null;
             }
             throw e;
         }
+    }
+
+    /** Returns the first bytes of its {@code cgroup}. */
+    byte[] cgroup(int pid, int limit) throws IOException {
+        return read(file(pid, "cgroup"), limit);
+    }
+
+    /** Returns its pids in the PID namespaces, the innermost one last; empty if {@code status} does not contain them. */
+    String namespacePids(int pid) throws IOException {
+        var match = NAMESPACE_PIDS.matcher(text(file(pid, "status")));
+        return match.find() ? match.group(1) : "";
     }
 
     /**
@@ -158,7 +185,7 @@ public final class ProcFs {
     /** Whether a thread still has an environment: a thread that exits has none, and shows an empty one. */
     private static boolean hasMemory(Path thread) throws IOException {
         var stat = ProcStat.parse(text(thread.resolve("stat")));
-        return !stat.hasEnded() && stat.environmentEnd() != 0;
+        return !stat.hasEnded() && stat.addresses().areKnown();
     }
 
     private byte[] environ(ProcessId process, long uid, Path file) throws IOException {
@@ -204,7 +231,12 @@ public final class ProcFs {
 
     private boolean isGone(int pid, IOException why) {
         // A read of a process that exits fails with ESRCH, for which Java has no specific exception.
-        return why instanceof NoSuchFileException || !exists(pid);
+        // With hidepid, the kernel denies even the question whether the process exists.
+        return why instanceof NoSuchFileException || Files.notExists(file(pid, "stat"));
+    }
+
+    private String name(int pid, String file) {
+        return root + "/" + pid + "/" + file;
     }
 
     private Path file(int pid, String name) {
@@ -216,8 +248,6 @@ public final class ProcFs {
     }
 
     static byte[] read(Path file, int limit) throws IOException {
-        try (var stream = Files.newInputStream(file)) {
-            return stream.readNBytes(limit);
-        }
+        return KernelFile.read(file.toString(), limit);
     }
 }

@@ -8,11 +8,13 @@ import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.util.Arrays;
@@ -28,12 +30,22 @@ public final class ProcessReader {
         this.proc = proc;
     }
 
+    /** Reads several processes, as {@link #read} does, and returns them in this order. */
+    public List<ProcessFacts> readAll(List<Integer> pids, List<Reading<ProgramFile>> programs)
+            throws InterruptedException {
+        return proc.readAll(pids, pid -> read(pid, programs));
+    }
+
     /**
      * Reads one process.
      *
      * @param programs the protected programs: only a process that may run one of them has its program identified
      */
     public ProcessFacts read(int pid, List<Reading<ProgramFile>> programs) {
+        return read(pid, programs, true);
+    }
+
+    private ProcessFacts read(int pid, List<Reading<ProgramFile>> programs, boolean withProgram) {
         var before = proc.statBytes(pid);
         var stat = stat(before);
         if (stat.isEmpty() || stat.get().isZombie()) {
@@ -47,8 +59,39 @@ public final class ProcessReader {
                 before,
                 uid,
                 owner == null ? unread() : environ(id, owner, stat.get()),
-                executable(id.pid(), programs),
+                withProgram ? executable(id.pid(), programs) : Reading.failed(Failure.SKIPPED, ""),
                 proc.statBytes(pid));
+    }
+
+    /** Reads a process that is related to a listed one. */
+    ProcessFacts readRelated(int pid) {
+        var facts = read(pid, List.of(), false);
+        return withRelations(facts);
+    }
+
+    /** Returns the facts with the cgroup and the pids in the PID namespaces. */
+    ProcessFacts withRelations(ProcessFacts facts) {
+        return new ProcessFacts(
+                facts.pid(),
+                facts.before(),
+                facts.uid(),
+                facts.environ(),
+                facts.executable(),
+                bytes(() -> proc.cgroup(facts.pid(), ProcessFacts.LARGEST_CGROUP)),
+                bytes(() -> proc.namespacePids(facts.pid()).getBytes(StandardCharsets.US_ASCII)),
+                proc.statBytes(facts.pid()));
+    }
+
+    private static Reading<Bytes> bytes(Callable reading) {
+        try {
+            return Reading.of(Bytes.of(reading.call()));
+        } catch (IOException e) {
+            return Reading.failed(failure(e), String.valueOf(e.getMessage()));
+        }
+    }
+
+    private interface Callable {
+        byte[] call() throws IOException;
     }
 
     /** Returns the content of its stat. */
@@ -69,7 +112,7 @@ public final class ProcessReader {
             var uid = proc.realUid(pid);
             return uid == null ? unread() : Reading.of(uid);
         } catch (IOException e) {
-            return Reading.failed(Failure.OTHER, String.valueOf(e.getMessage()));
+            return Reading.failed(Failure.OTHER, ErrorText.of(e));
         }
     }
 
@@ -78,15 +121,18 @@ public final class ProcessReader {
             return Reading.of(
                     environ(stat.hasEnded() ? proc.environOfAThread(process, uid) : proc.environ(process, uid)));
         } catch (IOException e) {
-            return Reading.failed(failure(e), String.valueOf(e.getMessage()));
+            return Reading.failed(failure(e), ErrorText.of(e));
         }
     }
 
     private static EnvironFacts environ(byte[] bytes) {
         var id = Environ.id(bytes);
-        return id.length > EnvironFacts.LONGEST_ID
-                ? new EnvironFacts(bytes.length, Bytes.of(Arrays.copyOf(id, EnvironFacts.LONGEST_ID)), Sha256.hex(id))
-                : new EnvironFacts(bytes.length, Bytes.of(id), "");
+        var isLong = id.length > EnvironFacts.LONGEST_ID;
+        return new EnvironFacts(
+                bytes.length,
+                Bytes.of(isLong ? Arrays.copyOf(id, EnvironFacts.LONGEST_ID) : id),
+                isLong ? Sha256.hex(id) : "",
+                Environ.isWellFormed(bytes));
     }
 
     private Reading<ExecutableFacts> executable(int pid, List<Reading<ProgramFile>> programs) {
@@ -97,7 +143,7 @@ public final class ProcessReader {
             return Reading.of(new ExecutableFacts(
                     name, mayRunOneOf(programs, name) ? file(program) : Reading.failed(Failure.SKIPPED, "")));
         } catch (IOException e) {
-            return Reading.failed(failure(e), e.toString());
+            return Reading.failed(failure(e), ErrorText.of(e));
         }
     }
 
@@ -113,7 +159,7 @@ public final class ProcessReader {
             var status = proc.statusOfProgram(program);
             return Reading.of(new FileId(status.device(), status.inode()));
         } catch (IOException e) {
-            return Reading.failed(failure(e), e.toString());
+            return Reading.failed(failure(e), ErrorText.of(e));
         }
     }
 

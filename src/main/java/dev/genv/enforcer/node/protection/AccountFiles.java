@@ -5,6 +5,7 @@ import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.files.WatchedFile;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.files.FileTree;
@@ -58,9 +59,9 @@ public final class AccountFiles {
             try {
                 return Reading.of(own.current());
             } catch (NoSuchFileException e) {
-                return Reading.failed(Failure.ABSENT, e.toString());
+                return Reading.failed(Failure.ABSENT, ErrorText.of(e));
             } catch (IOException e) {
-                return Reading.failed(Failure.OTHER, e.toString());
+                return Reading.failed(Failure.OTHER, ErrorText.of(e));
             }
         }
     }

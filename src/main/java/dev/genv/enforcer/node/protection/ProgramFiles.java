@@ -4,6 +4,7 @@ import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.node.files.FileTree;
 import dev.genv.enforcer.node.files.TrustedOwners;
@@ -44,7 +45,7 @@ public final class ProgramFiles {
         } catch (UntrustedException e) {
             return Reading.failed(Failure.UNTRUSTED, String.valueOf(e.getMessage()));
         } catch (IOException e) {
-            return Reading.failed(Failure.OTHER, e.toString());
+            return Reading.failed(Failure.OTHER, ErrorText.of(e));
         }
     }
 

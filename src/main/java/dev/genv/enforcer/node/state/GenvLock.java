@@ -99,6 +99,12 @@ final class GenvLock implements AutoCloseable {
             try {
                 return new Descriptor(FileCalls.openat(directory, NAME, FileCalls.O_RDONLY, 0));
             } catch (Errno e) {
+                if (e.is(Errno.ELOOP)) {
+                    throw LockException.unusable("is a symbolic link", e);
+                }
+                if (e.is(Errno.EAGAIN)) {
+                    throw LockException.unusable("is kept from being opened by its owner (fcntl F_SETLEASE)", e);
+                }
                 if (!e.is(Errno.ENOENT)) {
                     throw LockException.unusable("cannot be opened: " + e.getMessage(), e);
                 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node.state;
 
+import dev.genv.enforcer.enforcement.host.KeptThreads;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.model.SafeText;
@@ -14,6 +15,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -32,6 +34,7 @@ final class StateAccess {
     private final Path path;
     private final ProcFs proc;
     private final HostPath host;
+    private final Executor threads = KeptThreads.named("state-directory");
     private final AtomicInteger running = new AtomicInteger();
 
     StateAccess(Path path, ProcFs proc) {
@@ -58,7 +61,10 @@ final class StateAccess {
             throw unanswered("%d earlier calls have not returned".formatted(MAX_STUCK));
         }
         var task = new FutureTask<T>(() -> {
-            requireNoUserMount(realPath());
+            var real = realPath();
+            if (!real.equals(path)) {
+                requireNoUserMount(real);
+            }
             return work.call();
         });
         start(task);
@@ -78,7 +84,7 @@ final class StateAccess {
     private void start(FutureTask<?> task) throws IOException {
         running.incrementAndGet();
         try {
-            Thread.ofPlatform().daemon().name("state-directory").start(() -> {
+            threads.execute(() -> {
                 task.run();
                 running.decrementAndGet();
             });

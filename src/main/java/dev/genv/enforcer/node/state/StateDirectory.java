@@ -4,6 +4,7 @@ import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.facts.StateFacts.StateFile.Cause;
 import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.node.linux.Descriptor;
@@ -81,7 +82,7 @@ final class StateDirectory implements AutoCloseable {
         } catch (Errno e) {
             return e.is(Errno.ENOENT) ? new StateFile.Absent() : unreadable(e);
         } catch (IOException e) {
-            return new StateFile.Unreadable(Cause.OTHER, 0, String.valueOf(e.getMessage()));
+            return new StateFile.Unreadable(Cause.OTHER, 0, ErrorText.of(e));
         }
     }
 
@@ -95,7 +96,7 @@ final class StateDirectory implements AutoCloseable {
         }
         return e.is(Errno.EACCES)
                 ? unreadable(Cause.DENIED, 0)
-                : new StateFile.Unreadable(Cause.OTHER, 0, String.valueOf(e.getMessage()));
+                : new StateFile.Unreadable(Cause.OTHER, 0, ErrorText.of(e));
     }
 
     /** A condition that is checked directly before a file is replaced. */

@@ -6,11 +6,16 @@ import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /** Reads genv's state files under genv's lock or, if the lock is not available, without it and with additional checks. */
 final class StateReader {
@@ -40,7 +45,7 @@ final class StateReader {
         } catch (StateAccessException e) {
             return unread(e.directory());
         } catch (IOException e) {
-            return unread(new Directory.Unreadable(Failure.OTHER, String.valueOf(e.getMessage())));
+            return unread(new Directory.Unreadable(Failure.OTHER, ErrorText.of(e)));
         }
     }
 
@@ -49,8 +54,25 @@ final class StateReader {
         return new StateFacts(directory, LockFacts.NOT_ATTEMPTED, new StateFile.Absent(), new StateFile.Absent(), null);
     }
 
+    private @Nullable StateDirectory open() throws IOException {
+        try {
+            return StateDirectory.open(path);
+        } catch (Errno e) {
+            if (e.is(Errno.ENOTDIR)) {
+                throw unreadable(Files.isSymbolicLink(path) ? "is a symbolic link" : "is not a directory", e);
+            }
+            throw e.is(Errno.EACCES) ? unreadable("cannot be entered", e) : e;
+        }
+    }
+
+    private IOException unreadable(String clause, Errno cause) {
+        var exception = new FileSystemException(path.toString(), null, clause);
+        exception.initCause(cause);
+        return exception;
+    }
+
     private StateFacts readNow() throws IOException, InterruptedException {
-        try (var directory = StateDirectory.open(path)) {
+        try (var directory = open()) {
             if (directory == null) {
                 return new StateFacts(
                         new Directory.Absent(),

@@ -2,6 +2,7 @@ package dev.genv.enforcer.observation.gpu;
 
 import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.facts.NvmlFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.gpu.GpuDevices;
 import dev.genv.enforcer.format.gpu.GpuLine;
@@ -21,7 +22,7 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The devices and processes that the GPU tool lists.
+ * The devices and processes that the source of GPU data lists.
  *
  * @param devices the indices of all devices
  * @param usage by pid
@@ -31,15 +32,19 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
     private static final String HUNG =
             "nvidia-smi hung in an earlier observation and could not be terminated: it is not run for a while";
 
-    /** Interprets the answers of the GPU tool. Without valid answers, the processes are missing. */
+    /** Interprets the answers of a source. Without valid answers, the processes are missing. */
     public static Found<GpuListing> of(GpuFacts facts, DeviceOrder order) {
         try {
-            var processes = output(facts.processes());
-            var lines = GpuLine.parse(lines(processes));
-            var devices = GpuDevices.parse(lines(output(facts.devices())));
-            devices.requireSame(!GpuQuery.foundNoDevices(
-                    processes.exitCode(), processes.stdout().text()));
-            return of(lines, devices, order);
+            return switch (facts) {
+                case GpuFacts.ToolFacts tool -> of(tool, order);
+                case NvmlFacts nvml -> NvmlListing.of(nvml, order);
+                case GpuFacts.SelectedFacts(var answer, var _, var difference) -> {
+                    var found = of(answer, order);
+                    yield difference.isEmpty()
+                            ? found
+                            : found.with(new Problem(ProblemCode.GPU_SOURCES_DIFFER, difference));
+                }
+            };
         } catch (ToolException e) {
             return Found.of(NONE)
                     .with(new Problem(e.code(), String.valueOf(e.getMessage())))
@@ -47,16 +52,29 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
         }
     }
 
-    /** Combines the lists of devices and processes. */
-    public static Found<GpuListing> of(Found<List<GpuLine>> lines, GpuDevices devices, DeviceOrder order) {
+    private static Found<GpuListing> of(GpuFacts.ToolFacts facts, DeviceOrder order) throws ToolException {
+        var processes = output(facts.processes());
+        var lines = GpuLine.parse(lines(processes));
+        var devices = GpuDevices.parse(lines(output(facts.devices())));
+        devices.requireSame(!GpuQuery.foundNoDevices(
+                processes.exitCode(), processes.stdout().text()));
+        return of(GpuOrigin.NVIDIA_SMI, lines, devices, order);
+    }
+
+    /**
+     * Combines the lists of devices and processes.
+     *
+     * @param source the name of their source in problems
+     */
+    static Found<GpuListing> of(String source, Found<List<GpuLine>> lines, GpuDevices devices, DeviceOrder order) {
         var problems = new ArrayList<>(lines.problems());
         problems.addAll(devices.problems()); // they apply as long as the list that has them
-        var lost = order.findLost(devices.byUuid());
+        var lost = order.findLost(source, devices.byUuid());
         if (devices.problems().isEmpty()) { // otherwise another problem already reports an unknown device
             lost.ifPresent(problems::add);
         }
         var moved = order.compare(devices.byUuid());
-        var listing = new GpuListing(devices.indices(), usage(lines.value(), devices, problems));
+        var listing = new GpuListing(devices.indices(), usage(source, lines.value(), devices, problems));
         var found = Found.of(listing, problems);
         if (!problems.isEmpty()) {
             found = found.without(SnapshotPart.EVERY_PROCESS);
@@ -83,7 +101,7 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
     }
 
     private static Map<Integer, List<DeviceUsage>> usage(
-            List<GpuLine> lines, GpuDevices devices, List<Problem> problems) {
+            String source, List<GpuLine> lines, GpuDevices devices, List<Problem> problems) {
         var byPid = new TreeMap<Integer, Map<Integer, DeviceUsage>>();
         for (var line : lines) {
             var index = devices.indexOf(line.uuid());
@@ -91,12 +109,12 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
                 GpuToolProblems.add(
                         problems,
                         ProblemCode.DEVICE_UNKNOWN,
-                        "nvidia-smi lists process %d on %s, which is none of its devices"
-                                .formatted(line.pid(), GpuToolProblems.shorten(line.uuid())));
+                        "%s lists process %d on %s, which is none of its devices"
+                                .formatted(source, line.pid(), GpuToolProblems.shorten(line.uuid())));
             } else {
                 // With MIG a process can have several lines for one device.
                 byPid.computeIfAbsent(line.pid(), _ -> new TreeMap<>())
-                        .merge(index.get(), new DeviceUsage(index.get(), line.memory()), DeviceUsage::plus);
+                        .merge(index.get(), line.usage(index.get()), DeviceUsage::plus);
             }
         }
         var usage = new LinkedHashMap<Integer, List<DeviceUsage>>();

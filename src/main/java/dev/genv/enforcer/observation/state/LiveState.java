@@ -1,5 +1,6 @@
 package dev.genv.enforcer.observation.state;
 
+import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.format.DevicesFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Environment;
@@ -17,6 +18,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** The state of the active environments. */
@@ -29,15 +31,26 @@ public final class LiveState {
     private final DevicesFile file;
     private final List<Environment> environments;
     private final Map<Integer, Membership.Unknown> listed;
-    private Map<Integer, Long> uidsOfPids = Map.of();
+    private final Map<Integer, Long> uidsOfPids;
 
-    private LiveState(State state, LivenessSource living, Accounts accounts, Set<Long> exempt) {
+    private LiveState(
+            State state,
+            Function<List<Environment>, Found<ActiveEnvironments>> active,
+            Accounts accounts,
+            Set<Long> exempt) {
         envs = content(state.envs(), SnapshotPart.ENVIRONMENTS, EnvsFile.EMPTY);
         file = content(state.devices(), SnapshotPart.ATTACHMENTS, DevicesFile.EMPTY);
         problems.addAll(state.problems());
         problems.addAll(envs.problems());
         problems.addAll(file.problems());
-        environments = alive(living, accounts, exempt);
+        var found = active.apply(envs.environments());
+        problems.addAll(found.problems());
+        missing.addAll(found.missing());
+        uidsOfPids = found.value().uids();
+        environments = new OwnershipResolver(uidsOfPids, accounts, exempt)
+                .resolve(found.value().environments()).stream()
+                        .map(environment -> withShellStart(environment, found.value()))
+                        .toList();
         listed = Membership.ofListedPids(environments);
         if (state.devices() instanceof State.File.Absent && !environments.isEmpty()) {
             markMissing(
@@ -58,8 +71,18 @@ public final class LiveState {
      *
      * @param exempt the exempt uids
      */
-    public static Found<LiveState> of(State state, LivenessSource living, Accounts accounts, Set<Long> exempt) {
-        var live = new LiveState(state, living, accounts, exempt);
+    public static Found<LiveState> of(State state, LivenessFacts liveness, Accounts accounts, Set<Long> exempt) {
+        return found(new LiveState(state, all -> ActiveEnvironments.of(liveness, all), accounts, exempt));
+    }
+
+    /** Resolves a state of active environments only, of whose processes nothing is known. */
+    public static Found<LiveState> ofActive(EnvsFile envs, DevicesFile devices) {
+        var state = new State(new State.File.Present<>(envs), new State.File.Present<>(devices));
+        return found(
+                new LiveState(state, all -> Found.of(new ActiveEnvironments(all, Map.of())), Accounts.NONE, Set.of()));
+    }
+
+    private static Found<LiveState> found(LiveState live) {
         return new Found<>(live, live.problems, live.missing);
     }
 
@@ -152,31 +175,13 @@ public final class LiveState {
         };
     }
 
-    private List<Environment> alive(LivenessSource living, Accounts accounts, Set<Long> exempt) {
-        var failure = living.failure();
-        if (failure.isPresent()) {
-            markMissing(
-                    SnapshotPart.ENVIRONMENTS,
-                    ProblemCode.PROC_UNREADABLE,
-                    "the active environments are unknown: " + failure.get());
-            return List.of();
-        }
-        var alive = living.alive(envs.environments());
-        living.uncertainty().ifPresent(problems::add);
-        uidsOfPids = living.uids(alive);
-        return new OwnershipResolver(uidsOfPids, accounts, exempt)
-                .resolve(alive).stream()
-                        .map(environment -> withShellStart(environment, living))
-                        .toList();
-    }
-
-    private Environment withShellStart(Environment environment, LivenessSource living) {
+    private Environment withShellStart(Environment environment, ActiveEnvironments active) {
         var shell = environment.shell().filter(environment.pids()::contains).orElse(null);
         var uid = shell == null ? null : uidsOfPids.get(shell);
         return shell != null && uid != null && uid.equals(environment.uid())
                 ? environment.with(environment
                         .ownership()
-                        .withShellStart(living.startOf(shell).orElse(null)))
+                        .withShellStart(active.startOf(shell).orElse(null)))
                 : environment;
     }
 

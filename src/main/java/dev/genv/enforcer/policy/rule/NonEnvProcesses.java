@@ -14,9 +14,8 @@ import java.util.ArrayList;
 final class NonEnvProcesses implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("non-env-processes")
             .mode(RuleMode.OFF, """
-                    Processes that use a GPU and name no environment. `off` ignores them, `audit` reports them, `enforce` also \
-                    terminates them. `false` and `true` mean `off` and `enforce`, here and for the other rules. Use `audit` first: a \
-                    program that overwrites its environment variables seems to name none.""")
+                    Processes that use a GPU and belong to no environment. `off` ignores them, `audit` reports them, `enforce` also \
+                    terminates them. `false` and `true` mean `off` and `enforce`, here and for the other rules. Use `audit` first.""")
             .scope(RuleScope.HOST)
             .requires(SnapshotPart.PROCESSES)
             .restsOn(StateChangeKind.PID_REMOVED)

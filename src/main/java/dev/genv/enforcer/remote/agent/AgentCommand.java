@@ -2,9 +2,9 @@ package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.remote.agent.message.AgentJson;
 import dev.genv.enforcer.remote.agent.message.AgentOutput;
 import dev.genv.enforcer.remote.agent.message.Request;
@@ -14,14 +14,13 @@ import java.util.HexFormat;
 import java.util.function.Function;
 import java.util.random.RandomGenerator;
 
-/** Runs the agent on machines. */
+/** Sends requests to the agents on machines. */
 final class AgentCommand {
     /** In bytes. Both state files at their longest take half of it. */
     static final int MAX_OUTPUT = 16 << 20;
-    /** The path that sudoers names. {@code -I} and {@code -S} keep files and variables of the login user out of the program. */
-    static final String PYTHON = "/usr/bin/python3";
+    /** The path that sudoers names. */
+    static final String PYTHON = AgentProgram.PYTHON;
 
-    private static final String COMMAND = PYTHON + " -I -S -";
     private static final int NONCE_BYTES = 16;
     /** For the way there and back, and for the start of Python. */
     private static final Duration MARGIN = Duration.ofSeconds(1);
@@ -30,6 +29,7 @@ final class AgentCommand {
     private final Places places;
     private final String service;
     private final RandomGenerator random;
+    private final AgentProgram program;
 
     /**
      * Creates the command for all machines of a service.
@@ -42,6 +42,13 @@ final class AgentCommand {
         this.places = places;
         this.service = service;
         this.random = random;
+        program = AgentProgram.withIdleTime(idleTime(config));
+    }
+
+    /** A service that observes again comes before its lease expires; after that an agent without a service ends. */
+    private static Duration idleTime(AgentConfig config) {
+        var shortest = config.timeout().multipliedBy(2);
+        return config.lease().compareTo(shortest) < 0 ? shortest : config.lease();
     }
 
     /**
@@ -66,8 +73,8 @@ final class AgentCommand {
         }
     }
 
-    /** Sends a request and waits for the end of the command. */
-    Reply run(CommandRunner machine, Function<Request.Common, Request> request)
+    /** Sends a request and waits for the answer. */
+    Reply run(ProgramRunner machine, Function<Request.Common, Request> request)
             throws UnreachableException, InterruptedException {
         var nonce = nonce();
         var common = new Request.Common(
@@ -80,16 +87,22 @@ final class AgentCommand {
                 config.lockTimeout(),
                 new Request.Lease(service, config.lease()));
         var content = request.apply(common);
-        var program = AgentProgram.of(content).with(AgentJson.write(content));
-        var command = config.sudo() ? "sudo -n " + COMMAND : COMMAND;
-        var result = machine.run(new CommandRequest(command, program, config.timeout(), MAX_OUTPUT));
+        var result = machine.request(new ProgramRequest(
+                config.sudo() ? "sudo -n " + program.command() : program.command(),
+                program.text(),
+                AgentProgram.line(AgentJson.write(content)),
+                AgentOutput.mark(nonce),
+                content instanceof Request.Observe,
+                config.timeout(),
+                MAX_OUTPUT));
         return new Reply(nonce, result, config.sudo());
     }
 
+    /** Python 3.12 never forgets a text of letters and digits alone in a request, hence the dashes. */
     private String nonce() {
         var bytes = new byte[NONCE_BYTES];
         random.nextBytes(bytes);
-        return HexFormat.of().formatHex(bytes);
+        return HexFormat.ofDelimiter("-").formatHex(bytes);
     }
 
     private Duration budget() {

@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.machine.Interest;
 import dev.genv.enforcer.enforcement.machine.Machine;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.Reply;
@@ -9,7 +10,7 @@ import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.format.gpu.GpuQuery;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.remote.agent.message.AgentJson;
 import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.remote.agent.message.Request;
@@ -19,14 +20,13 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** A machine to which a Python program is sent for each observation and execution, so that nothing is installed there. */
+/** A machine to which a Python program is sent for each connection, so that nothing is installed there. */
 public final class AgentMachine implements Machine {
     private static final Logger LOG = Logger.getLogger(AgentMachine.class);
     private static final long MILLIS_PER_TICK = 10;
@@ -34,7 +34,7 @@ public final class AgentMachine implements Machine {
             new Reply.Finished(Result.failed("the host was not observed since its connection was lost"));
 
     private final String name;
-    private final CommandRunner connection;
+    private final ProgramRunner connection;
     private final AgentConfig config;
     private final AgentCommand command;
     private final LongSupplier nanos;
@@ -43,7 +43,7 @@ public final class AgentMachine implements Machine {
     private Answer.@Nullable Handles handles;
 
     /** Returns the machines of one service, each by its name and connection. */
-    public static BiFunction<String, CommandRunner, Machine> ofOneService(AgentConfig config) {
+    public static BiFunction<String, ProgramRunner, Machine> ofOneService(AgentConfig config) {
         var random = new SecureRandom();
         var service = HexFormat.of().toHexDigits(random.nextLong());
         var command = new AgentCommand(config, AgentCommand.Places.USUAL, service, random);
@@ -56,7 +56,7 @@ public final class AgentMachine implements Machine {
      * @param name its name in the log
      * @param nanos as {@link System#nanoTime}
      */
-    AgentMachine(String name, CommandRunner connection, AgentConfig config, AgentCommand command, LongSupplier nanos) {
+    AgentMachine(String name, ProgramRunner connection, AgentConfig config, AgentCommand command, LongSupplier nanos) {
         this.name = name;
         this.connection = connection;
         this.config = config;
@@ -66,22 +66,23 @@ public final class AgentMachine implements Machine {
     }
 
     @Override
-    public HostFacts gather(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
+    public HostFacts gather(Interest interest) throws UnreachableException, InterruptedException {
         seen = null;
         var start = nanos.getAsLong();
         var omitted = memory.omitted();
-        var reply = command.run(connection, common -> request(common, verified, omitted));
+        var reply = command.run(connection, common -> request(common, interest, omitted));
         try {
             var answer = observed(reply);
             memory.record(answer, omitted);
             seen = LastObservation.of(answer.facts(), start);
             return answer.facts();
         } catch (UnreadableAnswerException e) {
+            connection.stop();
             throw e.unreachable();
         }
     }
 
-    private Request request(Request.Common common, Set<ProcessId> verified, HostMemory.Omitted omitted) {
+    private Request request(Request.Common common, Interest interest, HostMemory.Omitted omitted) {
         return new Request.Observe(
                 common,
                 config.acts(),
@@ -94,7 +95,10 @@ public final class AgentMachine implements Machine {
                         omitted.tool()),
                 omitted.kernels(),
                 pids(omitted.processes()),
-                pids(verified),
+                pids(interest.verified()),
+                interest.settled().stream()
+                        .map(id -> List.of((long) id.pid(), id.startTime()))
+                        .toList(),
                 omitted.passwd(),
                 omitted.subuid(),
                 config.programs());

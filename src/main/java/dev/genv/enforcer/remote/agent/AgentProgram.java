@@ -1,34 +1,56 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.remote.agent.message.Request;
-import java.util.Arrays;
-import java.util.Base64;
+import dev.genv.enforcer.remote.agent.message.AgentOutput;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
-/** The Python programs of the agent. Python reads all of a program before it runs any, so one that is cut off does nothing. */
-enum AgentProgram {
-    OBSERVE("observe", "base", "files", "trusted", "machine", "processes", "gpu", "state", "lease", "observe"),
-    ACT("act", "base", "files", "machine", "state", "lease", "act");
+/**
+ * The Python program of the agent, and how it gets to a machine.
+ *
+ * @param command starts Python with a line that reads the program from standard input. It executes only the whole and undamaged
+ *     program.
+ * @param text the program
+ */
+record AgentProgram(String command, String text) {
+    static final String PYTHON = "/usr/bin/python3";
 
-    private final String function;
-    private final String text;
+    /** The first one defines what the others need. */
+    private static final String PARTS = Stream.of(
+                    "base",
+                    "children",
+                    "files",
+                    "trusted",
+                    "machine",
+                    "processes",
+                    "relations",
+                    "gpu",
+                    "state",
+                    "lease",
+                    "observe",
+                    "act",
+                    "serve")
+            .map(PythonSource::load)
+            .collect(Collectors.joining());
 
-    /** The first of its parts defines what the others need. */
-    AgentProgram(String function, String... parts) {
-        this.function = function;
-        text = Arrays.stream(parts).map(PythonSource::load).collect(Collectors.joining());
+    /**
+     * The name is for people who list processes. {@code -I} and {@code -S} keep files and variables of the login user out of the program. A buffer of one byte reads nothing
+     * ahead, because requests follow the program.
+     */
+    private static final String COMMAND = PYTHON + " -I -S -c '\"genv-enforcer\";import binascii,io,sys;"
+            + "p=io.BufferedReader(io.FileIO(0,closefd=False),1).read(%d);"
+            + "exec(p)if binascii.crc32(p)&0xFFFFFFFF==0x%s else sys.exit(\"the agent arrived damaged\")'";
+
+    /** Returns the program of agents that end after this time without a request. */
+    static AgentProgram withIdleTime(Duration longest) {
+        var text = PARTS + "serve({'observe': observe, 'act': act}, %d)\n".formatted(longest.toSeconds() + 1);
+        var bytes = text.getBytes(StandardCharsets.UTF_8);
+        return new AgentProgram(COMMAND.formatted(bytes.length, AgentOutput.checksum(bytes)), text);
     }
 
-    /** Returns the program that answers a request. */
-    static AgentProgram of(Request request) {
-        return switch (request) {
-            case Request.Observe _ -> OBSERVE;
-            case Request.Act _ -> ACT;
-        };
-    }
-
-    /** Returns the program with its request, which is the last line. */
-    String with(byte[] request) {
-        return text + "main(" + function + ", '" + Base64.getEncoder().encodeToString(request) + "')\n";
+    /** Returns the line of a request, which is executed only if it is whole and undamaged. */
+    static String line(byte[] json) {
+        return new String(json, StandardCharsets.UTF_8) + " " + AgentOutput.checksum(json) + "\n";
     }
 }

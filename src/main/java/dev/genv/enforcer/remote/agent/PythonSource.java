@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** A part of the agent as it is sent to each machine in each cycle: without what is there for people only. */
+/** A part of the agent as it is sent to machines: without what is there for people only. */
 final class PythonSource {
     private static final Pattern DOCSTRING = Pattern.compile("(?ms)^(?<indent> *)\"\"\".*?\"\"\"$");
     private static final int SPACES = 4;

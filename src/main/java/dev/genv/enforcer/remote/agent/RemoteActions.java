@@ -5,9 +5,8 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.machine.Order;
 import dev.genv.enforcer.enforcement.machine.Reply;
-import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.remote.agent.message.AgentJson;
 import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.remote.agent.message.Request;
@@ -27,8 +26,6 @@ final class RemoteActions {
             new Result(Outcome.SKIPPED_PROTECTED, "this process must not be terminated");
     private static final Result NOT_FOUND = Result.failed("the last observation of this host did not find it");
     private static final Result NO_RESULT = Result.lost("the host reported no result");
-    /** The interruptions after which the agent no longer runs. After others it may continue. */
-    private static final Set<ProblemCode> ENDED = Set.of(ProblemCode.AGENT_KILLED, ProblemCode.NO_EXIT_CODE);
 
     private final LastObservation seen;
     private final long deadline;
@@ -58,11 +55,17 @@ final class RemoteActions {
      * @return what signals were sent to; null if there was no answer
      * @throws UnreachableException if the machine could not be reached; an order without a reply was not executed then
      */
-    Answer.@Nullable Handles run(List<Order> orders, AgentCommand command, CommandRunner machine)
+    Answer.@Nullable Handles run(List<Order> orders, AgentCommand command, ProgramRunner machine)
             throws UnreachableException, InterruptedException {
         prepare(orders);
         for (var round = 0; isOpen() && round < MAX_ROUNDS; round++) {
-            record(send(command, machine));
+            try {
+                record(send(command, machine));
+            } catch (UnreadableAnswerException e) {
+                // Whatever the answer was, the request was received.
+                finishAll(Result.lost(String.valueOf(e.unreachable().getMessage())));
+                machine.stop();
+            }
         }
         List.copyOf(terminations.keySet()).forEach(number -> finish(number, Termination.OTHER));
         if (detachment != null) {
@@ -104,7 +107,7 @@ final class RemoteActions {
         }
     }
 
-    private AgentCommand.Reply send(AgentCommand command, CommandRunner machine)
+    private AgentCommand.Reply send(AgentCommand command, ProgramRunner machine)
             throws UnreachableException, InterruptedException {
         try {
             return command.run(machine, this::request);
@@ -126,21 +129,16 @@ final class RemoteActions {
                 pending == null ? null : pending.request(detachmentNumber));
     }
 
-    private void record(AgentCommand.Reply reply) throws UnreachableException {
-        try {
-            var output = reply.output();
-            if (output.json() == null) {
-                recordMissing(reply.failure(), output.begun(), reply.result());
-                return;
-            }
-            switch (AgentJson.read(output.json(), Answer.class)) {
-                case Answer.Acted acted -> record(acted, output.begun());
-                case Answer.Failed(var why) -> recordMissing(AgentFailure.of(why), output.begun(), reply.result());
-                case Answer.Observed _ -> throw new UnreadableAnswerException("it is the answer to another request");
-            }
-        } catch (UnreadableAnswerException e) {
-            // Whatever the answer was, the request was received.
-            finishAll(Result.lost(String.valueOf(e.unreachable().getMessage())));
+    private void record(AgentCommand.Reply reply) throws UnreachableException, UnreadableAnswerException {
+        var output = reply.output();
+        if (output.json() == null) {
+            recordMissing(reply.failure(), output.begun(), reply.result());
+            return;
+        }
+        switch (AgentJson.read(output.json(), Answer.class)) {
+            case Answer.Acted acted -> record(acted, output.begun());
+            case Answer.Failed(var why) -> recordMissing(AgentFailure.of(why), output.begun(), reply.result());
+            case Answer.Observed _ -> throw new UnreadableAnswerException("it is the answer to another request");
         }
     }
 
@@ -174,12 +172,11 @@ final class RemoteActions {
     /** An agent announces each action before it begins. */
     private void recordMissing(UnreachableException failure, Set<Integer> begun, CommandResult result)
             throws UnreachableException {
-        var interruption = result.interruption();
-        if (interruption == null && begun.isEmpty()) {
+        if (result.interruption() == null && begun.isEmpty()) {
             throw failure; // for want of sudo or of Python, for example
         }
         var why = String.valueOf(failure.getMessage());
-        if (interruption == null || ENDED.contains(interruption.code())) {
+        if (result.hasEnded()) {
             var notStarted = Result.failed(why + "; it was not started");
             List.copyOf(terminations.keySet()).stream()
                     .filter(number -> !begun.contains(number))

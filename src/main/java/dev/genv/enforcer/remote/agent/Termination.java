@@ -3,8 +3,12 @@ package dev.genv.enforcer.remote.agent;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.machine.Order;
+import dev.genv.enforcer.enforcement.machine.SignalCheck;
+import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.remote.agent.message.Request;
 import java.util.Collection;
@@ -20,6 +24,9 @@ final class Termination {
     /** What its environ must name. */
     private EnvironFacts environ;
 
+    /** Where its environ must be. */
+    private Addresses addresses;
+
     /** Its real uid; null for any but an exempt one, because it changed too often. */
     private @Nullable Long uid;
 
@@ -28,6 +35,7 @@ final class Termination {
     private Termination(Order.Terminate order, EnvironFacts environ) {
         this.order = order;
         this.environ = environ;
+        addresses = order.expected().addresses();
         uid = order.expected().uid();
         files = order.expected().files();
     }
@@ -54,7 +62,8 @@ final class Termination {
                 order.kill() ? "KILL" : "TERM",
                 List.copyOf(files),
                 environ.id(),
-                environ.digest());
+                environ.digest(),
+                numbers(addresses));
     }
 
     /** Returns the result; empty if it must be tried again, because its identity changed too often before. */
@@ -68,7 +77,7 @@ final class Termination {
             case LATE -> Optional.of(Result.failed(RemoteActions.ABANDONED));
             case UNREADABLE -> Optional.of(OTHER);
             case OTHER_USER -> ofOtherUser(answer.uid());
-            case CHANGED -> changed(answer.environ());
+            case CHANGED -> changed(answer.environ(), answer.stat());
         };
     }
 
@@ -82,11 +91,22 @@ final class Termination {
         return order.check().refusal(now, null);
     }
 
-    private Optional<Result> changed(@Nullable EnvironFacts now) {
-        if (now == null) {
+    private Optional<Result> changed(@Nullable EnvironFacts now, @Nullable Bytes stat) {
+        if (now == null || stat == null) {
             return Optional.of(OTHER);
         }
         environ = now;
-        return order.check().refusal(order.expected().uid(), now);
+        addresses = ProcStat.tryParse(stat.text()).map(ProcStat::addresses).orElse(Addresses.UNKNOWN);
+        return order.check().refusal(order.expected().uid(), new SignalCheck.Present(now, stat));
+    }
+
+    private static List<Long> numbers(Addresses addresses) {
+        return addresses.areKnown()
+                ? List.of(
+                        addresses.argumentsBegin(),
+                        addresses.argumentsEnd(),
+                        addresses.environmentBegin(),
+                        addresses.environmentEnd())
+                : List.of();
     }
 }

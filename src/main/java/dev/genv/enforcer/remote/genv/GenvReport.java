@@ -4,16 +4,16 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.machine.Order;
+import dev.genv.enforcer.format.DevicesFile.AttachmentId;
+import dev.genv.enforcer.format.GenvSnapshot;
 import dev.genv.enforcer.format.json.GenvJson;
-import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.observation.IdentityFlapping;
-import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.policy.plan.Signal;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -32,40 +32,27 @@ final class GenvReport {
             Set.of("eid", "uid", "creation", "username", "config", "pids", "kernel_ids");
 
     private final GenvSnapshot now;
-    private final Map<Integer, GpuProcess> present = new LinkedHashMap<>();
-    private final IdentityFlapping identityFlapping;
+    private final List<Order> orders;
     private final List<JsonNode> processes = new ArrayList<>();
     private final Map<Integer, Map<String, JsonNode>> environments = new TreeMap<>();
 
     /**
      * Creates an empty report.
      *
-     * @param present the processes of that snapshot, with their memberships
-     * @param identityFlapping the history of the processes of this host
+     * @param orders all orders of this execution: genv removes all attachments of an environment to a device at once
      */
-    GenvReport(GenvSnapshot now, List<GpuProcess> present, IdentityFlapping identityFlapping) {
+    GenvReport(GenvSnapshot now, List<Order> orders) {
         this.now = now;
-        this.identityFlapping = identityFlapping;
-        present.forEach(process -> this.present.put(process.pid(), process));
+        this.orders = List.copyOf(orders);
     }
 
-    /** Adds the actions that the snapshot confirms, and returns the results of the others. */
-    Map<Action, Result> add(List<Action> actions) {
-        var refused = new LinkedHashMap<Action, Result>();
-        for (var action : actions) {
-            var result = switch (action) {
-                case Action.Terminate terminate -> add(terminate);
-                case Action.Detach detach -> add(detach, actions);
-            };
-            if (result != null) {
-                refused.put(action, result);
-            }
-        }
-        return refused;
-    }
-
-    boolean isEmpty() {
-        return processes.isEmpty() && environments.isEmpty();
+    /** Adds an order if the snapshot confirms it; otherwise returns its result. */
+    Optional<Result> add(Order order) {
+        return Optional.ofNullable(
+                switch (order) {
+                    case Order.Terminate terminate -> add(terminate);
+                    case Order.Detach(var attachment) -> add(attachment);
+                });
     }
 
     /** Returns the report as genv itself sends it, without a line end. */
@@ -78,58 +65,53 @@ final class GenvReport {
         return GenvJson.writeLine(report);
     }
 
-    private @Nullable Result add(Action.Terminate action) {
-        var checked = action.process();
-        if (checked.pid() <= 1) {
-            return new Result(Outcome.SKIPPED_PROTECTED, "pid %d is never terminated".formatted(checked.pid()));
+    private @Nullable Result add(Order.Terminate order) {
+        var pid = order.process().pid();
+        if (pid <= 1) {
+            return new Result(Outcome.SKIPPED_PROTECTED, "pid %d is never terminated".formatted(pid));
         }
-        if (action.signal() == Signal.KILL) {
+        if (order.kill()) {
             return Result.failed("genv sends only SIGTERM, and this process already received it");
         }
-        var process = present.get(checked.pid());
-        if (process == null) {
-            return Result.of(Outcome.ALREADY_GONE);
+        var refusal = order.check().refusal(now);
+        if (refusal.isPresent()) {
+            return refusal.get();
         }
-        if (!process.devices().equals(checked.devices())
-                || identityFlapping.isOther(checked, process.uid(), process.membership())) {
-            return Result.failed("its identity has changed since the rules were checked");
-        }
-        var object = now.process(checked.pid()).filter(GenvReport::isProcess);
+        var object = now.process(pid).filter(GenvReport::isProcess);
         object.ifPresent(processes::add);
         return object.isPresent() ? null : Result.failed("genv would not accept it as a process");
     }
 
-    private @Nullable Result add(Action.Detach detach, List<Action> actions) {
-        var eid = detach.environment().eid();
+    private @Nullable Result add(AttachmentId attachment) {
+        var device = attachment.device();
         var held = new HashSet<@Nullable String>();
-        now.attachments(eid, detach.device()).forEach(attachment -> held.add(attachment.time()));
-        if (!held.contains(detach.attachment().time())) {
+        now.attachments(attachment.eid(), device).forEach(each -> held.add(each.time()));
+        if (!held.contains(attachment.time())) {
             return Result.of(Outcome.ALREADY_DETACHED);
         }
-        if (!timesOf(eid, detach.device(), actions).containsAll(held)) {
+        if (!orderedTimes(attachment.eid(), device).containsAll(held)) {
             return Result.failed(
                     "it was attached more than once, and genv would detach it from a device that was not checked");
         }
-        if (!now.isInOrder(detach.device())) {
+        if (!now.isInOrder(device)) {
             return Result.failed("devices.json does not list the devices in order: genv would detach another one");
         }
-        var object = now.environment(eid).filter(GenvReport::isEnvironment);
-        object.ifPresent(entry -> environments
-                .computeIfAbsent(detach.device(), _ -> new LinkedHashMap<>())
-                .put(eid, entry));
+        var object = now.environment(attachment.eid()).filter(GenvReport::isEnvironment);
+        object.ifPresent(entry ->
+                environments.computeIfAbsent(device, _ -> new LinkedHashMap<>()).put(attachment.eid(), entry));
         return object.isPresent()
                 ? null
                 : Result.failed("genv would not accept it as an environment, or it is too long");
     }
 
     /** Returns the times of all attachments of an environment to a device that are to be removed. */
-    private static Set<@Nullable String> timesOf(String eid, int device, List<Action> actions) {
+    private Set<@Nullable String> orderedTimes(String eid, int device) {
         var times = new HashSet<@Nullable String>();
-        for (var action : actions) {
-            if (action instanceof Action.Detach(var _, var environment, var from, var attachment)
-                    && environment.eid().equals(eid)
+        for (var order : orders) {
+            if (order instanceof Order.Detach(AttachmentId(var from, var environment, var time))
+                    && environment.equals(eid)
                     && from == device) {
-                times.add(attachment.time());
+                times.add(time);
             }
         }
         return times;

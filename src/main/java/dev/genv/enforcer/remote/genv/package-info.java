@@ -1,4 +1,4 @@
-/** Observes and acts through genv itself, with genv's own remote protocol. */
+/** Gathers facts and executes orders through genv itself, with genv's own remote protocol. */
 @NullMarked
 package dev.genv.enforcer.remote.genv;
 

@@ -86,8 +86,10 @@ def refusal(machine, action):
     environ = facts.get("environ", {}).get("value")
     if environ is None or not is_unchanged(facts):
         return {"result": "UNREADABLE"}
-    if (environ["id"], environ["digest"]) != (action["id"], action["digest"]):
-        return {"result": "CHANGED", "environ": environ}
+    addresses = [signed(int(field or 0)) for field in fields(binascii.a2b_base64(facts["before"]["value"]))[45:49]]
+    is_elsewhere = action["addresses"] and addresses != action["addresses"]
+    if is_elsewhere or (environ["id"], environ["digest"]) != (action["id"], action["digest"]):
+        return {"result": "CHANGED", "environ": environ, "stat": facts["before"]["value"]}
     return {"result": "PROTECTED"} if action["files"] and may_be_one_of(facts, action["files"]) else None
 
 
@@ -111,12 +113,12 @@ def detach(machine, action):
         lock_seconds = machine.limit(machine.request["lockTimeout"], 0.05)
         seconds = machine.limit(lock_seconds + 4, 0.02)
         try:
-            child = Call([lambda: replace_devices(machine, action, lock_seconds)])
-            for part in child.parts(seconds):
-                if part == {"begun": True}:
-                    begin(machine, action)
-                    child.permit()
-                result.update(part)
+            with Call([lambda: replace_devices(machine, action, lock_seconds)]) as child:
+                for part in child.parts(seconds):
+                    if part == {"begun": True}:
+                        begin(machine, action)
+                        child.permit()
+                    result.update(part)
         except NoAnswer:
             result.update(result="TIMEOUT", reason="there was no answer within %d ms" % (seconds * 1000))
         except Bug as error:
@@ -188,16 +190,19 @@ def act(machine):
         status = None if directory is None else os.fstat(directory)
         yield {"leased": lease(machine, "%d:%d" % (status.st_dev, status.st_ino) if status else "none")}
 
+    def lease_without_directory():
+        yield {"leased": lease(machine, "none")}
+
     answer = {"leased": None, "handles": "pidfd", "results": [], "lock": NOT_ATTEMPTED, "detached": None}
     try:
         answer.update(call(lease_of_directory, machine.limit(4, 0.5)))
     except (NoAnswer, OSError):
-        answer["leased"] = lease(machine, "none")  # the state directory cannot be identified
+        answer.update(call(lease_without_directory, machine.limit(4, 0.3)))  # the directory cannot be identified
     if answer["leased"]:
         return answer
     for action in machine.request["terminations"]:
         result, has_handle = terminate(machine, action)
-        answer["results"].append(dict({"number": action["number"], "uid": None, "environ": None}, **result))
+        answer["results"].append(dict({"number": action["number"], "uid": None, "environ": None, "stat": None}, **result))
         answer["handles"] = answer["handles"] if has_handle else "comparison"
     if machine.request["detach"]:
         answer["lock"], answer["detached"] = detach(machine, machine.request["detach"])

@@ -13,27 +13,37 @@ class Tool:
     def run(self, arguments, seconds):
         """Returns a ToolOutput."""
         deadline = time.monotonic() + seconds
+        Children.require_few()
         (out, out_end), (err, err_end) = os.pipe(), os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            self.execute(arguments, out_end, err_end)
-        outputs = {out: bytearray(), err: bytearray()}
-        os.close(out_end)
-        os.close(err_end)
-        exited, unfinished = False, list(outputs)
-        while not exited and time.monotonic() < deadline and self.is_bounded(outputs):
-            unfinished = self.collect(unfinished, outputs, 0.02 if unfinished else 0.001)
-            # A child of the tool may keep its output open for ever, so the end of the output does not count.
-            exited, status = os.waitpid(pid, os.WNOHANG)
-        if not exited:
-            self.kill(pid)
-        self.collect(unfinished, outputs, 0)
+        outputs, unfinished = {out: bytearray(), err: bytearray()}, [out, err]
+        try:
+            pid, exited = self.start(arguments, out_end, err_end), False
+            while not exited and time.monotonic() < deadline and self.is_bounded(outputs):
+                unfinished = self.collect(unfinished, outputs, 0.02 if unfinished else 0.001)
+                # A child of the tool may keep its output open for ever, so the end of the output does not count.
+                exited, status = os.waitpid(pid, os.WNOHANG)
+            if not exited:
+                self.kill(pid)
+            self.collect(unfinished, outputs, 0)
+        finally:
+            os.close(out)
+            os.close(err)
         if not self.is_bounded(outputs):
             raise OSError(errno.EFBIG, "%s printed more than %d bytes" % (self.name, LARGEST_OUTPUT))
         if not exited:
             raise NoAnswer("%s did not exit within %.2f s" % (self.name, seconds))
         code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
         return {"exitCode": code, "stdout": base64(outputs[out]), "stderr": base64(outputs[err])}
+
+    def start(self, arguments, out, err):
+        try:
+            pid = os.fork()
+            if pid == 0:
+                self.execute(arguments, out, err)
+            return pid
+        finally:
+            os.close(out)
+            os.close(err)
 
     def execute(self, arguments, out, err):
         """Never returns."""
@@ -54,21 +64,22 @@ class Tool:
     @staticmethod
     def collect(streams, outputs, seconds):
         """Reads what comes within this time, and returns the streams that have not ended."""
-        parts = {stream: os.read(stream, 1 << 20) for stream in select.select(streams, [], [], seconds)[0]}
+        parts = {stream: os.read(stream, PART) for stream in select.select(streams, [], [], seconds)[0]}
         for stream, part in parts.items():
             outputs[stream] += part
         return [stream for stream in streams if parts.get(stream, True)]
 
     def kill(self, pid):
-        for end in (os.killpg, os.kill):
-            try:
-                end(pid, SIGKILL)
-            except ProcessLookupError:
-                pass  # it has not reached its own process group yet
-        deadline, self.hangs = time.monotonic() + 0.5, True
-        while self.hangs and time.monotonic() < deadline:
+        try:
+            os.killpg(pid, SIGKILL)
+        except ProcessLookupError:
+            pass  # it has not reached its own process group yet
+        Children.kill(pid)
+        deadline = time.monotonic() + 0.5
+        while pid in Children.killed and time.monotonic() < deadline:
             time.sleep(PAUSE)
-            self.hangs = os.waitpid(pid, os.WNOHANG)[0] == 0
+            Children.collect()
+        self.hangs = pid in Children.killed
 
 
 def gpu_facts(request, machine):

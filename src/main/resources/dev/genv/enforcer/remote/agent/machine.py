@@ -1,7 +1,9 @@
 """The machine as /proc shows it."""
 VARIABLE = b"\0GENV_ENVIRONMENT_ID="
 LONGEST_ID = 4096
+NEITHER_END_NOR_EQUALS = bytes(set(range(256)) - {0, ord("=")})
 LARGEST_ENVIRON = 8 << 20
+LARGEST_CGROUP = 4096
 MOST_HOLDERS = 20
 
 
@@ -36,15 +38,15 @@ class Machine:
         return base64(self.stat(task))
 
     def status(self, task, key):
-        """Returns the first word of a line of /proc/PID/status."""
+        """Returns the value of a line of /proc/PID/status."""
         for line in read_file(self.path(task, "status"), 1 << 20).split(b"\n"):
             if line.startswith(key + b":\t"):
-                return line.split()[1]
+                return line[len(key) + 2:].strip()
         raise OSError(errno.EINVAL, "status has no line %s" % key.decode())
 
     def uid(self, task):
         """Returns the real uid."""
-        uid = self.status(task, b"Uid")
+        uid = (self.status(task, b"Uid").split() or [b""])[0]
         if not uid.isdigit():
             raise OSError(errno.EINVAL, "status has no uid")
         return int(uid)
@@ -68,7 +70,11 @@ class Machine:
         start = content.rfind(VARIABLE)
         value = content[start + len(VARIABLE):].split(b"\0", 1)[0] if start >= 0 else b""
         digest = sha256(value) if len(value) > LONGEST_ID else ""
-        return {"size": len(content) - 1, "id": base64(value[:LONGEST_ID]), "digest": digest}
+        # Each string contains an equals sign, but does not begin with it. A user can write millions of strings.
+        is_well_formed = content.endswith(b"\0") and b"\0=" not in content and (
+            b"\0\0" not in content.translate(None, NEITHER_END_NOR_EQUALS))
+        return {"size": len(content) - 1, "id": base64(value[:LONGEST_ID]), "digest": digest,
+                "wellFormed": is_well_formed}
 
     def program(self, task):
         """Returns the name of the program; None if its path is longer than the kernel shows."""
@@ -79,8 +85,24 @@ class Machine:
                 return None
             raise
 
+    def cgroup(self, pid):
+        return read_file(self.path(pid, "cgroup"), LARGEST_CGROUP)
+
+    def origin(self, pid):
+        """Returns the parts of ProcessFacts that tell containers and services apart."""
+        return {"cgroup": reading(lambda: base64(self.cgroup(pid))),
+                "namespacePids": reading(lambda: base64(self.status(pid, b"NSpid")))}
+
+    def related_process(self, pid):
+        """Yields the parts of ProcessFacts of a related process."""
+        yield self.origin(pid)
+        yield from self.process(pid, None)
+
     def process(self, pid, programs):
-        """Yields the parts of ProcessFacts, in an order that leaves what may hang to the end."""
+        """Yields the parts of ProcessFacts, in an order that leaves what may hang to the end.
+
+        programs: the protected programs; None if the program that it runs is not asked for.
+        """
         try:
             before = self.stat(pid)
             yield {"before": {"value": base64(before)}, "uid": reading(self.uid, pid)}
@@ -89,18 +111,23 @@ class Machine:
             if task != pid and environ.get("value", {}).get("size") == 0 and not self.has_memory(task):
                 environ = failed("OTHER", "the thread has exited")
             yield {"environ": environ}
-            name = self.program(task)
-            # In a container, each of these may have another name. Without statx(2) only one with
-            # such a name is examined, because its file system may have to answer.
-            is_asked = programs and (self.has_statx or any(
-                program["links"] != 1 or name in (None, program["name"]) for program in programs))
-            yield {"executable": {"value": {"name": name, "file": failed("TIMEOUT" if is_asked else "SKIPPED")}}}
-            if is_asked:
-                file = reading(file_id, self.path(task, "exe"))
-                yield {"executable": {"value": {"name": name, "file": file}}}
+            if programs is not None:
+                yield from self.executable(task, programs)
         except OSError as error:
             yield {"missing": failure(error)}
         yield {"after": reading(self.stat_text, pid)}
+
+    def executable(self, task, programs):
+        """Yields ExecutableFacts."""
+        name = self.program(task)
+        # In a container, each of these may have another name. Without statx(2) only one with
+        # such a name is examined, because its file system may have to answer.
+        is_asked = programs and (self.has_statx or any(
+            program["links"] != 1 or name in (None, program["name"]) for program in programs))
+        yield {"executable": {"value": {"name": name, "file": failed("TIMEOUT" if is_asked else "SKIPPED")}}}
+        if is_asked:
+            file = reading(file_id, self.path(task, "exe"))
+            yield {"executable": {"value": {"name": name, "file": file}}}
 
     def holders(self, status):
         """Returns the pids that hold the lock (flock) of a file."""

@@ -1,5 +1,9 @@
 """Gathers the facts of a machine."""
 ENFORCER_LOCK = ".genv-enforcer.lock"
+LARGEST_ANSWER = 15 << 20  # the recipient accepts 16 MiB, with what the login prints
+LARGEST_LIVENESS = 2 << 20
+LONGEST_USUAL_ID = 256
+TOO_LONG = failed("OTHER", "the answer would be too long")
 
 
 def read_state(machine, directory, seconds):
@@ -93,10 +97,9 @@ def state_facts(machine):
     facts = {"lock": NOT_ATTEMPTED, "envs": {"absent": {}}, "devices": {"absent": {}}, "changedAt": None}
     known = {"isWritable": True, "enforcer": None, "leased": None}
     try:
-        child = Call([lambda: observe_state(machine, lock_seconds)])
-        for part in child.parts(seconds):
-            known.update(part)  # what is known stays known if the rest does not answer
-        child.close()
+        with Call([lambda: observe_state(machine, lock_seconds)]) as child:
+            for part in child.parts(seconds):
+                known.update(part)  # what is known stays known if the rest does not answer
     except NoAnswer:
         why, mount = "there was no answer within %d ms" % (seconds * 1000), mount_of(machine.mounts(), machine.state)
         if mount:
@@ -129,6 +132,7 @@ def observe(machine):
     facts["gpu"], pids, tool_hangs = gpu_facts(request["gpu"], machine)
     known = [program["value"] for program in facts["programs"] if "value" in program]
     facts["processes"] = process_facts(machine, sorted(pids), known)
+    facts["related"], facts["relatedIsComplete"] = related_facts(machine, facts["processes"])
     facts["machine"]["beforeState"] = machine.ticks()
     facts["state"], directory = state_facts(machine)
     facts["access"] = access_facts(machine, directory["isWritable"])
@@ -138,4 +142,27 @@ def observe(machine):
         other = {"onMachine": {"pid": directory["enforcer"]}}
     facts["enforcers"] = {"other": other, "unusable": ""}
     facts["verified"] = [{"pid": pid, "stat": reading(machine.stat_text, pid)} for pid in request["verified"]]
+    shorten(facts)
     return {"facts": facts, "toolHangs": tool_hangs}
+
+
+def shorten(facts):
+    """Leaves out what is too long for the answer: users choose its length, and without an answer no rule acts."""
+    def omit_relations():
+        facts.update(related=[], relatedIsComplete=False)
+        for fact in facts["processes"]:
+            fact.update(cgroup=failed("SKIPPED"), namespacePids=failed("SKIPPED"))
+
+    def omit_liveness():
+        if len(to_json(facts["liveness"])) > LARGEST_LIVENESS:
+            facts["liveness"] = {"processes": TOO_LONG, "kernels": {"files": [], "unsearched": TOO_LONG["reason"]}}
+
+    def omit_ids():
+        for fact in facts["processes"]:
+            if len(fact["environ"].get("value", {}).get("id", "")) > LONGEST_USUAL_ID:
+                fact["environ"] = TOO_LONG
+
+    for omit in (omit_relations, omit_liveness, omit_ids):
+        if len(to_json(facts)) <= LARGEST_ANSWER:
+            return
+        omit()

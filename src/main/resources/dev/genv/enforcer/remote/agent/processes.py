@@ -2,14 +2,17 @@
 LARGEST_ARGUMENTS = 64 << 10  # a kernel names its file in the first few hundred bytes
 MOST_STUCK, MOST_STUCK_OF_A_USER = 64, 8
 MOST_KERNELS = 10000  # users choose their number
+LONGEST_NAME = 255  # bytes of a file's name
+LARGEST_KERNELS = 1 << 20  # of the answer
 NO_TIME = failed("NO_TIME", "no time was left to wait for its answer")
 
 
 class Memories:
     """Reads what the kernel takes from the memory of processes, which can keep it from answering for ever."""
 
-    def __init__(self, machine, stop):
-        self.machine, self.stop = machine, stop
+    def __init__(self, machine, stop, patience=4):
+        """patience: after this time (s) in all, it waits only shortly for each further process."""
+        self.machine, self.stop, self.patience = machine, stop, patience
         self.waited = 0  # seconds, for processes that did not answer
         self.stuck = {}  # the number of these processes, by uid
         self.failures, self.owners = {}, {}  # by pid
@@ -23,18 +26,22 @@ class Memories:
             except OSError as error:  # such as too many processes
                 self.failures.update((pid, failure(error)) for pid in pending)
                 return values
-            answers = True
-            while pending and answers and time.monotonic() < self.stop:
-                is_patient = self.waited < 4
-                answers = self.collect(child, values[pending[0]], 1 if is_patient else 0.05)
-                pid = pending.pop(0)
-                if not answers:
-                    self.leave(pid, is_patient)
-                    pending = [other for other in pending if not self.has_used_up_share(other)]
-            if answers:
-                child.close()
+            with child:
+                pending = self.collect_all(child, pending, values)
         self.failures.update((pid, NO_TIME) for pid in pending)
         return values
+
+    def collect_all(self, child, pending, values):
+        """Returns the processes that remain when one does not answer: it hangs the child too."""
+        answers = True
+        while pending and answers and time.monotonic() < self.stop:
+            is_patient = self.waited < self.patience
+            answers = self.collect(child, values[pending[0]], 1 if is_patient else 0.05)
+            pid = pending.pop(0)
+            if not answers:
+                self.leave(pid, is_patient)
+                pending = [other for other in pending if not self.has_used_up_share(other)]
+        return pending
 
     def collect(self, child, value, seconds):
         start = time.monotonic()
@@ -69,14 +76,20 @@ def process_facts(machine, pids, programs):
     memories = Memories(machine, machine.finish - 0.22 * machine.request["budget"])
     skipped = set(machine.request["skip"])
     values = memories.read([pid for pid in pids if pid not in skipped], lambda pid: machine.process(pid, programs))
+    return merged(machine, pids, values, memories.failures)
+
+
+def merged(machine, pids, values, failures):
+    """Returns ProcessFacts: the values, and for each missing one the reason."""
     facts = []
     for pid in pids:
         fact = values.get(pid, {})
-        missing = fact.pop("missing", memories.failures.get(pid, failed("SKIPPED")))
+        missing = fact.pop("missing", failures.get(pid, failed("SKIPPED")))
         for key, read_now in (("before", machine.stat_text), ("uid", machine.uid), ("after", machine.stat_text)):
             if key not in fact:
                 fact[key] = missing if missing["failure"] == "ABSENT" else reading(read_now, pid)
-        facts.append(dict({"environ": missing, "executable": missing}, pid=pid, **fact))
+        known = dict(environ=missing, executable=missing, cgroup=failed("SKIPPED"), namespacePids=failed("SKIPPED"))
+        facts.append(dict(known, pid=pid, **fact))
     return facts
 
 
@@ -125,6 +138,7 @@ def find_kernels(machine, pids, wanted):
         complete = arguments[:-1] if len(content) == LARGEST_ARGUMENTS else arguments
         names = {argument.replace(b"=", b"/").rpartition(b"/")[2] for argument in complete}
         files = [name for name in names if name.startswith(b"kernel-") and name.endswith(b".json")]
+        files = [file for file in files if len(file) <= LONGEST_NAME]
         files = [file for file in files if wanted is None or file[7:-5] in wanted]
         yield {"files": [file.decode("utf-8", "replace") for file in files[:MOST_KERNELS + 1]]}
 
@@ -143,9 +157,12 @@ def find_kernels(machine, pids, wanted):
     files = {file for value in values.values() for file in value.get("files", [])}
     if len(files) > MOST_KERNELS:
         return {"files": [], "unsearched": "more than %d processes or arguments look like kernels" % MOST_KERNELS}
+    if len(to_json(sorted(files))) > LARGEST_KERNELS:
+        return {"files": [], "unsearched": "processes or arguments that look like kernels have too long names"}
     texts = {"TIMEOUT": "reading its arguments hangs", "NO_TIME": "the search reached its limit"}
     unsearched = ["process %d of uid %d: %s" % (pid, memories.owner(pid), texts.get(
-        why["failure"], "its arguments cannot be read")) for pid, why in itertools.islice(memories.failures.items(), 1)]
+        why["failure"], "its arguments cannot be read: " + why["reason"]))
+                  for pid, why in itertools.islice(memories.failures.items(), 1)]
     if len(memories.failures) > 1:
         unsearched.append(" (and %d more)" % (len(memories.failures) - 1))
     return {"files": sorted(files), "unsearched": "".join(unsearched)}

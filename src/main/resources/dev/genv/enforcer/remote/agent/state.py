@@ -132,7 +132,7 @@ class GenvLock:
                 self.reason = "is kept from being opened by its owner (fcntl F_SETLEASE)"
             return False
         except OSError as error:
-            what = "is not a regular file" if error.errno == errno.ELOOP else "cannot be locked: " + error.strerror
+            what = "is a symbolic link" if error.errno == errno.ELOOP else "cannot be locked: " + error.strerror
             self.outcome, self.reason = "UNUSABLE", what
             return True
 

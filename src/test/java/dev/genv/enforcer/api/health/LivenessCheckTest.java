@@ -12,7 +12,7 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.LogRecords;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
@@ -100,7 +100,8 @@ class LivenessCheckTest {
 
         Service(boolean remote) {
             var gpus = new GpuLossDetector();
-            var config = SetupBuilder.setup(node).remote(remote).build();
+            var config =
+                    EnforcerConfigBuilder.enforcerConfig(node).remote(remote).build();
             enforcer = new Enforcer(config, new Journal(10), time.ticker(), List.of(gpus::record));
             live = new LivenessCheck(enforcer, new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(5)), gpus);
         }

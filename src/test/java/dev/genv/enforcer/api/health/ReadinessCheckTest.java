@@ -17,9 +17,9 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.List;
@@ -41,7 +41,7 @@ class ReadinessCheckTest {
             new ReadinessCheck(enforcer, new CycleSchedule(LONG_TIMEOUT, LONG_TIMEOUT), NO_TOKEN);
 
     private static Enforcer enforcer(boolean remote, FakeHost... hosts) {
-        var config = SetupBuilder.setup(hosts).remote(remote).build();
+        var config = EnforcerConfigBuilder.enforcerConfig(hosts).remote(remote).build();
         return new Enforcer(config, new Journal(10), Ticker.ofSystem(), List.of());
     }
 
@@ -86,7 +86,7 @@ class ReadinessCheckTest {
 
     @Test
     void readinessAndHostsAgreeOnAPrivilegeThatOnlyADeniedSignalShows() {
-        var config = SetupBuilder.setup(host)
+        var config = EnforcerConfigBuilder.enforcerConfig(host)
                 .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                 .build();
         var enforcing = new Enforcer(config, new Journal(10), Ticker.ofSystem(), List.of());

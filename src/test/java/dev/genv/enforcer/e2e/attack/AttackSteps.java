@@ -21,6 +21,15 @@ final class AttackSteps {
         twoUserNode.useGpuAsAttacker(Map.of(), 2, 10);
     }
 
+    /**
+     * Starts processes of a user that are in an environment and outside of all. Without them, all processes of the user may agree on a
+     * machine where the tests are in one systemd unit.
+     */
+    static void preventAgreement(TwoUserNode twoUserNode, int uid, String environment) throws IOException {
+        twoUserNode.startAs(uid, Map.of());
+        twoUserNode.startAs(uid, Map.of("GENV_ENVIRONMENT_ID", environment));
+    }
+
     /** What the attacker makes of the valid state. */
     interface Change {
         StateFiles apply(TwoUserNode twoUserNode, StateFiles files);

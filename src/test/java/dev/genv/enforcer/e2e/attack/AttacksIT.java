@@ -50,6 +50,8 @@ class AttacksIT {
                         ForgedEntryAttacks.all(),
                         RemovedEntryAttacks.all(),
                         DisguiseAttacks.all(),
+                        EnvironAttacks.all(),
+                        MembershipAttacks.all(),
                         FileAttacks.all(),
                         NodeAttacks.all(),
                         EscapeAttacks.all(),

@@ -28,10 +28,10 @@ final class DisguiseAttacks {
                                 2,
                                 10),
                         "non-env-processes"),
-                Attack.withoutEffect(
+                Attack.preventingTermination(
                         "overwrites the environment variables of the attacker's process",
                         twoUserNode -> twoUserNode.useGpuAsAttacker(startWithOverwrittenEnviron(twoUserNode), 2, 10),
-                        "non-env-processes"),
+                        "membership_unknown"),
                 Attack.preventingTermination(
                         "does the same, and lists its pid in the attacker's environment",
                         twoUserNode -> {
@@ -59,7 +59,8 @@ final class DisguiseAttacks {
     }
 
     private static Child startWithOverwrittenEnviron(TwoUserNode twoUserNode) throws IOException {
+        AttackSteps.preventAgreement(twoUserNode, TestUsers.ATTACKER_UID, ATTACKER_ENVIRONMENT);
         return twoUserNode.startAsAttacker(
-                "exec perl -e '$0 = \"x\" x 5000; sleep 600'", IN_ATTACKER_ENVIRONMENT, "xxxxxxxxxxxxxxx");
+                "exec setsid perl -e '$0 = \"x\" x 5000; sleep 600'", IN_ATTACKER_ENVIRONMENT, "xxxxxxxxxxxxxxx");
     }
 }

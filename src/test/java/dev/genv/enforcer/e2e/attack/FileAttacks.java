@@ -36,7 +36,7 @@ final class FileAttacks {
                         twoUserNode -> {
                             twoUserNode.runAsAttacker(
                                     "for file in envs.json devices.json genv.lock .genv-enforcer.lock; do rm -f $file; ln -s %s/$file $file; done"
-                                            .formatted(twoUserNode.rootFiles));
+                                            .formatted(twoUserNode.rootFiles.directory()));
                             AttackSteps.startStray(twoUserNode);
                         },
                         "lock_unusable",

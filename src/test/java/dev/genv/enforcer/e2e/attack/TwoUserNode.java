@@ -8,14 +8,13 @@ import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.linux.FileVersions;
+import dev.genv.enforcer.testsupport.linux.SteppedProcess;
+import dev.genv.enforcer.testsupport.linux.TestProcess;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -30,19 +29,17 @@ final class TwoUserNode implements Closeable {
     static final String ATTACKER_ENVIRONMENT = "hers";
     static final String VICTIM_NAME = "bob";
     static final String ATTACKER_NAME = "attacker";
-    private static final Duration TIMEOUT = HANG;
-    private static final Duration GRACE = Duration.ofSeconds(3);
+    private static final String GRACE = "3s";
 
     final Node node;
-    final Path rootFiles;
-    final Map<String, FileVersions.Version> rootFilesBefore;
+    final RootFiles rootFiles;
     private final Child victimShell;
     private final Child attackerShell;
-    private final List<Child> children = new ArrayList<>();
+    private final List<TestProcess> children = new ArrayList<>();
     private Node.Service service;
     private ServiceClient serviceClient;
-    private Child victimJob;
-    private Child attackerProcess;
+    private TestProcess victimJob;
+    private TestProcess attackerProcess;
 
     /** Uses this node; its creator closes it. */
     TwoUserNode(Node node) throws IOException {
@@ -50,11 +47,7 @@ final class TwoUserNode implements Closeable {
         // Other users may pass through it and not write to it: otherwise the service would not trust the tool.
         Files.setPosixFilePermissions(node.directory, PosixFilePermissions.fromString("rwxr-xr-x"));
         node.gpus.gpus(3);
-        rootFiles = Files.createDirectory(node.directory.resolve("root"));
-        for (var name : List.of("envs.json", "devices.json", "genv.lock", ".genv-enforcer.lock")) {
-            Files.writeString(rootFiles.resolve(name), "root's own " + name);
-        }
-        rootFilesBefore = FileVersions.in(rootFiles);
+        rootFiles = RootFiles.create(node.directory.resolve("root"));
         victimShell = add(Child.ofUser(TestUsers.HONEST_UID));
         victimJob = add(Child.ofUser(TestUsers.HONEST_UID, Map.of("GENV_ENVIRONMENT_ID", VICTIM_ENVIRONMENT)));
         attackerShell = add(Child.ofUser(TestUsers.ATTACKER_UID));
@@ -63,7 +56,7 @@ final class TwoUserNode implements Closeable {
         node.set("NON_ENV_PROCESSES", "enforce")
                 .set("INACTIVE_ENV_PROCESSES", "enforce")
                 .set("MAX_DEVICES_PER_USER", 1)
-                .set("STATE_CHANGE_GRACE", GRACE.toSeconds() + "s")
+                .set("STATE_CHANGE_GRACE", GRACE)
                 .set("LOCK_TIMEOUT", "300ms");
         service = node.startService();
         serviceClient = new ServiceClient(service);
@@ -112,6 +105,19 @@ final class TwoUserNode implements Closeable {
         victimJob = add(Child.ofUser(TestUsers.HONEST_UID, variables));
     }
 
+    /** Replaces bob's job by one that is made by steps of this user, which is on no GPU yet. */
+    SteppedProcess restartVictimJobAs(int uid, Map<String, String> variables, String... steps) throws IOException {
+        closeVictimJob();
+        var job = startSteps(uid, variables, steps);
+        victimJob = job;
+        return job;
+    }
+
+    /** Starts a process of any user that is made by steps, with exactly these variables. */
+    SteppedProcess startSteps(int uid, Map<String, String> variables, String... steps) throws IOException {
+        return add(SteppedProcess.ofUser(uid, node.stateDirectory, variables, steps));
+    }
+
     /** Lists bob's job on a GPU. */
     void useGpuAsVictim(int gpu) throws IOException {
         node.gpus.process(gpu, victimJob(), "10");
@@ -130,7 +136,7 @@ final class TwoUserNode implements Closeable {
         write(validState()
                 .env(VICTIM_ENVIRONMENT, TestUsers.HONEST_UID, VICTIM_NAME, "1000mi", victimShell(), victimJob()));
         node.gpus.process(0, victimJob(), "10");
-        await().atMost(TIMEOUT).until(() -> serviceClient.observe().problems().contains("membership_unknown"));
+        await().atMost(HANG).until(() -> serviceClient.observe().problems().contains("membership_unknown"));
     }
 
     /** Replaces bob's job by one under another uid, as in many containers. */
@@ -143,7 +149,7 @@ final class TwoUserNode implements Closeable {
 
     /** Waits until the service reports that bob's job breaks a rule and has a grace period. */
     void awaitGraceOfVictimJob() {
-        await().atMost(TIMEOUT)
+        await().atMost(HANG)
                 .until(() -> service.outputLines().stream()
                         .anyMatch(line ->
                                 line.contains("pid=%d ".formatted(victimJob.pid())) && line.contains("skipped_grace")));
@@ -175,7 +181,7 @@ final class TwoUserNode implements Closeable {
     }
 
     /** Lists a process of the attacker on a GPU, in MiB; the outcome of an attack is what happens to it. */
-    void useGpuAsAttacker(Child process, int gpu, int memory) throws IOException {
+    void useGpuAsAttacker(TestProcess process, int gpu, int memory) throws IOException {
         attackerProcess = process;
         node.gpus.process(gpu, process.pid(), Integer.toString(memory));
     }
@@ -198,7 +204,7 @@ final class TwoUserNode implements Closeable {
 
     /** Waits for a file in the state directory that a process of the attacker creates. */
     void awaitFile(String name) {
-        await().atMost(TIMEOUT).until(() -> Files.exists(node.stateDirectory.resolve(name)));
+        await().atMost(HANG).until(() -> Files.exists(node.stateDirectory.resolve(name)));
     }
 
     /** Waits for an observation that begins after this call. */
@@ -229,7 +235,7 @@ final class TwoUserNode implements Closeable {
         }
     }
 
-    private Child add(Child child) {
+    private <P extends TestProcess> P add(P child) {
         children.add(child);
         return child;
     }
@@ -240,6 +246,6 @@ final class TwoUserNode implements Closeable {
 
     @Override
     public void close() {
-        children.forEach(Child::close);
+        children.forEach(TestProcess::close);
     }
 }

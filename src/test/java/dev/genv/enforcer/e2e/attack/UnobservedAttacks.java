@@ -16,7 +16,7 @@ final class UnobservedAttacks {
     /** A device that no environment holds before the attack. */
     private static final int DEVICE = 2;
 
-    private static final String NEW_ENVIRONMENT = "new";
+    static final String NEW_ENVIRONMENT = "new";
     private static final int CONTAINER_UID = 54_003;
 
     private UnobservedAttacks() {}

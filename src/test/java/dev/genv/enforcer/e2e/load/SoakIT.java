@@ -13,7 +13,7 @@ import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.rule.Rules;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.NodeBuilder;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
@@ -83,7 +83,7 @@ class SoakIT {
                 .collect(Collectors.toMap(
                         rule -> rule, rule -> rule == KnownRules.ENV_OWNER ? RuleMode.AUDIT : RuleMode.ENFORCE));
         enforcer = new Enforcer(
-                SetupBuilder.setup(host)
+                EnforcerConfigBuilder.enforcerConfig(host)
                         .rules(modes, new Limits(1, Map.of()))
                         .safetyLimits(
                                 new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10))

@@ -17,8 +17,8 @@ import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
@@ -185,7 +185,7 @@ class CycleClockTest {
 
     private Enforcer enforcer(FakeHost node, SafetyLimits safetyLimits) {
         var rules = Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE, KnownRules.ENV_DEVICES, RuleMode.ENFORCE);
-        var config = SetupBuilder.setup(() -> hosts(node))
+        var config = EnforcerConfigBuilder.enforcerConfig(() -> hosts(node))
                 .rules(rules, Limits.NONE)
                 .safetyLimits(safetyLimits)
                 .interval(INTERVAL)

@@ -11,8 +11,8 @@ import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
@@ -113,7 +113,7 @@ class ObservationAgeTest {
     }
 
     private Enforcer enforcer(Duration interval) {
-        var config = SetupBuilder.setup(node)
+        var config = EnforcerConfigBuilder.enforcerConfig(node)
                 .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                 .interval(interval)
                 .observationTimeout(TIMEOUT)

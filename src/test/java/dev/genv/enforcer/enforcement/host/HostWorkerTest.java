@@ -11,13 +11,14 @@ import dev.genv.enforcer.enforcement.host.HostWorker.Kind;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 
 class HostWorkerTest {
     private static final Duration LONG = HANG;
-    private final HostWorker worker = new HostWorker(
-            new FakeHost(host("gpu-1")), Thread.ofPlatform().daemon().factory(), Ticker.ofSystem());
+    private final HostWorker worker =
+            new HostWorker(new FakeHost(host("gpu-1")), KeptThreads.named("host"), Ticker.ofSystem());
 
     /** A cycle acts as soon as it has looked. */
     @RepeatedTest(20)
@@ -65,5 +66,25 @@ class HostWorkerTest {
                 .hasMessageContaining("no");
         await().untilAsserted(() ->
                 assertThat(worker.start(Kind.OBSERVE, () -> 3).await(LONG)).isEqualTo(3));
+    }
+
+    /** Users can start as many processes as the machine allows. */
+    @Test
+    void acceptsWorkAfterTheMachineAllowedNoThread() throws Exception {
+        var attempts = new AtomicInteger();
+        var threads = KeptThreads.named("host");
+        var starved = new HostWorker(
+                new FakeHost(host("gpu-1")),
+                task -> {
+                    if (attempts.getAndIncrement() == 0) {
+                        throw new OutOfMemoryError("unable to create native thread");
+                    }
+                    threads.execute(task);
+                },
+                Ticker.ofSystem());
+        assertThatThrownBy(() -> starved.start(Kind.OBSERVE, () -> 1))
+                .isInstanceOf(HostException.class)
+                .hasMessage("not started: unable to create native thread");
+        assertThat(starved.start(Kind.OBSERVE, () -> 2).await(LONG)).isEqualTo(2);
     }
 }

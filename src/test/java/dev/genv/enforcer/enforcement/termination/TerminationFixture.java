@@ -14,8 +14,8 @@ import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
@@ -80,7 +80,7 @@ abstract class TerminationFixture {
 
     Enforcer enforcer(SafetyLimits safetyLimits) {
         var modes = Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE, KnownRules.ENV_MEMORY, RuleMode.ENFORCE);
-        var config = SetupBuilder.setup(() -> List.copyOf(hosts))
+        var config = EnforcerConfigBuilder.enforcerConfig(() -> List.copyOf(hosts))
                 .rules(modes, Limits.NONE)
                 .safetyLimits(safetyLimits)
                 .build();

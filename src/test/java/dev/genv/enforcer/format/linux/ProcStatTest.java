@@ -19,11 +19,14 @@ class ProcStatTest {
             """;
 
     private static final long ORDINARY = 4194304;
+    private static final ProcStat.Relations RELATIONS = new ProcStat.Relations(16868, 16868, 14857);
+    private static final ProcStat.Addresses ADDRESSES =
+            new ProcStat.Addresses(140727971764955L, 140727971764963L, 140727971764963L, 140727971766249L);
 
     @Test
     void parsesALineOfTheKernel() throws IOException {
         assertThat(ProcStat.parse(TEXT.formatted("sleep", "S", ORDINARY)))
-                .isEqualTo(new ProcStat("sleep", 'S', ORDINARY, 1, 438555, 140727971766249L));
+                .isEqualTo(new ProcStat("sleep", 'S', ORDINARY, 1, 438555, RELATIONS, ADDRESSES));
     }
 
     @ParameterizedTest
@@ -31,13 +34,13 @@ class ProcStatTest {
             strings = {"", " ", ")", "(", "a b", "tmux: server", "a) R 1 (", ") Z 1 1 1 1 1 1 1", "a\nb\n", "\\", "日本"})
     void nameMayContainAnyCharacter(String name) throws IOException {
         assertThat(ProcStat.parse(TEXT.formatted(name, "S", ORDINARY)))
-                .isEqualTo(new ProcStat(name, 'S', ORDINARY, 1, 438555, 140727971766249L));
+                .isEqualTo(new ProcStat(name, 'S', ORDINARY, 1, 438555, RELATIONS, ADDRESSES));
     }
 
     @Test
     void addressMayUseAll64Bits() throws IOException {
         var text = TEXT.formatted("sleep", "S", ORDINARY).replace("140727971766249", "18446744073709551615");
-        assertThat(ProcStat.parse(text).environmentEnd()).isEqualTo(-1);
+        assertThat(ProcStat.parse(text).addresses().environmentEnd()).isEqualTo(-1);
     }
 
     @ParameterizedTest

@@ -9,6 +9,7 @@ import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -51,6 +52,65 @@ class ChildProcessTest {
     @Test
     void hasNoInputAndRunsInTheRootDirectory() throws Exception {
         assertThat(new ChildProcess(script("cat; pwd"), LONG).run().stdout()).isEqualTo("/\n");
+    }
+
+    /** Java opens sockets without O_CLOEXEC. */
+    @Test
+    void getsNoDescriptorOfTheService() throws Exception {
+        try (var _ = new ServerSocket(0)) {
+            var descriptors = new ChildProcess(script("exec ls /proc/self/fd"), LONG)
+                    .run()
+                    .stdout();
+            assertThat(descriptors.lines()).containsExactly("0", "1", "2", "3"); // ls opens the directory
+        }
+    }
+
+    /** Java's threads block SIGQUIT. */
+    @Test
+    void blocksNoSignal() throws Exception {
+        var status = new ChildProcess(Path.of("/bin/cat"), LONG)
+                .run("/proc/self/status")
+                .stdout();
+        assertThat(status).contains("SigBlk:\t0000000000000000\n");
+    }
+
+    /** Otherwise a program that is missing for weeks would use up all descriptors. */
+    @Test
+    void leavesNoDescriptorOfAFailedStart() throws Exception {
+        var tool = new ChildProcess(folder.resolve("absent"), LONG);
+        assertThatThrownBy(tool::run).isInstanceOf(ToolException.class);
+        var before = openDescriptors();
+        for (var i = 0; i < 100; i++) {
+            assertThatThrownBy(tool::run).isInstanceOf(ToolException.class);
+        }
+        assertThat(openDescriptors()).isLessThan(before + 50);
+    }
+
+    private static long openDescriptors() throws IOException {
+        try (var descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            return descriptors.count();
+        }
+    }
+
+    @Test
+    void reportsTheSignalThatEndedIt() throws Exception {
+        assertThat(new ChildProcess(script("kill -9 $$"), LONG).run().exitCode())
+                .isEqualTo(128 + 9);
+    }
+
+    @Test
+    void leavesNoZombie() throws Exception {
+        var tool = new ChildProcess(script("echo $$"), LONG);
+        for (var i = 0; i < 20; i++) {
+            assertThat(Path.of("/proc", tool.run().stdout().strip())).doesNotExist();
+        }
+    }
+
+    @Test
+    void interruptEndsTheWait() throws IOException {
+        var tool = new ChildProcess(script("exec sleep 600"), LONG);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(tool::run).isInstanceOf(InterruptedException.class);
     }
 
     @Test

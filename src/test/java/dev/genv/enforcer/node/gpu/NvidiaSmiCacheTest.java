@@ -148,7 +148,7 @@ class NvidiaSmiCacheTest {
     }
 
     private Found<GpuListing> list(NvidiaSmi tool) throws ToolException, InterruptedException {
-        var found = GpuListing.of(tool.query(), order);
+        var found = GpuListing.of(tool.read(), order);
         if (found.missing().contains(SnapshotPart.PROCESSES)) {
             var problem = found.problems().getFirst();
             throw new ToolException(problem.code(), problem.detail(), null);

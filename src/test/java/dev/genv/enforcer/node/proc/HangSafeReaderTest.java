@@ -10,7 +10,11 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -86,7 +90,7 @@ class HangSafeReaderTest {
         }
         assertThatThrownBy(() -> shortTimeoutConnection.read(process(100), BOB, () -> "asked"))
                 .isNotInstanceOf(ReadTimeoutException.class)
-                .hasMessageContaining("64 other processes of this user already do not answer");
+                .hasMessageContaining("64 other processes already do not answer");
         released.countDown();
         await().until(() -> canRead(shortTimeoutConnection, process(100), BOB));
     }
@@ -109,6 +113,82 @@ class HangSafeReaderTest {
         Thread.currentThread().interrupt();
         assertThatThrownBy(() -> readHanging(reader, 1, ALICE)).isInstanceOf(InterruptedIOException.class);
         assertThat(Thread.interrupted()).isTrue();
+    }
+
+    @Test
+    void readsABatchOnOneThread() throws Exception {
+        var reader = reader(LONG, LONG);
+        var threads = reader.readAll(IntStream.range(0, 100).boxed().toList(), pid -> threadOf(reader, pid));
+        assertThat(threads)
+                .hasSize(100)
+                .containsOnly(threads.getFirst())
+                .doesNotContain(Thread.currentThread().getName());
+    }
+
+    @Test
+    void emptyBatchHasNoResults() throws Exception {
+        assertThat(reader(LONG, LONG).readAll(List.of(), _ -> "read")).isEmpty();
+    }
+
+    /** Only the read that hangs is lost; what else belongs to that process is read again. */
+    @Test
+    void batchContinuesAfterAHangingProcess() throws Exception {
+        var attempts = new AtomicInteger();
+        var results = shortTimeoutConnection.readAll(List.of(1, 2, 3), pid -> {
+            attempts.incrementAndGet();
+            return pid == 2 ? hanging(pid) : "read";
+        });
+        assertThat(results).containsExactly("read", "ReadTimeoutException", "read");
+        assertThat(attempts).hasValue(4);
+    }
+
+    @Test
+    void abandonedThreadReadsNothingMore() throws Exception {
+        var read = new ConcurrentLinkedQueue<Integer>();
+        shortTimeoutConnection.readAll(List.of(1, 2), pid -> {
+            var result = pid == 1 ? hanging(pid) : "read";
+            read.add(pid);
+            return result;
+        });
+        assertThat(read).containsExactly(1, 2);
+        released.countDown();
+        await().until(() -> canRead(shortTimeoutConnection, process(1), ALICE));
+        await().until(() -> read.size() == 3); // the abandoned thread ends its own item
+        assertThat(read).containsExactly(1, 2, 1);
+    }
+
+    @Test
+    void failureOfABatchIsPassedOn() {
+        assertThatThrownBy(() -> reader(LONG, LONG).readAll(List.of(1), _ -> {
+                    throw new IllegalStateException("why");
+                }))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("why");
+    }
+
+    @Test
+    void interruptEndsABatch() {
+        var reader = reader(LONG, LONG);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> reader.readAll(List.of(1), this::hanging)).isInstanceOf(InterruptedException.class);
+    }
+
+    /** Returns the kind of the failure. */
+    private String hanging(int pid) {
+        try {
+            readHanging(shortTimeoutConnection, pid, ALICE);
+            return "read";
+        } catch (IOException e) {
+            return e.getClass().getSimpleName();
+        }
+    }
+
+    private static String threadOf(HangSafeReader reader, int pid) {
+        try {
+            return reader.read(process(pid), ALICE, () -> Thread.currentThread().toString());
+        } catch (IOException e) {
+            return e.toString();
+        }
     }
 
     private static HangSafeReader reader(Duration process, Duration observation) {

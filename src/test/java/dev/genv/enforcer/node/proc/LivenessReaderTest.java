@@ -11,7 +11,7 @@ import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.format.EnvsFile;
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.observation.state.FactsLiveness;
+import dev.genv.enforcer.observation.state.ActiveEnvironments;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Fifo;
@@ -61,6 +61,25 @@ class LivenessReaderTest {
     void aZombieCountsAsAlive() throws IOException {
         proc.process(41).state('Z');
         assertThat(isAlive(List.of(41), List.of())).isTrue();
+    }
+
+    /** The kernel opens the directory of a thread, but does not list it. */
+    @Test
+    void aThreadIsNotAProcess() throws IOException {
+        proc.process(41);
+        Files.writeString(proc.process(42).file("status"), "Tgid:\t41\nPid:\t42\nUid:\t1000\t0\t0\t0\n");
+        assertThat(isAlive(List.of(41), List.of())).isTrue();
+        assertThat(alive(List.of(EnvBuilder.env("a").pids(41, 42).build())))
+                .singleElement()
+                .satisfies(alive -> assertThat(alive.pids()).containsExactly(41));
+    }
+
+    @Test
+    void findsOneOfManyListedPids() throws IOException {
+        proc.process(41);
+        var pids = IntStream.rangeClosed(41, 10_000).boxed().toList();
+        assertThat(isAlive(pids, List.of())).isTrue();
+        assertThat(isAlive(pids.subList(1, pids.size()), List.of())).isFalse();
     }
 
     @ParameterizedTest
@@ -153,9 +172,9 @@ class LivenessReaderTest {
         Files.delete(cmdline);
         Fifo.at(cmdline);
         var environment = environment(List.of(), List.of(KERNEL));
-        var liveness = new FactsLiveness(reader.read(envs(List.of(environment))));
-        assertThat(liveness.alive(List.of(environment))).hasSize(1);
-        assertThat(liveness.uncertainty()).isEmpty();
+        var found = ActiveEnvironments.of(reader.read(envs(List.of(environment))), List.of(environment));
+        assertThat(found.value().environments()).hasSize(1);
+        assertThat(found.problems()).isEmpty();
     }
 
     /** genv hands these to a shell. */
@@ -224,12 +243,13 @@ class LivenessReaderTest {
     }
 
     private static List<Environment> alive(LivenessFacts facts, List<Environment> environments) throws IOException {
-        return new FactsLiveness(facts).alive(environments);
+        return ActiveEnvironments.of(facts, environments).value().environments();
     }
 
     private Map<Integer, Long> uids(List<Environment> environments) throws IOException {
-        var source = new FactsLiveness(reader.read(envs(environments)));
-        return source.uids(source.alive(environments));
+        return ActiveEnvironments.of(reader.read(envs(environments)), environments)
+                .value()
+                .uids();
     }
 
     private static StateFile envs(List<Environment> environments) throws IOException {

@@ -3,6 +3,8 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
@@ -55,6 +57,15 @@ class ProcFsTest {
                 .isEqualTo("python\0a b\0\0");
         assertThat(proc.arguments(new ProcessId(812, 1000), 1000, 3)).asString().isEqualTo("pyt");
         assertThat(proc.arguments(new ProcessId(813, 1000), 1000, 100)).isEmpty();
+    }
+
+    /** As with hidepid=1: the kernel does not tell whether it exists. Here the folder is a loop of links. */
+    @Test
+    void processThatCannotBeExaminedIsNotGone() throws IOException {
+        Files.createSymbolicLink(fake.root().resolve("812"), Path.of("812"));
+        assertThatThrownBy(() -> proc.stat(812)).isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> proc.status(812)).isInstanceOf(IOException.class);
+        assertThat(proc.statBytes(812)).isEqualTo(Reading.failed(Failure.OTHER, "Too many levels of symbolic links"));
     }
 
     /** A kernel whose arguments could not be read is not a kernel that has ended. */

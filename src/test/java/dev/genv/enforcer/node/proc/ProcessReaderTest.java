@@ -7,6 +7,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity;
+import dev.genv.enforcer.testsupport.NamedMembership;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
@@ -39,7 +40,7 @@ class ProcessReaderTest {
             assertThat(seen.id()).isEqualTo(new ProcessId(812, 991232));
             assertThat(seen.uid()).isEqualTo(1003);
             assertThat(seen.command()).isEqualTo("a) S (b");
-            assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("15971"));
+            assertThat(NamedMembership.of(seen)).isEqualTo(new Membership.InEnvironment("15971"));
             assertThat(seen.kernelThread()).isFalse();
         });
     }
@@ -66,7 +67,8 @@ class ProcessReaderTest {
         process.thread(814).environ("GENV_ENVIRONMENT_ID=a");
 
         assertThat(observe(812))
-                .hasValueSatisfying(seen -> assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("a")));
+                .hasValueSatisfying(
+                        seen -> assertThat(NamedMembership.of(seen)).isEqualTo(new Membership.InEnvironment("a")));
     }
 
     @Test
@@ -76,7 +78,8 @@ class ProcessReaderTest {
         process.thread(813).withoutEnvironment();
 
         assertThat(observe(812))
-                .hasValueSatisfying(seen -> assertThat(seen.membership()).isInstanceOf(Membership.Unknown.class));
+                .hasValueSatisfying(
+                        seen -> assertThat(NamedMembership.of(seen)).isInstanceOf(Membership.Unknown.class));
     }
 
     @Test
@@ -148,7 +151,7 @@ class ProcessReaderTest {
         Files.writeString(proc.process(812).file("status"), "Name:\tpython\nUid:\tnobody\n");
         assertThat(observe(812)).hasValueSatisfying(seen -> {
             assertThat(seen.uid()).isNull();
-            assertThat(seen.membership()).isInstanceOf(Membership.Unknown.class);
+            assertThat(NamedMembership.of(seen)).isInstanceOf(Membership.Unknown.class);
         });
     }
 
@@ -169,7 +172,7 @@ class ProcessReaderTest {
     }
 
     private Membership membership(int pid) throws IOException {
-        return observe(pid).orElseThrow().membership();
+        return NamedMembership.of(observe(pid).orElseThrow());
     }
 
     /** Its environment is a pipe, which somebody opens just when it is read: after the first look at {@code stat}. */

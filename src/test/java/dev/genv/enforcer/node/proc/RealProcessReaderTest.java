@@ -7,7 +7,9 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.node.linux.Libc;
 import dev.genv.enforcer.observation.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity;
+import dev.genv.enforcer.testsupport.NamedMembership;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.CProgram;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -26,24 +28,18 @@ class RealProcessReaderTest {
 
     @Test
     void observesARealProcessWhoseFirstThreadHasExited(@TempDir Path folder) throws Exception {
-        Requirements.program("/usr/bin/gcc", "gcc libc6-dev");
-        var source = Files.writeString(folder.resolve("leaderless.c"), """
+        var program = CProgram.compile(folder.resolve("leaderless"), """
                 #include <pthread.h>
                 #include <unistd.h>
                 static void *run(void *x) { sleep(600); return x; }
                 int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_exit(0); }
                 """);
-        var program = folder.resolve("leaderless");
-        assertThat(new ProcessBuilder("/usr/bin/gcc", "-pthread", "-o", program.toString(), source.toString())
-                        .start()
-                        .waitFor())
-                .isZero();
         try (var child = Child.running(List.of(program.toString()), Map.of("GENV_ENVIRONMENT_ID", "a"))) {
             var stat = PROC.resolve(child.pid() + "/stat");
             await().until(() -> Files.readString(stat).contains(") Z "));
             assertThat(observe(new ProcessReader(new ProcFs(PROC)), child.pid()))
                     .hasValueSatisfying(
-                            seen -> assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("a")));
+                            seen -> assertThat(NamedMembership.of(seen)).isEqualTo(new Membership.InEnvironment("a")));
         }
     }
 
@@ -58,14 +54,10 @@ class RealProcessReaderTest {
                 assertThat(seen.id().pid()).isEqualTo(inside.pid());
                 assertThat(seen.uid()).isEqualTo(uid);
                 assertThat(seen.command()).isEqualTo("sleep");
-                assertThat(seen.membership()).isEqualTo(new Membership.InEnvironment("15971"));
+                assertThat(NamedMembership.of(seen)).isEqualTo(new Membership.InEnvironment("15971"));
             });
-            assertThat(observe(real, outside.pid()))
-                    .map(ObservedProcess::membership)
-                    .contains(new Membership.Outside());
-            assertThat(observe(real, empty.pid()))
-                    .map(ObservedProcess::membership)
-                    .contains(new Membership.Outside());
+            assertThat(observe(real, outside.pid())).map(NamedMembership::of).contains(new Membership.Outside());
+            assertThat(observe(real, empty.pid())).map(NamedMembership::of).contains(new Membership.Outside());
         }
     }
 
@@ -77,7 +69,7 @@ class RealProcessReaderTest {
                 "a process 1 of root",
                 "run outside of a user namespace");
         assertThat(observe(new ProcessReader(new ProcFs(PROC)), 1))
-                .map(ObservedProcess::membership)
+                .map(NamedMembership::of)
                 .contains(Membership.NOT_PERMITTED);
     }
 

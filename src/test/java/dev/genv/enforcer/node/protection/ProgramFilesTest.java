@@ -19,6 +19,7 @@ import dev.genv.enforcer.observation.ImmunityRules;
 import dev.genv.enforcer.observation.ObservedProcess;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
@@ -199,6 +200,7 @@ class ProgramFilesTest {
                 false,
                 true,
                 true,
+                false,
                 Advice.CONTAINER);
         var paths = settings.programs().stream().map(ProtectedExecutable::path).toList();
         files = new ProgramFiles(procFs, paths).read();
@@ -211,7 +213,13 @@ class ProgramFilesTest {
 
     private @Nullable Immunity immunity(ImmunityRules rules, int pid, @Nullable Long uid) {
         var executable = new ProcessReader(procFs).read(pid, files).executable();
-        return rules.immunity(
-                new ObservedProcess(new ProcessId(pid, 1000), uid, "any", new Membership.Outside(), false, executable));
+        return rules.immunity(new ObservedProcess(
+                new ProcessId(pid, 1000),
+                uid,
+                "any",
+                ProgramEnviron.unavailable(new Membership.Unknown("")),
+                null,
+                false,
+                executable));
     }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.format.linux.PasswdFile;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Membership;
@@ -18,8 +19,10 @@ import dev.genv.enforcer.observation.ImmunityRules;
 import dev.genv.enforcer.observation.ObservedProcess;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -115,6 +118,30 @@ class RunningProgramTest {
         assertThat(immunity(immunityCheck, 812, 0L)).isNull();
     }
 
+    /** The kernel answers from its cache, so a program is examined although every thread waits for a process that hangs. */
+    @Test
+    void identifiesProgramWhenNoThreadIsLeft() throws Exception {
+        proc.process(812).exe(file("opt/server"));
+        var immunityCheck = load(List.of("/opt/server"), List.of());
+        var reader = new ProcessReader(procFs);
+        var pipes = new ArrayList<Path>();
+        for (var pid = 1000; reader.read(812, files).environ() instanceof Reading.Value; pid++) {
+            var environ = proc.process(pid).uid(0).file("environ");
+            Files.delete(environ);
+            pipes.add(Fifo.at(environ));
+            assertThat(reader.read(pid, files).environ()).isInstanceOf(Reading.Failed.class);
+        }
+        assertThat(reader.read(812, files).environ())
+                .isInstanceOfSatisfying(
+                        Reading.Failed.class,
+                        failed -> assertThat(failed.failure()).isEqualTo(Failure.NO_TIME));
+        assertThat(immunity(immunityCheck, 812, 0L))
+                .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs /opt/server"));
+        for (var pipe : pipes) {
+            Files.newOutputStream(pipe).close();
+        }
+    }
+
     private Path file(String name) throws IOException {
         requireRoot();
         var file = host.resolve(name);
@@ -135,6 +162,7 @@ class RunningProgramTest {
                 false,
                 true,
                 true,
+                false,
                 Advice.CONTAINER);
         var paths = settings.programs().stream().map(ProtectedExecutable::path).toList();
         files = new ProgramFiles(procFs, paths).read();
@@ -147,7 +175,13 @@ class RunningProgramTest {
 
     private @Nullable Immunity immunity(ImmunityRules rules, int pid, @Nullable Long uid) {
         var executable = new ProcessReader(procFs).read(pid, files).executable();
-        return rules.immunity(
-                new ObservedProcess(new ProcessId(pid, 1000), uid, "any", new Membership.Outside(), false, executable));
+        return rules.immunity(new ObservedProcess(
+                new ProcessId(pid, 1000),
+                uid,
+                "any",
+                ProgramEnviron.unavailable(new Membership.Unknown("")),
+                null,
+                false,
+                executable));
     }
 }

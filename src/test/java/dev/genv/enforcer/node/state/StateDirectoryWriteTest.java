@@ -88,7 +88,7 @@ class StateDirectoryWriteTest {
         Files.writeString(file, "old");
         Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("r-x------"));
         assertThatThrownBy(() -> directory.replace("envs.json", new byte[5], ALWAYS))
-                .hasMessageContaining("permission denied");
+                .hasMessageContaining("Permission denied");
         Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rwx------"));
         assertThat(path.toFile().list()).containsExactly("envs.json");
         assertThat(file).hasContent("old");
@@ -101,7 +101,7 @@ class StateDirectoryWriteTest {
         try (var small = requireNonNull(StateDirectory.open(path))) {
             small.replace("envs.json", "old".getBytes(UTF_8), ALWAYS);
             assertThatThrownBy(() -> small.replace("envs.json", new byte[1 << 20], ALWAYS))
-                    .hasMessageContaining("no space left on the device");
+                    .hasMessageContaining("No space left on device");
             assertThat(path.toFile().list()).containsExactly("envs.json");
             assertThat(file).hasContent("old");
             small.replace("envs.json", "new".getBytes(UTF_8), ALWAYS);

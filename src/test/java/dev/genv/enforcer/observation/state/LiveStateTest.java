@@ -201,8 +201,8 @@ class LiveStateTest {
     private LiveState live(State.File<EnvsFile> envs, State.File<DevicesFile> devices) {
         return findings.add(LiveState.of(
                 new State(envs, devices),
-                new FactsLiveness(new LivenessFacts(
-                        Reading.of(List.of(new LivenessFacts.LiveProcess(40, uid, null))), LivenessFacts.Kernels.NONE)),
+                new LivenessFacts(
+                        Reading.of(List.of(new LivenessFacts.LiveProcess(40, uid, null))), LivenessFacts.Kernels.NONE),
                 new Accounts(Map.of("alice", 1000L, "bob", 1001L)),
                 Set.of(77L)));
     }

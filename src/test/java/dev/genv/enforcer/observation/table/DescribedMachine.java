@@ -2,33 +2,27 @@ package dev.genv.enforcer.observation.table;
 
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.facts.AccessFacts;
-import dev.genv.enforcer.facts.AccountFacts;
-import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
-import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.facts.LockFacts;
-import dev.genv.enforcer.facts.MachineFacts;
-import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
-import dev.genv.enforcer.facts.Reading.Failure;
-import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
+import dev.genv.enforcer.remote.agent.LocalAgent;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -44,10 +38,13 @@ import org.jspecify.annotations.Nullable;
  * A machine that is described once and shown in two forms: as files for an adapter, and as the facts that every adapter must deliver for
  * them. At first, process 812 of alice in environment a uses device 0, which is attached to a; device 1 is free.
  */
-final class DescribedMachine {
+final class DescribedMachine implements AutoCloseable {
     static final long ALICE = 1003;
     static final long BOB = 1004;
-    static final Duration LOCK_LIMIT = Duration.ofMillis(100);
+    /** In seconds; every process was started before. */
+    static final long UPTIME = 10_000_000;
+
+    static final Duration LOCK_LIMIT = Duration.ofMillis(250);
 
     final FakeProc proc;
     final Path state;
@@ -57,6 +54,9 @@ final class DescribedMachine {
     final Map<Integer, Reading<EnvironFacts>> environs = new HashMap<>();
     final Map<Integer, Reading<ExecutableFacts>> executables = new HashMap<>();
     final Map<String, Reading<ProgramFile>> programFiles = new HashMap<>();
+    /** The processes to which listed ones are related that have overwritten their environs. */
+    final List<Integer> related = new ArrayList<>();
+
     final Map<String, StateFile> files = new HashMap<>();
     LivenessFacts.Kernels kernels = LivenessFacts.Kernels.NONE;
     LockFacts lock = new LockFacts(LockFacts.Outcome.HELD, "", LOCK_LIMIT, Duration.ZERO, List.of());
@@ -67,9 +67,12 @@ final class DescribedMachine {
     AccessFacts access;
     boolean requireHostPid;
 
-    private final DescribedTool tool;
-    private final Map<Integer, FakeProc.FakeProcess> processes = new TreeMap<>();
-    private final Path etc;
+    final DescribedTool tool;
+    /** Closed after the observation. */
+    final List<Closeable> open = new ArrayList<>();
+
+    final Map<Integer, FakeProc.FakeProcess> processes = new TreeMap<>();
+    final Path etc;
 
     DescribedMachine(Path folder) throws IOException {
         proc = new FakeProc(folder.resolve("proc"));
@@ -78,6 +81,7 @@ final class DescribedMachine {
         etc = Files.createDirectories(proc.hostRoot().resolve("etc"));
         Files.writeString(etc.resolve("passwd"), "root:x:0:0:::\nalice:x:1003:1:::\nbob:x:1004:1:::\n");
         Files.writeString(etc.resolve("subuid"), "alice:100000:65536\n");
+        proc.writeUptime(UPTIME);
         access = new AccessFacts(0, 0, "", "", true);
         access(0x1ff_ffff_ffffL, "pid:[4026531836]", "unconfined");
         listProcesses("GPU-0, 812, 1542\n", 0);
@@ -103,6 +107,22 @@ final class DescribedMachine {
     void noFile(String name) throws IOException {
         Files.delete(state.resolve(name));
         files.put(name, new StateFile.Absent());
+    }
+
+    /** Has a process hold genv's lock. */
+    void holdLock(int pid, long uid) throws IOException {
+        var holder = process(pid, uid).file("stat");
+        var file = state.resolve("genv.lock");
+        open.add(RealFlock.take(file));
+        var inode = Files.getAttribute(file, "unix:ino");
+        Files.writeString(
+                proc.root().resolve("locks"), "1: FLOCK  ADVISORY  WRITE %d fe:00:%s 0 EOF\n".formatted(pid, inode));
+        lock = new LockFacts(
+                LockFacts.Outcome.TIMEOUT,
+                "",
+                LOCK_LIMIT,
+                LOCK_LIMIT,
+                List.of(new LockFacts.Holder(pid, Bytes.of(Files.readAllBytes(holder)), uid)));
     }
 
     void access(long capabilities, String namespace, String label) throws IOException {
@@ -131,8 +151,8 @@ final class DescribedMachine {
         for (var entry : environ) {
             id = entry.startsWith("GENV_ENVIRONMENT_ID=") ? entry.substring(20) : id;
         }
-        environs.put(
-                pid, Reading.of(new EnvironFacts(environ.length, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "")));
+        var size = Arrays.stream(environ).mapToInt(entry -> entry.length() + 1).sum();
+        environs.put(pid, Reading.of(new EnvironFacts(size, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "", true)));
         return process;
     }
 
@@ -176,6 +196,10 @@ final class DescribedMachine {
         return requireHostPid ? builder.requireHostPid() : builder;
     }
 
+    HostFacts facts() throws IOException {
+        return new DescribedFacts(this).all();
+    }
+
     ObserverSettings settings() {
         return node().settings();
     }
@@ -184,70 +208,20 @@ final class DescribedMachine {
         return node().host();
     }
 
-    HostFacts facts() throws IOException {
-        var listed = new ArrayList<ProcessFacts>();
-        for (var pid : tool.pids()) {
-            listed.add(process(pid));
+    /** The same machine with the agent. The agent's root is that of this machine's processes, so it is told the whole paths. */
+    ObservedHost agentHost() throws IOException {
+        var root = proc.hostRoot();
+        var paths = settings().programs().stream()
+                .map(program -> root + program.path().toString())
+                .toList();
+        var agent = new LocalAgent(proc.root(), etc, root.resolve("run"), state, tool.path(), LOCK_LIMIT, paths);
+        return new ObservedHost(settings(), agent.machine());
+    }
+
+    @Override
+    public void close() throws IOException {
+        for (var each : open) {
+            each.close();
         }
-        var live = new ArrayList<LiveProcess>();
-        for (var pid : processes.keySet()) {
-            live.add(new LiveProcess(pid, uids.get(pid) instanceof Reading.Value<Long>(var uid) ? uid : null, null));
-        }
-        return new HostFacts(
-                new MachineFacts("", "", "", 1_000_000_000L, 1_000_000_000L),
-                access,
-                new AccountFacts(text("passwd"), text("subuid")),
-                settings().programs().stream()
-                        .map(program -> programFiles.getOrDefault(
-                                program.path().toString(), Reading.failed(Failure.ABSENT, "")))
-                        .toList(),
-                tool.facts(),
-                listed,
-                directory == null
-                        ? present()
-                        : new StateFacts(
-                                directory,
-                                LockFacts.NOT_ATTEMPTED,
-                                new StateFile.Absent(),
-                                new StateFile.Absent(),
-                                null),
-                new LivenessFacts(Reading.of(live), kernels),
-                EnforcerFacts.NONE,
-                List.of());
-    }
-
-    private StateFacts present() throws IOException {
-        var inode = (long) Files.getAttribute(state, "unix:ino");
-        return new StateFacts(
-                new Directory.Present(new FileId(1, inode), 1),
-                lock,
-                files.get("envs.json"),
-                files.get("devices.json"),
-                5L);
-    }
-
-    private Reading<TextFile> text(String name) throws IOException {
-        var bytes = Files.readAllBytes(etc.resolve(name));
-        return Reading.of(new TextFile(Integer.toString(Arrays.hashCode(bytes)), Bytes.of(bytes)));
-    }
-
-    private ProcessFacts process(int pid) throws IOException {
-        var stat = stat(pid);
-        var noProgram =
-                new NoSuchFileException(proc.root().resolve(pid + "/task").toString());
-        return new ProcessFacts(
-                pid,
-                stat,
-                uids.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
-                environs.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
-                executables.getOrDefault(pid, Reading.failed(Failure.ABSENT, noProgram.toString())),
-                stat);
-    }
-
-    private Reading<Bytes> stat(int pid) throws IOException {
-        var process = processes.get(pid);
-        return process == null
-                ? Reading.failed(Failure.ABSENT, "")
-                : Reading.of(Bytes.of(Files.readAllBytes(process.file("stat"))));
     }
 }

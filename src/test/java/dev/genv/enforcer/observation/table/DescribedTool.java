@@ -4,6 +4,7 @@ import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -14,15 +15,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** The answers of nvidia-smi on a described machine. */
 final class DescribedTool {
     static final String PROCESSES = "apps";
     static final String DEVICES = "gpu=";
-    private static final Pattern LISTED = Pattern.compile("(?m)^[^,\n]*, *([1-9][0-9]*) *,");
+    private static final Pattern LISTED = Pattern.compile("(?m)^[^,\n]*, *([1-9][0-9]{0,8}) *,");
 
     private final FakeNvidiaSmi smi;
     private final Map<String, ToolOutput> answers = new HashMap<>();
+
+    private @Nullable String failure;
 
     DescribedTool(Path folder) throws IOException {
         smi = new FakeNvidiaSmi(folder);
@@ -43,12 +47,22 @@ final class DescribedTool {
                         .formatted(folder));
     }
 
+    /** Has every call fail, for this reason as a clause. */
+    void fail(String why) {
+        failure = why;
+    }
+
     GpuFacts facts() {
-        return new GpuFacts(Reading.of(output(PROCESSES)), Reading.of(output(DEVICES)));
+        return failure != null
+                ? new GpuFacts.ToolFacts(Reading.failed(Failure.OTHER, failure), Reading.failed(Failure.SKIPPED, ""))
+                : new GpuFacts.ToolFacts(Reading.of(output(PROCESSES)), Reading.of(output(DEVICES)));
     }
 
     /** The processes that it lists. */
     List<Integer> pids() {
+        if (failure != null) {
+            return List.of();
+        }
         var answer = output(PROCESSES);
         return answer.exitCode() == 0
                 ? LISTED.matcher(answer.stdout().text())

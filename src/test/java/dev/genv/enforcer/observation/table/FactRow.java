@@ -7,6 +7,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** One row of the fact table: what is unusual about a machine, and what must be observed. */
 final class FactRow {
@@ -15,6 +16,12 @@ final class FactRow {
     final List<String> problems = new ArrayList<>();
     final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
     Consumer<Observation> check = _ -> {};
+
+    @Nullable
+    Difference difference;
+
+    /** What is observed through the agent instead, and why. */
+    record Difference(String why, Consumer<Observation> check) {}
 
     /** A change of the machine. */
     interface Step {
@@ -51,6 +58,12 @@ final class FactRow {
 
     FactRow check(Consumer<Observation> expectation) {
         check = expectation;
+        return this;
+    }
+
+    /** Expects another observation through the agent, for the reason that is given in one sentence. */
+    FactRow agentDiffers(String why, Consumer<Observation> expectation) {
+        difference = new Difference(why, expectation);
         return this;
     }
 

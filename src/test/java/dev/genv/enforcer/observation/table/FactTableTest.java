@@ -6,6 +6,7 @@ import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.testsupport.Requirements;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -16,48 +17,91 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The same facts through the observer alone and through an adapter of the same machine give the same observation. */
+/** The same facts through the observer alone and through the adapters of the same machine give the same observation. */
 @Timeout(600)
 class FactTableTest {
     @TempDir
     Path folder;
 
     static Stream<FactRow> rows() {
-        return Stream.of(GpuRows.ROWS, ProcessRows.ROWS, ImmunityRows.ROWS, StateRows.ROWS)
+        return Stream.of(
+                        GpuRows.ROWS,
+                        ProcessRows.ROWS,
+                        MembershipRows.ROWS,
+                        ImmunityRows.ROWS,
+                        StateRows.ROWS,
+                        LockRows.ROWS)
                 .flatMap(List::stream);
     }
 
     @ParameterizedTest
     @MethodSource("rows")
     void observerAndNodeObserveTheSame(FactRow row) throws Exception {
+        var observed = observe(row, DescribedMachine::host);
+        assertThat(observed.throughAdapter()).isEqualTo(observed.alone());
+    }
+
+    @ParameterizedTest
+    @MethodSource("rows")
+    void observerAndAgentObserveTheSame(FactRow row) throws Exception {
+        var observed = observe(row, DescribedMachine::agentHost);
+        var difference = row.difference;
+        if (difference == null) {
+            assertThat(observed.throughAdapter()).isEqualTo(observed.alone());
+        } else {
+            assertThat(observed.throughAdapter()).as(difference.why()).isNotEqualTo(observed.alone());
+            difference.check().accept(observed.last());
+        }
+    }
+
+    /** Composes a host with one of the adapters. */
+    private interface Adapter {
+        ObservedHost host(DescribedMachine machine) throws IOException;
+    }
+
+    /**
+     * What was observed of the same machine.
+     *
+     * @param last through the adapter
+     */
+    private record Observed(String alone, String throughAdapter, Observation last) {}
+
+    private Observed observe(FactRow row, Adapter adapter) throws Exception {
         Requirements.root();
-        var machine = new DescribedMachine(folder);
+        try (var machine = new DescribedMachine(folder)) {
+            return observe(row, adapter, machine);
+        }
+    }
+
+    private Observed observe(FactRow row, Adapter adapter, DescribedMachine machine) throws Exception {
         Observer observer = null;
-        ObservedHost node = null;
+        ObservedHost host = null;
         Observation alone = null;
-        Observation throughNode = null;
+        Observation throughAdapter = null;
         for (var step : row.steps) {
             step.change(machine);
             observer = observer == null ? new Observer(machine.settings()) : observer;
-            node = node == null ? machine.host() : node;
+            host = host == null ? adapter.host(machine) : host;
             alone = observer.observe(machine.facts(), Set.of());
-            throughNode = node.observe(Set.of());
+            throughAdapter = host.observe(Set.of());
         }
         var state = machine.state.toString();
         assertThat(problems(alone, state)).isEqualTo(row.problems);
         assertThat(alone.snapshot().missing()).isEqualTo(row.missing);
         row.check.accept(alone);
-        assertThat(describe(throughNode, state)).isEqualTo(describe(alone, state));
+        return new Observed(describe(alone, state), describe(throughAdapter, state), throughAdapter);
     }
 
-    private static List<String> problems(Observation observation, String state) {
+    private List<String> problems(Observation observation, String state) {
         return observation.snapshot().problems().stream()
-                .map(problem ->
-                        "%s: %s".formatted(problem.code(), problem.detail()).replace(state, "STATE"))
+                .map(problem -> "%s: %s"
+                        .formatted(problem.code(), problem.detail())
+                        .replace(state, "STATE")
+                        .replace(folder.toString(), "FOLDER"))
                 .toList();
     }
 
-    private static String describe(Observation observation, String state) {
+    private String describe(Observation observation, String state) {
         var snapshot = observation.snapshot();
         return String.join(
                 "\n",
@@ -71,6 +115,8 @@ class FactTableTest {
                         snapshot.missing().stream().sorted().toList().toString(),
                         String.join("\n", problems(observation, state)),
                         observation.missingPrivileges().toString(),
-                        String.valueOf(observation.readOnlyReason())));
+                        String.valueOf(observation.readOnlyReason()),
+                        String.valueOf(observation.driver()),
+                        String.valueOf(observation.machine())));
     }
 }

@@ -6,6 +6,7 @@ import static dev.genv.enforcer.model.SnapshotPart.PROCESSES;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.nio.file.Files;
 import java.util.List;
 
 /** What the GPU tool answers. */
@@ -60,8 +61,13 @@ final class GpuRows {
                     .problem("GPU_TOOL_FAILED: nvidia-smi exited with 9: NVIDIA-SMI has failed")
                     .missing(PROCESSES),
             row(
-                            "no access to the GPUs",
+                            "access to the GPUs that never worked",
                             machine -> machine.listProcesses("Failed to initialize NVML: Unknown Error\n", 255))
+                    .problem(
+                            "GPU_ACCESS_DENIED: nvidia-smi exited with 255: Failed to initialize NVML: Unknown Error: this container has had no access to the GPUs since the service was started: set no-cgroups = false in /etc/nvidia-container-runtime/config.toml and restart the engine, or give it the devices with --device; under a rootless engine, use one that runs as root")
+                    .missing(PROCESSES),
+            row("access to the GPUs that was lost", _ -> {})
+                    .then(machine -> machine.listProcesses("Failed to initialize NVML: Unknown Error\n", 255))
                     .problem(
                             "GPU_NEEDS_NEW_CONTAINER: nvidia-smi exited with 255: Failed to initialize NVML: Unknown Error: this container has lost its access to the GPUs, as systemctl daemon-reload takes it away, and must be recreated; on a plain host, load the driver again or reboot")
                     .missing(PROCESSES),
@@ -93,7 +99,33 @@ final class GpuRows {
                     })
                     .problem(
                             "DEVICES_MOVED: the GPUs have other indices than before ({0=1, 1=0}), so it is unknown which GPUs genv's attachments mean: detach all devices in devices.json and restart genv-enforcer, or restore the missing GPU")
-                    .missing(ATTACHMENTS));
+                    .missing(ATTACHMENTS),
+            row("a pid that is no number", machine -> machine.listProcesses("GPU-0, 0812, 5\n", 0))
+                    .problem("GPU_LINE_UNREADABLE: nvidia-smi printed: GPU-0, 0812, 5")
+                    .missing(EVERY_PROCESS),
+            row("a pid that is too long", machine -> machine.listProcesses("GPU-0, 4294968108, 5\n", 0))
+                    .problem("GPU_LINE_UNREADABLE: nvidia-smi printed: GPU-0, 4294968108, 5")
+                    .missing(EVERY_PROCESS),
+            row("no program", machine -> {
+                        Files.delete(machine.tool.path());
+                        machine.tool.fail(machine.tool.path() + " is not a program");
+                    })
+                    .problem("GPU_TOOL_FAILED: FOLDER/bin/nvidia-smi is not a program")
+                    .missing(PROCESSES),
+            row("a program that others can write", machine -> {
+                        Files.setAttribute(machine.tool.path(), "unix:mode", 0777);
+                        machine.tool.fail("%1$s is not used: others can write %1$s".formatted(machine.tool.path()));
+                    })
+                    .problem(
+                            "GPU_TOOL_FAILED: FOLDER/bin/nvidia-smi is not used: others can write FOLDER/bin/nvidia-smi")
+                    .missing(PROCESSES),
+            row("a program of a user", machine -> {
+                        Files.setAttribute(machine.tool.path(), "unix:uid", 1003);
+                        machine.tool.fail("%1$s is not used: %1$s belongs to user 1003".formatted(machine.tool.path()));
+                    })
+                    .problem(
+                            "GPU_TOOL_FAILED: FOLDER/bin/nvidia-smi is not used: FOLDER/bin/nvidia-smi belongs to user 1003")
+                    .missing(PROCESSES));
 
     private GpuRows() {}
 }

@@ -23,6 +23,8 @@ import java.util.function.Consumer;
 
 /** The processes that the GPU tool lists. */
 final class ProcessRows {
+    static final String NO_FILE = "No such file or directory";
+    private static final String NO_TIME = "its environ cannot be read: no time was left to wait for its answer";
     private static final String ID = "GENV_ENVIRONMENT_ID=";
 
     static final List<FactRow> ROWS = List.of(
@@ -48,14 +50,14 @@ final class ProcessRows {
             row("an id that is not UTF-8", machine -> {
                         byte[] id = {'x', (byte) 0xff};
                         machine.process(812, ALICE).environ(environ(id));
-                        machine.environs.put(812, Reading.of(new EnvironFacts(9, Bytes.of(id), "")));
+                        machine.environs.put(812, Reading.of(new EnvironFacts(23, Bytes.of(id), "", true)));
                     })
                     .check(membership(new Membership.InEnvironment("not-utf-8:78ff"))),
             row("an id that is too long", machine -> {
                         var id = "i".repeat(5000).getBytes(StandardCharsets.US_ASCII);
                         machine.process(812, ALICE).environ(environ(id));
                         var first = Bytes.of("i".repeat(EnvironFacts.LONGEST_ID).getBytes(StandardCharsets.US_ASCII));
-                        machine.environs.put(812, Reading.of(new EnvironFacts(5021, first, Sha256.hex(id))));
+                        machine.environs.put(812, Reading.of(new EnvironFacts(5021, first, Sha256.hex(id), true)));
                     })
                     .check(membership(new Membership.InEnvironment("too-long:" + "i".repeat(32) + ":"
                             + Sha256.hex("i".repeat(5000).getBytes(StandardCharsets.US_ASCII))))),
@@ -68,12 +70,32 @@ final class ProcessRows {
                     .problem(
                             "MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ cannot be read: Is a directory"),
             row("an environ that does not answer", machine -> {
-                        var environ = machine.process(812, ALICE).file("environ");
-                        Files.delete(environ);
-                        Fifo.at(environ);
+                        hang(machine, 812, ALICE, "environ");
                         machine.environs.put(812, Reading.failed(Failure.TIMEOUT, ""));
                     })
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ does not answer"),
+            row("no environ", machine -> {
+                        Files.delete(machine.process(812, ALICE).file("environ"));
+                        machine.environs.put(812, Reading.failed(Failure.ABSENT, NO_FILE));
+                    })
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ cannot be read: " + NO_FILE),
+            row("environs that do not answer in the time of an observation", machine -> {
+                        var lines = new StringBuilder();
+                        for (var pid = 812; pid < 818; pid++) {
+                            hang(machine, pid, ALICE, "environ");
+                            machine.environs.put(
+                                    pid, Reading.failed(pid < 816 ? Failure.TIMEOUT : Failure.NO_TIME, ""));
+                            lines.append("GPU-0, %d, 1\n".formatted(pid));
+                        }
+                        machine.process(818, BOB, ID + "b");
+                        machine.listProcesses(lines + "GPU-0, 818, 1\n", 0);
+                    })
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ does not answer")
+                    .problem("MEMBERSHIP_UNKNOWN: process 813 is not checked: its environ does not answer")
+                    .problem("MEMBERSHIP_UNKNOWN: process 814 is not checked: its environ does not answer")
+                    .problem("MEMBERSHIP_UNKNOWN: process 815 is not checked: its environ does not answer")
+                    .problem("MEMBERSHIP_UNKNOWN: process 816 is not checked: " + NO_TIME)
+                    .problem("MEMBERSHIP_UNKNOWN: process 817 is not checked: " + NO_TIME),
             row("a process in execve", machine -> machine.process(812, ALICE).withoutEnvironment())
                     .problem(
                             "MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ is not available at this moment"),
@@ -104,8 +126,8 @@ final class ProcessRows {
                         process.thread(813).environ(ID + "b");
                         machine.environs.put(
                                 812,
-                                Reading.of(
-                                        new EnvironFacts(22, Bytes.of("b".getBytes(StandardCharsets.US_ASCII)), "")));
+                                Reading.of(new EnvironFacts(
+                                        22, Bytes.of("b".getBytes(StandardCharsets.US_ASCII)), "", true)));
                     })
                     .check(membership(new Membership.InEnvironment("b"))),
             row(
@@ -132,6 +154,13 @@ final class ProcessRows {
                             .containsExactly(812, 813)));
 
     private ProcessRows() {}
+
+    /** Has a file of a process not answer. */
+    static void hang(DescribedMachine machine, int pid, long uid, String name) throws Exception {
+        var file = machine.process(pid, uid).file(name);
+        Files.delete(file);
+        Fifo.at(file);
+    }
 
     private static byte[] environ(byte[] id) {
         var variable = ID.getBytes(StandardCharsets.US_ASCII);

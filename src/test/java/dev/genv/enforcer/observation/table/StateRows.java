@@ -3,21 +3,21 @@ package dev.genv.enforcer.observation.table;
 import static dev.genv.enforcer.model.SnapshotPart.ATTACHMENTS;
 import static dev.genv.enforcer.model.SnapshotPart.ENVIRONMENTS;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
-import static dev.genv.enforcer.observation.table.DescribedMachine.LOCK_LIMIT;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static dev.genv.enforcer.observation.table.StateJson.device;
 import static dev.genv.enforcer.observation.table.StateJson.env;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.LivenessFacts.Kernels;
-import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
 import dev.genv.enforcer.facts.StateFacts.StateFile.Cause;
+import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.RealLease;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 
@@ -25,7 +25,8 @@ import java.util.Set;
 final class StateRows {
     private static final String INCOMPLETE = "MEMBERSHIP_UNKNOWN: process 812 is not checked: names no environment, "
             + "but it is unknown which environments list its pid";
-    private static final String WITHOUT_LOCK = ". The state is read without it; nothing can be detached";
+    private static final String KERNELS =
+            "KERNELS_UNKNOWN: the running Jupyter kernels are unknown, so environments with kernels count as active: process 51 of uid 1003: ";
 
     static final List<FactRow> ROWS = List.of(
             row("no files", machine -> {
@@ -74,7 +75,12 @@ final class StateRows {
                         machine.files.put("devices.json", new StateFile.Unreadable(Cause.TOO_LARGE, 6 << 20, ""));
                     })
                     .problem("STATE_UNREADABLE: devices.json: is larger than 6291456 bytes")
-                    .missing(ATTACHMENTS),
+                    .missing(ATTACHMENTS)
+                    .agentDiffers(
+                            "Both state files must fit into one answer of the agent, so its limit is half of the node's.",
+                            seen -> assertThat(seen.snapshot().problems())
+                                    .extracting(Problem::detail)
+                                    .containsExactly("devices.json: is larger than 3145728 bytes")),
             row("no devices.json", machine -> machine.noFile("devices.json"))
                     .problem("STATE_INCOMPLETE: devices.json is missing although environments are active")
                     .missing(ATTACHMENTS),
@@ -106,28 +112,68 @@ final class StateRows {
             row("a kernel that does not run", machine -> machine.envs(env("a", ALICE, "alice", "", "\"k\"")))
                     .check(seen -> assertThat(seen.snapshot().environments()).isEmpty()),
             row("arguments that do not answer", machine -> {
-                        var arguments = machine.process(51, ALICE).file("cmdline");
-                        Files.delete(arguments);
-                        Fifo.at(arguments);
+                        ProcessRows.hang(machine, 51, ALICE, "cmdline");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
                         machine.kernels = new Kernels(Set.of(), "process 51 of uid 1003: reading its arguments hangs");
                     })
-                    .problem(
-                            "KERNELS_UNKNOWN: the running Jupyter kernels are unknown, so environments with kernels count as active: process 51 of uid 1003: reading its arguments hangs"),
+                    .problem(KERNELS + "reading its arguments hangs"),
+            row("arguments of several processes that do not answer", machine -> {
+                        ProcessRows.hang(machine, 51, ALICE, "cmdline");
+                        ProcessRows.hang(machine, 900, ALICE, "cmdline");
+                        machine.envs(env("a", ALICE, "alice", "", "\"k\""));
+                        machine.kernels = new Kernels(
+                                Set.of(), "process 51 of uid 1003: reading its arguments hangs (and 1 more)");
+                    })
+                    .problem(KERNELS + "reading its arguments hangs (and 1 more)"),
+            row("a running kernel, and arguments that do not answer", machine -> {
+                        machine.process(50, ALICE).arguments("python", "-f", "/run/kernel-k.json");
+                        ProcessRows.hang(machine, 51, ALICE, "cmdline");
+                        machine.envs(env("a", ALICE, "alice", "", "\"k\""));
+                        machine.kernels = new Kernels(Set.of("kernel-k.json"), "");
+                    })
+                    .check(seen -> assertThat(seen.snapshot().environments()).hasSize(1)),
+            row("unreadable arguments", machine -> {
+                        var arguments = machine.process(51, ALICE).file("cmdline");
+                        Files.delete(arguments);
+                        Files.createDirectory(arguments);
+                        machine.envs(env("a", ALICE, "alice", "", "\"k\""));
+                        machine.kernels = new Kernels(
+                                Set.of(), "process 51 of uid 1003: its arguments cannot be read: Is a directory");
+                    })
+                    .problem(KERNELS + "its arguments cannot be read: Is a directory"),
             row(
                             "an environment that is recorded twice",
                             machine -> machine.envs(env("a", ALICE, "alice", "812"), env("a", ALICE, "alice", "812")))
                     .problem("ENTRY_UNREADABLE: environment a is there more than once"),
-            row("a directory in place of genv's lock", machine -> {
-                        Files.createDirectory(machine.state.resolve("genv.lock"));
-                        machine.lock = new LockFacts(
-                                LockFacts.Outcome.UNUSABLE,
-                                "is not a regular file",
-                                LOCK_LIMIT,
-                                Duration.ZERO,
-                                List.of());
+            row("a directory in place of envs.json", machine -> {
+                        machine.noFile("envs.json");
+                        Files.createDirectory(machine.state.resolve("envs.json"));
+                        machine.files.put("envs.json", new StateFile.Unreadable(Cause.NOT_REGULAR, 0, ""));
                     })
-                    .problem("LOCK_UNUSABLE: genv.lock is not a regular file" + WITHOUT_LOCK),
+                    .problem("STATE_UNREADABLE: envs.json: is not a regular file")
+                    .missing(ENVIRONMENTS),
+            row("a file lease on envs.json", machine -> {
+                        machine.open.add(RealLease.take(machine.state.resolve("envs.json")));
+                        machine.files.put(
+                                "envs.json",
+                                new StateFile.Unreadable(Cause.OTHER, 0, "Resource temporarily unavailable"));
+                    })
+                    .problem("STATE_UNREADABLE: envs.json: Resource temporarily unavailable")
+                    .missing(ENVIRONMENTS),
+            row("a link in place of the state directory", machine -> {
+                        var elsewhere = Files.move(machine.state, machine.state.resolveSibling("elsewhere"));
+                        Files.createSymbolicLink(machine.state, elsewhere);
+                        machine.directory = new Directory.Unreadable(Failure.OTHER, "is a symbolic link");
+                    })
+                    .problem("STATE_UNREADABLE: STATE: is a symbolic link")
+                    .missing(ENVIRONMENTS, ATTACHMENTS),
+            row("a file in place of the state directory", machine -> {
+                        Files.move(machine.state, machine.state.resolveSibling("elsewhere"));
+                        Files.createFile(machine.state);
+                        machine.directory = new Directory.Unreadable(Failure.OTHER, "is not a directory");
+                    })
+                    .problem("STATE_UNREADABLE: STATE: is not a directory")
+                    .missing(ENVIRONMENTS, ATTACHMENTS),
             row("another state directory", _ -> {})
                     .then(machine -> {
                         Files.move(machine.state, machine.state.resolveSibling("before"));
@@ -143,16 +189,21 @@ final class StateRows {
                         machine.directory = new Directory.Absent();
                     })
                     .problem("STATE_DIRECTORY_REPLACED: STATE existed at an earlier observation and is gone"),
-            row("a file system of a user over the state directory", machine -> {
-                        machine.proc.mounts(
-                                "self",
-                                "22 1 254:0 / / rw - ext4 /dev/root rw",
-                                "63 22 0:39 / %s rw - fuse.x x rw,user_id=1003".formatted(machine.state));
-                        machine.directory = new Directory.UserMount(1003, "fuse.x", machine.state.toString());
-                    })
-                    .problem(
-                            "STATE_USER_MOUNT: STATE is not read: user 1003 has mounted a file system of the type fuse.x on STATE: unmount it (umount -l) and terminate the process that serves it")
-                    .missing(ENVIRONMENTS, ATTACHMENTS));
+            userMount("a file system of a user over the state directory", "x"),
+            userMount("a file system of a user without a source", ""));
 
     private StateRows() {}
+
+    private static FactRow userMount(String name, String source) {
+        return row(name, machine -> {
+                    machine.proc.mounts(
+                            "self",
+                            "22 1 254:0 / / rw - ext4 /dev/root rw",
+                            "63 22 0:39 / %s rw - fuse.x %s rw,user_id=1003".formatted(machine.state, source));
+                    machine.directory = new Directory.UserMount(1003, "fuse.x", machine.state.toString());
+                })
+                .problem(
+                        "STATE_USER_MOUNT: STATE is not read: user 1003 has mounted a file system of the type fuse.x on STATE: unmount it (umount -l) and terminate the process that serves it")
+                .missing(ENVIRONMENTS, ATTACHMENTS);
+    }
 }

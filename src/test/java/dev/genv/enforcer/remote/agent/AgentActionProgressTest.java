@@ -6,7 +6,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.ProgramRequest;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -69,7 +69,7 @@ class AgentActionProgressTest {
     }
 
     /** A host that says it has begun with the first thing, and nothing more. */
-    private static CommandRunner interruptAfterFirstAction(CommandResult.@Nullable Interruption broken) {
+    private static Machine.Answering interruptAfterFirstAction(CommandResult.@Nullable Interruption broken) {
         return request -> {
             var nonce = Machine.request(request).path("nonce").textValue();
             return new CommandResult(
@@ -99,7 +99,10 @@ class AgentActionProgressTest {
                     new Action.Terminate("gpu-1", snapshot.processes().getFirst()),
                     new Action.Detach("gpu-1", snapshot.environments().getFirst(), 0, attachment));
             agent.execute(machine.python, actions, (_, _) -> {});
-            assertThat(output.toString().replaceAll("@[0-9a-f]+ ", "@ ")).contains("@ begun 0\n@ begun 2\n@ {");
+            assertThat(output.toString().replaceAll("@[0-9a-f-]+ ", "@ ")).contains("@ begun 0\n@ begun 2\n@ {");
+            assertThat(machine.python.requests())
+                    .extracting(ProgramRequest::isRepeatable)
+                    .containsExactly(true, false);
         }
     }
 }

@@ -13,52 +13,30 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Signal;
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.ProgramRequest;
 import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Terminates real processes with the real agent; what the kernel shows of them may be fake. */
 @Timeout(600)
-class AgentActionTest {
-    private static final Result SIGNALLED = Result.of(Outcome.SIGNALLED);
-    private final Path folder;
-    private final Machine machine;
-    private final Child child = Child.inEnvironment("15971");
+class AgentActionTest extends AgentActionFixture {
 
     AgentActionTest(@TempDir Path folder) throws IOException {
-        this.folder = folder;
-        machine = new Machine(folder);
-    }
-
-    @BeforeEach
-    void writeState() throws IOException {
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        machine.nvidiaSmi.process(0, child.pid(), "1542");
-        machine.files().device(0).device(1).write();
-    }
-
-    @AfterEach
-    void endChild() {
-        child.close();
+        super(folder);
     }
 
     @Test
@@ -94,17 +72,17 @@ class AgentActionTest {
     @Test
     void expiredActionIsNotExecuted() throws Exception {
         var fake = fakeMachine();
-        var seen = observe(fake.agent);
+        var seen = observe(fake.agent());
         Machine.writeUptime(folder.resolve("proc"), 3600 + (int) Machine.TIMEOUT.toSeconds() + 1);
-        assertThat(execute(fake.agent, terminate(seen)))
+        assertThat(execute(fake.agent(), terminate(seen)))
                 .isEqualTo(Result.failed("abandoned: the execution took too long"));
-        machine.nanos.addAndGet(Duration.ofSeconds(1).toNanos()); // on our way
+        machine.nanos.addAndGet(Duration.ofSeconds(1).toNanos()); // the time that the request took
         Files.writeString(folder.resolve("proc/sys/kernel/random/boot_id"), Machine.BOOT.replace('c', 'd'));
-        assertThat(execute(fake.agent, terminate(seen)))
+        assertThat(execute(fake.agent(), terminate(seen)))
                 .isEqualTo(Result.failed("abandoned: the execution took too long"));
         assertThat(child.isAlive()).isTrue();
         Files.writeString(folder.resolve("proc/sys/kernel/random/boot_id"), Machine.BOOT);
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(SIGNALLED);
         assertThat(child.awaitExit()).isEqualTo(143);
     }
 
@@ -129,12 +107,12 @@ class AgentActionTest {
     void missingPrivilegeYieldsDenied() throws Exception {
         Requirements.root();
         var fake = fakeMachine();
-        fake.process.uid(1003);
-        var seen = observe(fake.agent);
+        fake.process().uid(1003);
+        var seen = observe(fake.agent());
         var ordinary = new LocalPython("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups");
         var results = new HashMap<Action, Result>();
         var action = terminate(seen);
-        fake.agent.execute(ordinary, List.of(action), results::put);
+        fake.agent().execute(ordinary, List.of(action), results::put);
         assertThat(results.get(action)).isEqualTo(new Result(Outcome.DENIED, "needs the capability CAP_KILL"));
         assertThat(child.isAlive()).isTrue();
     }
@@ -193,7 +171,7 @@ class AgentActionTest {
         var results = new HashMap<Action, Result>();
         agent.execute(
                 request -> {
-                    var output = machine.python.run(request).output();
+                    var output = machine.python.request(request).output();
                     return new CommandResult(output.substring(0, output.length() - 2), "", null, interruption);
                 },
                 List.of(action),
@@ -207,7 +185,7 @@ class AgentActionTest {
     void actionMissingFromTheAnswerMayHaveBeenExecuted() throws Exception {
         var agent = machine.agent();
         var action = terminate(observe(agent));
-        var pending = new ArrayList<CommandRequest>();
+        var pending = new ArrayList<ProgramRequest>();
         var results = new HashMap<Action, Result>();
         agent.execute(
                 request -> {
@@ -234,30 +212,5 @@ class AgentActionTest {
                         results::put))
                 .isInstanceOf(InterruptedException.class);
         assertThat(results.get(action)).isEqualTo(Result.lost("abandoned: the execution took too long"));
-    }
-
-    private record FakeMachine(Machine.AgentHost agent, FakeProc.FakeProcess process) {}
-
-    /** The real child, of which the kernel tells what we like. */
-    private FakeMachine fakeMachine() throws IOException {
-        var proc = machine.useFakeProc(folder.resolve("proc"));
-        var process = proc.process(child.pid()).uid(1003).environ("GENV_ENVIRONMENT_ID=15971");
-        return new FakeMachine(machine.agent(), process);
-    }
-
-    private GpuProcess observe(Machine.AgentHost agent) throws Exception {
-        var processes = agent.observe(machine.python, Set.of()).snapshot().processes();
-        assertThat(processes).hasSize(1);
-        return processes.getFirst();
-    }
-
-    private static Action.Terminate terminate(GpuProcess process) {
-        return new Action.Terminate("gpu-1", process);
-    }
-
-    private Result execute(Machine.AgentHost agent, Action action) throws Exception {
-        var results = new HashMap<Action, Result>();
-        agent.execute(machine.python, List.of(action), results::put);
-        return Objects.requireNonNull(results.get(action));
     }
 }

@@ -13,6 +13,7 @@ import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.OpenFiles;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
@@ -33,13 +34,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Takes attachments out of a real file, in which others write meanwhile. */
+/** Removes attachments from a real file that other programs write too. */
 @Timeout(600)
 class AgentDetachTest {
     private static final Result DETACHED = Result.of(Outcome.DETACHED);
     private static final Result ALREADY_DETACHED = Result.of(Outcome.ALREADY_DETACHED);
     private final Machine machine;
-    private final Machine.AgentHost agent;
+    private final AgentHost agent;
     private final Path devices;
     private final Path lock;
 
@@ -102,7 +103,7 @@ class AgentDetachTest {
         assertThat(devices).hasContent(files("c").devicesJson());
     }
 
-    /** It was another file at the look, or none at all could be read. */
+    /** The observation found no file, so the agent is asked for its content first. */
     @Test
     void detachesFromFileThatWasAbsentWhenObserved() throws Exception {
         Files.delete(devices);
@@ -153,14 +154,15 @@ class AgentDetachTest {
         assertThat(execute(detach("a", 0))).containsExactly(DETACHED);
     }
 
-    /** While the lock is held, whoever takes it too must wait, also for the writing. */
+    /** The agent waits for the lock, and keeps what its holder has written. */
     @Test
     void writesOnlyUnderTheLock() throws Exception {
         var patient = machine.lockTimeout(Duration.ofSeconds(30)).agent();
         patient.observe(machine.python, Set.of());
         var held = RealFlock.take(lock);
         var release = Thread.ofPlatform().start(() -> {
-            await().until(() -> ProcessHandle.current().descendants().anyMatch(this::hasLockOpen));
+            await().until(() ->
+                    ProcessHandle.current().descendants().anyMatch(process -> OpenFiles.has(process, lock)));
             try {
                 files("a", "b", "c").writeDevices();
                 held.close();
@@ -176,21 +178,7 @@ class AgentDetachTest {
         assertThat(devices).hasContent(files("b", "c").devicesJson());
     }
 
-    private boolean hasLockOpen(ProcessHandle process) {
-        try (var files = Files.list(Path.of("/proc", Long.toString(process.pid()), "fd"))) {
-            return files.anyMatch(file -> {
-                try {
-                    return Files.isSameFile(file, lock);
-                } catch (IOException e) {
-                    return false; // it was closed meanwhile
-                }
-            });
-        } catch (IOException e) {
-            return false; // the process has exited
-        }
-    }
-
-    /** Whoever writes without the lock, again and again, keeps us from writing; what he writes is not lost. */
+    /** A user who writes without the lock again and again prevents the detachment, and loses no change. */
     @Test
     void failsWhenTheFileChangesAtEveryAttempt() throws Exception {
         observe();
@@ -204,7 +192,7 @@ class AgentDetachTest {
                     } catch (IOException e) {
                         throw new UnreachableException(ProblemCode.UNREACHABLE, "", e);
                     }
-                    return machine.python.run(request);
+                    return machine.python.request(request);
                 },
                 List.of(action),
                 results::put);

@@ -9,49 +9,26 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.fake.FakeProc;
-import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Signals a real process only if it is still the one that was observed; what the kernel shows of it is fake. */
 @Timeout(600)
-class AgentIdentityTest {
+class AgentIdentityTest extends AgentActionFixture {
     private static final Result CHANGED = Result.failed("its identity has changed since the rules were checked");
     private static final Result GONE = Result.of(Outcome.ALREADY_GONE);
-    private static final Result SIGNALLED = Result.of(Outcome.SIGNALLED);
-    private final Path folder;
-    private final Machine machine;
-    private final Child child = Child.inEnvironment("15971");
 
     AgentIdentityTest(@TempDir Path folder) throws IOException {
-        this.folder = folder;
-        machine = new Machine(folder);
-    }
-
-    @BeforeEach
-    void writeState() throws IOException {
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        machine.nvidiaSmi.process(0, child.pid(), "1542");
-        machine.files().device(0).device(1).write();
-    }
-
-    @AfterEach
-    void endChild() {
-        child.close();
+        super(folder);
     }
 
     @Test
@@ -67,38 +44,38 @@ class AgentIdentityTest {
         assertThat(execute(agent, terminate(former)))
                 .isEqualTo(Result.failed("the last observation of this host did not find it"));
         var fake = fakeMachine();
-        seen = observe(fake.agent);
-        fake.process.startTime(seen.id().startTime() + 1);
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(GONE);
-        fake.process.startTime(seen.id().startTime()).state('Z');
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(GONE);
-        fake.process.threads(2);
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(CHANGED); // none of its threads can be asked
+        seen = observe(fake.agent());
+        fake.process().startTime(seen.id().startTime() + 1);
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(GONE);
+        fake.process().startTime(seen.id().startTime()).state('Z');
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(GONE);
+        fake.process().threads(2);
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(CHANGED); // none of its threads can be asked
         for (var file : List.of("stat", "status", "environ", "cmdline", "comm")) {
-            Files.delete(fake.process.file(file));
+            Files.delete(fake.process().file(file));
         }
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(GONE);
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(GONE);
         assertThat(child.isAlive()).isTrue();
     }
 
     @Test
     void changedProcessIsNotSignalled() throws Exception {
         var fake = fakeMachine();
-        var seen = observe(fake.agent);
-        fake.process.uid(1004);
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(CHANGED);
-        fake.process.uid(1003).withoutEnvironment();
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(CHANGED);
+        var seen = observe(fake.agent());
+        fake.process().uid(1004);
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(CHANGED);
+        fake.process().uid(1003).withoutEnvironment();
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(CHANGED);
         fake = fakeMachine();
-        seen = observe(fake.agent);
-        Files.delete(fake.process.file("environ"));
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(CHANGED);
-        Fifo.at(fake.process.file("environ"));
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(Result.failed("its environ does not answer"));
+        seen = observe(fake.agent());
+        Files.delete(fake.process().file("environ"));
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(CHANGED);
+        Fifo.at(fake.process().file("environ"));
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(Result.failed("its environ does not answer"));
         assertThat(child.isAlive()).isTrue();
-        Files.delete(fake.process.file("environ"));
-        fake.process.environ("GENV_ENVIRONMENT_ID=15971");
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        Files.delete(fake.process().file("environ"));
+        fake.process().environ("GENV_ENVIRONMENT_ID=15971");
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(SIGNALLED);
         assertThat(child.awaitExit()).isEqualTo(143);
     }
 
@@ -107,14 +84,14 @@ class AgentIdentityTest {
     void processWhoseEnvironmentDiffersAtEveryCheckIsSignalledAtLast() throws Exception {
         var fake = fakeMachine();
         for (var name : List.of("b", "c")) {
-            var seen = observe(fake.agent);
-            fake.process.environ("GENV_ENVIRONMENT_ID=" + name);
-            assertThat(execute(fake.agent, terminate(seen))).isEqualTo(CHANGED);
+            var seen = observe(fake.agent());
+            fake.process().environ("GENV_ENVIRONMENT_ID=" + name);
+            assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(CHANGED);
         }
-        var seen = observe(fake.agent);
-        fake.process.environ("GENV_ENVIRONMENT_ID=d");
+        var seen = observe(fake.agent());
+        fake.process().environ("GENV_ENVIRONMENT_ID=d");
         assertThat(child.isAlive()).isTrue();
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(SIGNALLED);
         assertThat(child.awaitExit()).isEqualTo(143);
     }
 
@@ -122,14 +99,14 @@ class AgentIdentityTest {
     void processWhoseUidDiffersAtEveryCheckIsSignalledAtLast() throws Exception {
         var fake = fakeMachine();
         for (var uid : List.of(2001, 2002)) {
-            var seen = observe(fake.agent);
-            fake.process.uid(uid);
-            assertThat(execute(fake.agent, terminate(seen))).isEqualTo(CHANGED);
+            var seen = observe(fake.agent());
+            fake.process().uid(uid);
+            assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(CHANGED);
         }
-        var seen = observe(fake.agent);
-        fake.process.uid(2003);
+        var seen = observe(fake.agent());
+        fake.process().uid(2003);
         assertThat(child.isAlive()).isTrue();
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(SIGNALLED);
         assertThat(child.awaitExit()).isEqualTo(143);
     }
 
@@ -140,15 +117,15 @@ class AgentIdentityTest {
         var server = Files.copy(Path.of("/bin/sleep"), folder.resolve("server"));
         machine.protectPrograms(server.toString());
         var fake = fakeMachine();
-        fake.process.exe(server);
+        fake.process().exe(server);
         for (var uid : List.of(2001, 2002)) {
-            var seen = observe(fake.agent);
-            fake.process.uid(uid);
-            assertThat(execute(fake.agent, terminate(seen))).isEqualTo(CHANGED);
+            var seen = observe(fake.agent());
+            fake.process().uid(uid);
+            assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(CHANGED);
         }
-        var seen = observe(fake.agent);
-        fake.process.uid(2003);
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        var seen = observe(fake.agent());
+        fake.process().uid(2003);
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(SIGNALLED);
         assertThat(child.awaitExit()).isEqualTo(143);
     }
 
@@ -157,13 +134,13 @@ class AgentIdentityTest {
         machine.exemptUsers("2003");
         var fake = fakeMachine();
         for (var uid : List.of(2001, 2002)) {
-            var seen = observe(fake.agent);
-            fake.process.uid(uid);
-            assertThat(execute(fake.agent, terminate(seen))).isEqualTo(CHANGED);
+            var seen = observe(fake.agent());
+            fake.process().uid(uid);
+            assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(CHANGED);
         }
-        var seen = observe(fake.agent);
-        fake.process.uid(2003);
-        assertThat(execute(fake.agent, terminate(seen)))
+        var seen = observe(fake.agent());
+        fake.process().uid(2003);
+        assertThat(execute(fake.agent(), terminate(seen)))
                 .isEqualTo(new Result(Outcome.SKIPPED_EXEMPT, "it belongs to uid 2003, which is exempt"));
         assertThat(child.isAlive()).isTrue();
     }
@@ -174,26 +151,27 @@ class AgentIdentityTest {
         machine.exemptUsers("2003");
         var fake = fakeMachine();
         for (var uid : List.of(2001, 2002)) {
-            var seen = observe(fake.agent);
-            fake.process.uid(uid);
-            assertThat(execute(fake.agent, terminate(seen))).isEqualTo(CHANGED);
+            var seen = observe(fake.agent());
+            fake.process().uid(uid);
+            assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(CHANGED);
         }
-        var seen = observe(fake.agent);
-        fake.process.uid(2004);
+        var seen = observe(fake.agent());
+        fake.process().uid(2004);
         var results = new HashMap<Action, Result>();
         var action = terminate(seen);
-        fake.agent.execute(
-                request -> {
-                    var answer = machine.python.run(request);
-                    try {
-                        fake.process.uid(2003);
-                    } catch (IOException e) {
-                        throw new UncheckedIOException(e);
-                    }
-                    return answer;
-                },
-                List.of(action),
-                results::put);
+        fake.agent()
+                .execute(
+                        request -> {
+                            var answer = machine.python.request(request);
+                            try {
+                                fake.process().uid(2003);
+                            } catch (IOException e) {
+                                throw new UncheckedIOException(e);
+                            }
+                            return answer;
+                        },
+                        List.of(action),
+                        results::put);
         assertThat(Objects.requireNonNull(results.get(action)).outcome()).isEqualTo(Outcome.SKIPPED_EXEMPT);
         assertThat(child.isAlive()).isTrue();
     }
@@ -202,11 +180,11 @@ class AgentIdentityTest {
     @Test
     void changedEnvironWithTheSameMembershipIsSignalled() throws Exception {
         var fake = fakeMachine();
-        fake.process.environ("X=1");
-        var seen = observe(fake.agent);
+        fake.process().environ("X=1");
+        var seen = observe(fake.agent());
         assertThat(seen.membership()).isEqualTo(new Membership.Outside());
-        fake.process.environ("GENV_ENVIRONMENT_ID=a", "GENV_ENVIRONMENT_ID=");
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        fake.process().environ("GENV_ENVIRONMENT_ID=a", "GENV_ENVIRONMENT_ID=");
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(SIGNALLED);
         assertThat(child.awaitExit()).isEqualTo(143);
     }
 
@@ -216,42 +194,17 @@ class AgentIdentityTest {
         var server = Files.copy(Path.of("/bin/sleep"), folder.resolve("server"));
         machine.protectPrograms(server + "@*");
         var fake = fakeMachine();
-        fake.process.exe(Path.of("/bin/sleep"));
-        var seen = observe(fake.agent);
+        fake.process().exe(Path.of("/bin/sleep"));
+        var seen = observe(fake.agent());
         assertThat(seen.immunity()).isNull();
-        Files.delete(fake.process.file("exe"));
-        assertThat(execute(fake.agent, terminate(seen)).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
-        fake.process.exe(server);
-        assertThat(execute(fake.agent, terminate(seen)).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
+        Files.delete(fake.process().file("exe"));
+        assertThat(execute(fake.agent(), terminate(seen)).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
+        fake.process().exe(server);
+        assertThat(execute(fake.agent(), terminate(seen)).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
         assertThat(child.isAlive()).isTrue();
-        Files.delete(fake.process.file("exe"));
-        fake.process.exe(folder.resolve("nowhere/server")); // it is not that one, whichever it is
-        assertThat(execute(fake.agent, terminate(seen))).isEqualTo(SIGNALLED);
+        Files.delete(fake.process().file("exe"));
+        fake.process().exe(folder.resolve("nowhere/server")); // it is not that one, whichever it is
+        assertThat(execute(fake.agent(), terminate(seen))).isEqualTo(SIGNALLED);
         assertThat(child.awaitExit()).isEqualTo(143);
-    }
-
-    private record FakeMachine(Machine.AgentHost agent, FakeProc.FakeProcess process) {}
-
-    /** The real child, of which the kernel tells what we like. */
-    private FakeMachine fakeMachine() throws IOException {
-        var proc = machine.useFakeProc(folder.resolve("proc"));
-        var process = proc.process(child.pid()).uid(1003).environ("GENV_ENVIRONMENT_ID=15971");
-        return new FakeMachine(machine.agent(), process);
-    }
-
-    private GpuProcess observe(Machine.AgentHost agent) throws Exception {
-        var processes = agent.observe(machine.python, Set.of()).snapshot().processes();
-        assertThat(processes).hasSize(1);
-        return processes.getFirst();
-    }
-
-    private static Action.Terminate terminate(GpuProcess process) {
-        return new Action.Terminate("gpu-1", process);
-    }
-
-    private Result execute(Machine.AgentHost agent, Action action) throws Exception {
-        var results = new HashMap<Action, Result>();
-        agent.execute(machine.python, List.of(action), results::put);
-        return Objects.requireNonNull(results.get(action));
     }
 }

@@ -29,8 +29,8 @@ class AgentLeaseTest {
             "another service acts on this host over SSH, or this one did before its restart, and that lease has not expired";
 
     private final Machine machine;
-    private final Machine.AgentHost first;
-    private final Machine.AgentHost second;
+    private final AgentHost first;
+    private final AgentHost second;
     private final Child child = Child.inEnvironment("15971");
 
     AgentLeaseTest(@TempDir Path folder) throws IOException {
@@ -85,11 +85,11 @@ class AgentLeaseTest {
         }
     }
 
-    private Observation observe(Machine.AgentHost agent) throws Exception {
+    private Observation observe(AgentHost agent) throws Exception {
         return agent.observe(machine.python, Set.of());
     }
 
-    private Result terminate(Machine.AgentHost agent, Observation observation) throws Exception {
+    private Result terminate(AgentHost agent, Observation observation) throws Exception {
         var results = new HashMap<Action, Result>();
         var action =
                 new Action.Terminate("gpu-1", observation.snapshot().processes().getFirst());

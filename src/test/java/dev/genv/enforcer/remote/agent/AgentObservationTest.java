@@ -109,7 +109,7 @@ class AgentObservationTest {
             var agent = machine.agent();
             assertThat(dispute(agent)).contains("uid %d is user".formatted(CurrentProcess.uid()));
             assertThat(dispute(agent)).contains("uid %d is user".formatted(CurrentProcess.uid()));
-            assertThat(machine.python.requests().getLast().input()).doesNotContain("PASSWD=''");
+            assertThat(machine.python.requests().getLast().line()).doesNotContain("PASSWD=''");
             Files.writeString(machine.etc.resolve("passwd"), "raz:x:%d:0::/:/bin/sh\n".formatted(CurrentProcess.uid()));
             assertThat(dispute(agent)).isNull();
             Files.delete(machine.etc.resolve("passwd"));
@@ -122,7 +122,7 @@ class AgentObservationTest {
         }
     }
 
-    private @Nullable String dispute(Machine.AgentHost agent) throws Exception {
+    private @Nullable String dispute(AgentHost agent) throws Exception {
         var snapshot = agent.observe(machine.python, Set.of()).snapshot();
         return snapshot.environments().getFirst().ownership().dispute();
     }

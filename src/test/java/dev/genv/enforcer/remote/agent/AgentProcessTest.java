@@ -35,7 +35,7 @@ class AgentProcessTest {
     private final Path folder;
     private final Machine machine;
     private final FakeProc proc;
-    private final Machine.AgentHost agent;
+    private final AgentHost agent;
     private final Set<Integer> listed = new TreeSet<>();
 
     AgentProcessTest(@TempDir Path folder) throws IOException {

@@ -5,8 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -51,7 +52,7 @@ class AgentProgramTest {
     @Test
     void refusesTruncatedAnswer() throws Exception {
         machine.observe();
-        var whole = machine.python.run(machine.python.requests().getFirst()).output();
+        var whole = machine.python.request(machine.python.requests().getFirst()).output();
         for (var length = 0; length < whole.length() - 1; length += 97) {
             var cut = whole.substring(0, length);
             assertUnreadable(new CommandResult(cut, "", 0, null));
@@ -66,7 +67,24 @@ class AgentProgramTest {
                         UnreachableException.class, e -> assertThat(e.code()).isEqualTo(ProblemCode.ANSWER_UNREADABLE));
     }
 
-    private static String nonce(CommandRequest request) {
+    /** Its next answer may be invalid for the same reason. */
+    @Test
+    void endsAnAgentWhoseAnswerIsInvalid() {
+        var agent = machine.agent();
+        assertThatThrownBy(() -> agent.observe(
+                        request -> new CommandResult(
+                                Machine.answer(request, new Answer.Failed("why"))
+                                        .replace("why", "how"),
+                                "",
+                                null,
+                                null),
+                        Set.of()))
+                .isInstanceOf(UnreachableException.class)
+                .hasMessageContaining("its checksum is that of another text");
+        assertThat(agent.stops()).isEqualTo(1);
+    }
+
+    private static String nonce(ProgramRequest request) {
         return Machine.request(request).path("nonce").textValue();
     }
 

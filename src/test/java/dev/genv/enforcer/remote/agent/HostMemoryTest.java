@@ -96,6 +96,8 @@ class HostMemoryTest {
                 sample.programs(),
                 sample.gpu(),
                 sample.processes(),
+                sample.related(),
+                sample.relatedIsComplete(),
                 sample.state(),
                 liveness,
                 sample.enforcers(),

@@ -4,9 +4,9 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
-import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,10 +16,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Runs commands on this machine, as a login of root would. */
-final class LocalPython implements CommandRunner {
+/** Runs a program on this machine for each request, as a login of root would. */
+final class LocalPython implements Machine.Answering, ProgramRunner {
     private final List<String> prefix;
-    private final List<CommandRequest> requests = new ArrayList<>();
+    private final List<ProgramRequest> requests = new ArrayList<>();
     private @Nullable AnswerTransformer transformer;
 
     /**
@@ -45,16 +45,20 @@ final class LocalPython implements CommandRunner {
         return this;
     }
 
-    List<CommandRequest> requests() {
+    List<ProgramRequest> requests() {
         return requests;
     }
 
+    /** Each request has a program of its own, which ends with its input. */
     @Override
-    public CommandResult run(CommandRequest request) throws InterruptedException {
+    public void stop() {}
+
+    @Override
+    public CommandResult request(ProgramRequest request) throws InterruptedException {
         requests.add(request);
         try {
             var program = new ArrayList<>(prefix);
-            program.addAll(List.of(request.command().split(" ", -1)));
+            program.addAll(List.of("sh", "-c", "exec " + request.command()));
             var output = Files.createTempFile("python", "output");
             var errors = Files.createTempFile("python", "errors");
             var process = new ProcessBuilder(program)
@@ -62,7 +66,7 @@ final class LocalPython implements CommandRunner {
                     .redirectError(errors.toFile())
                     .start();
             try (var input = process.getOutputStream()) {
-                input.write(request.input().getBytes(UTF_8));
+                input.write((request.program() + request.line()).getBytes(UTF_8));
             }
             var ended = process.waitFor(request.timeout().toMillis(), TimeUnit.MILLISECONDS);
             process.descendants().forEach(ProcessHandle::destroyForcibly);

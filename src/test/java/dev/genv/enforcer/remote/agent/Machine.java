@@ -2,7 +2,6 @@ package dev.genv.enforcer.remote.agent;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
 import dev.genv.enforcer.model.ProcessId;
@@ -10,10 +9,10 @@ import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
-import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.remote.AgentConfig;
-import dev.genv.enforcer.remote.CommandRequest;
-import dev.genv.enforcer.remote.CommandRunner;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.ProgramRunner;
 import dev.genv.enforcer.remote.agent.message.AgentJson;
 import dev.genv.enforcer.remote.agent.message.AgentOutput;
 import dev.genv.enforcer.remote.agent.message.Answer;
@@ -31,11 +30,9 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.Base64;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 
 /** A machine to look at: its state and its GPUs are in a folder, its processes are real ones. */
@@ -166,16 +163,21 @@ final class Machine {
         return new StateFiles(state);
     }
 
+    /** The answers of an agent. */
+    interface Answering {
+        CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException;
+    }
+
     AgentHost agent() {
         return new AgentHost(this);
     }
 
     private ObserverSettings settings() {
         return new ObserverSettings(
-                "gpu-1", state.toString(), programs, exemptUsers, requireHostPid, canAct, true, Advice.LOGIN);
+                "gpu-1", state.toString(), programs, exemptUsers, requireHostPid, canAct, true, false, Advice.LOGIN);
     }
 
-    private ObservedHost host(CommandRunner connection) {
+    ObservedHost host(ProgramRunner connection) {
         var settings = settings();
         var config = new AgentConfig(
                 state.toString(),
@@ -194,41 +196,17 @@ final class Machine {
         return new ObservedHost(settings, new AgentMachine("gpu-1", connection, config, command, nanos::get));
     }
 
-    /** The host with its agent; each call has a connection of its own. */
-    static final class AgentHost {
-        private final ObservedHost host;
-        private CommandRunner connection;
-
-        AgentHost(Machine machine) {
-            connection = machine.python;
-            host = machine.host(request -> connection.run(request));
-        }
-
-        Observation observe(CommandRunner other, Set<ProcessId> verified)
-                throws UnreachableException, InterruptedException {
-            connection = other;
-            return host.observe(verified);
-        }
-
-        void execute(CommandRunner other, List<Action> actions, BiConsumer<Action, Result> done)
-                throws UnreachableException, InterruptedException {
-            connection = other;
-            host.execute(actions, done);
-        }
-    }
-
-    /** Returns the request that is the last line of a program. */
-    static JsonNode request(CommandRequest request) {
-        var line = request.input().substring(request.input().lastIndexOf("main("));
+    static JsonNode request(ProgramRequest request) {
+        var line = request.line();
         try {
-            return new ObjectMapper().readTree(Base64.getDecoder().decode(line.split("'", -1)[1]));
+            return new ObjectMapper().readTree(line.substring(0, line.lastIndexOf(' ')));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
     /** Returns the output of an agent that gives this answer. */
-    static String answer(CommandRequest request, Answer answer) {
+    static String answer(ProgramRequest request, Answer answer) {
         var json = AgentJson.write(answer);
         return "@%s %s %s\n"
                 .formatted(

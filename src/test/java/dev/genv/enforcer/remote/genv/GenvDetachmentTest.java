@@ -10,10 +10,10 @@ import org.junit.jupiter.api.Test;
 class GenvDetachmentTest extends GenvExecutionSuite {
     @Test
     void doesNotDetachRenewedAttachment() throws Exception {
-        host.thenReturn(SNAPSHOT.replace("10:02:11", "10:02:12"));
+        connection.thenReturn(SNAPSHOT.replace("10:02:11", "10:02:12"));
         execute(detach("67609", 1));
         assertOutcomes(Outcome.ALREADY_DETACHED);
-        assertThat(host.requests()).hasSize(1);
+        assertThat(connection.requests()).hasSize(1);
     }
 
     /** genv removes all attachments of an environment to a device. */
@@ -23,51 +23,52 @@ class GenvDetachmentTest extends GenvExecutionSuite {
                 "(\\{\\s*\"eid\": \"67609\",\\s*\"gpu_memory\": null,\\s*\"time\": \")20/11/2026 10:02:11(\"\\s*})",
                 "$120/11/2026 10:02:11$2, $120/11/2026 11:00:00$2");
         assertThat(twice).isNotEqualTo(SNAPSHOT);
-        host.thenReturn(twice);
+        connection.thenReturn(twice);
         execute(detach("67609", 0));
         assertThat(results.values())
                 .singleElement()
                 .satisfies(result -> assertThat(result.detail()).contains("more than once"));
-        host.thenReturn(twice).thenReturn("").thenReturn(FRESH_SNAPSHOT);
+        connection.thenReturn(twice).thenReturn("").thenReturn(FRESH_SNAPSHOT);
         var other = new Attachment("67609", null, "20/11/2026 11:00:00");
         execute(detach("67609", 0), new Action.Detach("gpu-1", environment("67609"), 0, other));
         assertOutcomes(Outcome.DETACHED, Outcome.DETACHED);
-        assertThat(host.requests().get(2).input().split("\"envs\"", -1)).hasSize(2);
+        assertThat(connection.requests().get(2).input().split("\"envs\"", -1)).hasSize(2);
     }
 
     /** genv takes the Nth entry for device N. */
     @Test
     void doesNotDetachWhenDevicesAreOutOfOrder() throws Exception {
-        host.thenReturn(SNAPSHOT.replaceFirst("1(,\\s*\"total_memory\")", "3$1")
+        connection.thenReturn(SNAPSHOT.replaceFirst("1(,\\s*\"total_memory\")", "3$1")
                 .replaceFirst("2(,\\s*\"total_memory\")", "1$1"));
         var attachment = new Attachment("67609", null, "20/11/2026 10:02:11");
         execute(new Action.Detach("gpu-1", environment("67609"), 3, attachment));
         assertThat(results.values())
                 .singleElement()
                 .satisfies(result -> assertThat(result.detail()).contains("in order"));
-        assertThat(host.requests()).hasSize(1);
+        assertThat(connection.requests()).hasSize(1);
     }
 
     @Test
     void environmentWithAnExtraKeyIsNotSent() throws Exception {
-        host.thenReturn(SNAPSHOT.replace("\"uid\": 1004", "\"extra\": 1, \"uid\": 1004"))
+        connection
+                .thenReturn(SNAPSHOT.replace("\"uid\": 1004", "\"extra\": 1, \"uid\": 1004"))
                 .thenReturn("");
         execute(detach("67609", 1), terminate(63600));
         assertOutcomes(Outcome.FAILED, Outcome.SIGNALLED);
-        assertThat(host.requests().get(1).input()).doesNotContain("extra");
+        assertThat(connection.requests().get(1).input()).doesNotContain("extra");
     }
 
     @Test
     void environmentAboveTheMaximumSizeIsNotSent() throws Exception {
-        host.thenReturn(SNAPSHOT.replace("\"train\"", "\"" + "x".repeat(70_000) + "\""));
+        connection.thenReturn(SNAPSHOT.replace("\"train\"", "\"" + "x".repeat(70_000) + "\""));
         execute(detach("67609", 1));
         assertOutcomes(Outcome.FAILED);
-        assertThat(host.requests()).hasSize(1);
+        assertThat(connection.requests()).hasSize(1);
     }
 
     @Test
     void detachmentFailsIfTheDeviceIsStillAttached() throws Exception {
-        host.thenReturn(SNAPSHOT).thenReturn("").thenReturn(SNAPSHOT);
+        connection.thenReturn(SNAPSHOT).thenReturn("").thenReturn(SNAPSHOT);
         execute(detach("67609", 1));
         assertThat(results.values())
                 .singleElement()

@@ -11,9 +11,8 @@ import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.remote.RemoteHost;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
 import java.util.Arrays;
@@ -31,10 +30,9 @@ class GenvEnforcementTest {
 
     private final FakeTime time = new FakeTime();
     private final ScriptedCommandRunner commandRunner = new ScriptedCommandRunner();
-    private final Host host =
-            new RemoteHost("gpu-1", commandRunner, new GenvAgent("gpu-1", GenvAgentSuite.config(), false));
+    private final Host host = GenvMachineSuite.host(commandRunner, GenvMachineSuite.config(), List.of());
     private final Enforcer enforcer = new Enforcer(
-            SetupBuilder.setup(host)
+            EnforcerConfigBuilder.enforcerConfig(host)
                     .remote(true)
                     .rules(
                             Map.of(

@@ -13,23 +13,22 @@ import dev.genv.enforcer.policy.plan.Action;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 
-/** Actions of an agent for genv, for a machine that was observed before. */
-abstract class GenvExecutionSuite extends GenvAgentSuite {
+/** Actions on a machine with genv that was observed before. */
+abstract class GenvExecutionSuite extends GenvMachineSuite {
     final Map<Action, Result> results = new LinkedHashMap<>();
     Snapshot snapshot;
 
     @BeforeEach
     void observeSnapshot() throws Exception {
-        snapshot = agent.observe(new ScriptedCommandRunner().thenReturn(SNAPSHOT), Set.of())
-                .snapshot();
+        snapshot = observe(SNAPSHOT).snapshot();
+        connection.forgetRequests();
     }
 
     void execute(Action... actions) throws UnreachableException, InterruptedException {
         results.clear();
-        agent.execute(host, List.of(actions), results::put);
+        host.execute(List.of(actions), results::put);
     }
 
     void assertOutcomes(Outcome... outcomes) {

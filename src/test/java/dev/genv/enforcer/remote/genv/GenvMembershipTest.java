@@ -10,24 +10,24 @@ import dev.genv.enforcer.observation.Observation;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-class GenvMembershipTest extends GenvAgentSuite {
+class GenvMembershipTest extends GenvMachineSuite {
     /** genv also prints null if it lacks the permission to read it, and non-env-processes would terminate every process. */
     @Test
     void processWithUnreadableEnvironmentHasUnknownMembership() throws Exception {
-        host.thenExit(0, SNAPSHOT, "[WARNING] Not enough permissions to query environment of process 63600\n");
-        assertThat(membershipOf(63600, agent.observe(host, Set.of()))).isInstanceOf(Membership.Unknown.class);
-        host.thenExit(0, SNAPSHOT, "[WARNING] Not enough permissions to query environment of process 636\n");
-        assertThat(membershipOf(63600, agent.observe(host, Set.of()))).isEqualTo(new Membership.Outside());
-        host.thenExit(0, SNAPSHOT, "x".repeat(4096));
-        var observation = agent.observe(host, Set.of());
+        connection.thenExit(0, SNAPSHOT, "[WARNING] Not enough permissions to query environment of process 63600\n");
+        assertThat(membershipOf(63600, host.observe(Set.of()))).isInstanceOf(Membership.Unknown.class);
+        connection.thenExit(0, SNAPSHOT, "[WARNING] Not enough permissions to query environment of process 636\n");
+        assertThat(membershipOf(63600, host.observe(Set.of()))).isEqualTo(new Membership.Outside());
+        connection.thenExit(0, SNAPSHOT, "x".repeat(4096));
+        var observation = host.observe(Set.of());
         assertThat(membershipOf(63600, observation)).isInstanceOf(Membership.Unknown.class);
         assertThat(membershipOf(15990, observation)).isEqualTo(new Membership.InEnvironment("15971"));
     }
 
     @Test
     void omitsProcessThatExitedBeforeGenvReadIt() throws Exception {
-        host.thenExit(0, SNAPSHOT, "[DEBUG] Process 63600 already terminated\n");
-        assertThat(agent.observe(host, Set.of()).snapshot().processes())
+        connection.thenExit(0, SNAPSHOT, "[DEBUG] Process 63600 already terminated\n");
+        assertThat(host.observe(Set.of()).snapshot().processes())
                 .extracting(GpuProcess::pid)
                 .containsExactly(15990, 67708);
     }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class GenvObservationTest extends GenvAgentSuite {
+class GenvObservationTest extends GenvMachineSuite {
     @Test
     void readsWhatGenvPrints() throws Exception {
         var observation = observe(SNAPSHOT);
@@ -71,7 +71,7 @@ class GenvObservationTest extends GenvAgentSuite {
     @Test
     void sendsTheSnapshotCommandOfGenv() throws Exception {
         observe(SNAPSHOT);
-        assertThat(host.requests())
+        assertThat(connection.requests())
                 .containsExactly(new CommandRequest(
                         "env LC_ALL=C sudo -n genv usage snapshot", "", Duration.ofSeconds(10), 16 * 1024 * 1024));
     }
@@ -86,9 +86,9 @@ class GenvObservationTest extends GenvAgentSuite {
                 "false | /srv/a b        | env LC_ALL=C #GENV_TMPDIR=/srv/a b# genv usage snapshot",
             })
     void passesTheStateDirectoryIfItIsNotTheDefault(boolean sudo, String directory, String command) throws Exception {
-        var other = new GenvAgent("gpu-1", config(sudo, directory), false);
-        other.observe(host.thenReturn(SNAPSHOT), Set.of());
-        assertThat(host.requests().getFirst().command()).isEqualTo(command.replace('#', '\''));
+        host(connection.thenReturn(SNAPSHOT), config(sudo, directory), List.of())
+                .observe(Set.of());
+        assertThat(connection.requests().getFirst().command()).isEqualTo(command.replace('#', '\''));
     }
 
     @Test
@@ -102,8 +102,8 @@ class GenvObservationTest extends GenvAgentSuite {
 
     @Test
     void reportsThatExemptionsAreUnsupported() throws Exception {
-        var observation = new GenvAgent("gpu-1", config(), true)
-                .observe(new ScriptedCommandRunner().thenReturn(SNAPSHOT), Set.of());
+        var observation =
+                host(connection.thenReturn(SNAPSHOT), config(), List.of("raz")).observe(Set.of());
         assertThat(observation.snapshot().problems())
                 .extracting(Problem::code)
                 .contains(ProblemCode.PROTECTION_UNKNOWN);
@@ -159,12 +159,9 @@ class GenvObservationTest extends GenvAgentSuite {
     void processAbsentFromTwoObservationsHasExited() throws Exception {
         var pending = observe(SNAPSHOT).snapshot().processes().getFirst().id();
         var gone = FRESH_SNAPSHOT;
-        assertThat(agent.observe(host.thenReturn(SNAPSHOT), Set.of(pending)).ended())
-                .isEmpty();
-        assertThat(agent.observe(host.thenReturn(gone), Set.of(pending)).ended())
-                .isEmpty();
-        assertThat(agent.observe(host.thenReturn(gone), Set.of(pending)).ended())
-                .containsExactly(pending);
+        assertThat(ended(SNAPSHOT, pending)).isEmpty();
+        assertThat(ended(gone, pending)).isEmpty();
+        assertThat(ended(gone, pending)).containsExactly(pending);
         var other = observe(SNAPSHOT).snapshot().processes().getFirst().id();
         assertThat(other.pid()).isEqualTo(pending.pid());
         assertThat(other).isNotEqualTo(pending);
@@ -178,6 +175,11 @@ class GenvObservationTest extends GenvAgentSuite {
                 .allMatch(process -> process.id().startTime() < before.ticks())
                 .isEqualTo(before.snapshot().processes());
         assertThat(after.ticks()).isGreaterThan(before.ticks());
+    }
+
+    private Set<ProcessId> ended(String output, ProcessId pending) throws Exception {
+        connection.thenReturn(output);
+        return host.observe(Set.of(pending)).ended();
     }
 
     private static GpuProcess process(int pid, Membership membership, DeviceUsage... usage) {

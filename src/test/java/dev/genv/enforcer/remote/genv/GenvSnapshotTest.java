@@ -11,7 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class GenvSnapshotTest extends GenvAgentSuite {
+class GenvSnapshotTest extends GenvMachineSuite {
     @ParameterizedTest
     @ValueSource(strings = {"Welcome to gpu-1!\n", "{ not this }\n", "\n\n", "{\"processes\": [\n", "\u00e9\u00ff\n"})
     void ignoresOutputOfALoginScript(String noise) throws Exception {

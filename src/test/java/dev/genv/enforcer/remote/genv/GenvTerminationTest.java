@@ -26,40 +26,42 @@ class GenvTerminationTest extends GenvExecutionSuite {
     void changedProcessIsNotTerminated(String before, String now) throws Exception {
         var changed = SNAPSHOT.replaceFirst(before, now);
         assertThat(changed).isNotEqualTo(SNAPSHOT);
-        host.thenReturn(changed);
+        connection.thenReturn(changed);
         execute(terminate(63600));
         assertThat(results.values())
                 .containsExactly(Result.failed("its identity has changed since the rules were checked"));
-        assertThat(host.requests()).hasSize(1);
+        assertThat(connection.requests()).hasSize(1);
     }
 
     @Test
     void processThatChangesAtEveryCheckIsTerminatedAtTheThirdAttempt() throws Exception {
         for (var round = 0; round < 2; round++) {
-            host.thenReturn(SNAPSHOT.replace("\"eid\": null", "\"eid\": \"" + round + "\""));
+            connection.thenReturn(SNAPSHOT.replace("\"eid\": null", "\"eid\": \"" + round + "\""));
             execute(terminate(63600));
             assertOutcomes(Outcome.FAILED);
         }
-        host.thenReturn(SNAPSHOT.replace("\"eid\": null", "\"eid\": \"2\"")).thenReturn("");
+        connection
+                .thenReturn(SNAPSHOT.replace("\"eid\": null", "\"eid\": \"2\""))
+                .thenReturn("");
         execute(terminate(63600));
         assertOutcomes(Outcome.SIGNALLED);
-        assertThat(host.requests().getLast().input()).contains("\"eid\": \"2\"");
+        assertThat(connection.requests().getLast().input()).contains("\"eid\": \"2\"");
     }
 
     @Test
     void refusesSigkillWhichGenvCannotSend() throws Exception {
-        host.thenReturn(SNAPSHOT);
+        connection.thenReturn(SNAPSHOT);
         execute(new Action.Terminate("gpu-1", process(63600), Signal.KILL));
         assertThat(results.values())
                 .singleElement()
                 .satisfies(result -> assertThat(result.detail()).contains("SIGTERM"));
-        assertThat(host.requests()).hasSize(1);
+        assertThat(connection.requests()).hasSize(1);
     }
 
     @ParameterizedTest
     @CsvSource({"0", "1"})
     void neverTerminatesInvalidPid(int pid) throws Exception {
-        host.thenReturn(SNAPSHOT.replace("63600", Integer.toString(pid)));
+        connection.thenReturn(SNAPSHOT.replace("63600", Integer.toString(pid)));
         execute(new Action.Terminate(
                 "gpu-1",
                 new GpuProcess(
@@ -69,12 +71,13 @@ class GenvTerminationTest extends GenvExecutionSuite {
                         new Membership.Outside(),
                         process(63600).usage())));
         assertOutcomes(Outcome.SKIPPED_PROTECTED);
-        assertThat(host.requests()).hasSize(1);
+        assertThat(connection.requests()).hasSize(1);
     }
 
     @Test
     void reportsProcessesThatGenvCouldNotTerminate() throws Exception {
-        host.thenReturn(SNAPSHOT)
+        connection
+                .thenReturn(SNAPSHOT)
                 .thenExit(
                         0,
                         recorded("execute-output.txt"),

@@ -55,6 +55,10 @@ final class ScriptedCommandRunner implements CommandRunner {
         return List.copyOf(requests);
     }
 
+    void forgetRequests() {
+        requests.clear();
+    }
+
     boolean isFinished() {
         return steps.isEmpty();
     }

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
@@ -15,17 +16,15 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.plan.Action;
-import dev.genv.enforcer.remote.Agent;
 import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandRunner;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.remote.RemoteHost;
 import dev.genv.enforcer.remote.ssh.config.SshSettings;
 import dev.genv.enforcer.remote.ssh.keys.ClientKey;
 import dev.genv.enforcer.remote.ssh.transport.socket.AddressResolver;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.ssh.MinaFleet;
 import java.io.IOException;
@@ -69,12 +68,10 @@ class ManyHostsTest {
                 addresses,
                 null,
                 access::connection,
-                (name, connection) -> new RemoteHost(
-                        name,
-                        connection,
-                        new EchoAgent(name, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT)));
+                (name, connection) ->
+                        new EchoHost(name, connection, () -> hanging.contains(name) ? SHORT_TIMEOUT : LONG_TIMEOUT));
         enforcer = new Enforcer(
-                SetupBuilder.setup(fleet)
+                EnforcerConfigBuilder.enforcerConfig(fleet)
                         .remote(true)
                         .observationTimeout(LONG_TIMEOUT)
                         .build(),
@@ -145,11 +142,10 @@ class ManyHostsTest {
     }
 
     /** Requests an echo. */
-    private record EchoAgent(String name, Supplier<Duration> timeout) implements Agent {
+    private record EchoHost(String name, CommandRunner connection, Supplier<Duration> timeout) implements Host {
         @Override
-        public Observation observe(CommandRunner host, Set<ProcessId> pending)
-                throws UnreachableException, InterruptedException {
-            var answer = host.run(new CommandRequest("cat", name, timeout.get(), 1 << 10));
+        public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
+            var answer = connection.run(new CommandRequest("cat", name, timeout.get(), 1 << 10));
             if (answer.interruption() != null) {
                 throw new UnreachableException(
                         answer.interruption().code(), answer.interruption().detail());
@@ -157,11 +153,11 @@ class ManyHostsTest {
             if (!answer.output().endsWith(" " + name)) {
                 throw new UnreachableException(ProblemCode.ANSWER_UNREADABLE, answer.output());
             }
-            return new FakeHost(HostBuilder.host(name)).observe(pending);
+            return new FakeHost(HostBuilder.host(name)).observe(verified);
         }
 
         @Override
-        public void execute(CommandRunner host, List<Action> actions, BiConsumer<Action, Result> done) {
+        public void execute(List<Action> actions, BiConsumer<Action, Result> done) {
             throw new UnsupportedOperationException();
         }
     }

@@ -121,6 +121,7 @@ public final class FakeHost implements Host {
             return new Observation(
                     snapshot,
                     "fake",
+                    "",
                     null,
                     ticks,
                     ended,

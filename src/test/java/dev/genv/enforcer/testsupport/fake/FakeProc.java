@@ -24,7 +24,7 @@ public final class FakeProc {
     public FakeProcess process(int pid) throws IOException {
         var process = new FakeProcess(Files.createDirectories(root.resolve(Integer.toString(pid))), pid);
         process.writeStat();
-        return process.uid(1000).arguments().environ();
+        return process.uid(1000).cgroup("/").arguments().environ();
     }
 
     /** The mount namespace of {@code self}, or of a pid. */
@@ -44,6 +44,11 @@ public final class FakeProc {
     /** The text of {@code /proc/driver/nvidia/version}. */
     public void writeDriver(String version) throws IOException {
         Files.writeString(Files.createDirectories(root.resolve("driver/nvidia")).resolve("version"), version);
+    }
+
+    /** Sets the time since boot. */
+    public void writeUptime(long seconds) throws IOException {
+        Files.writeString(root.resolve("uptime"), seconds + ".00 0.00\n");
     }
 
     /** Sets the service's effective capabilities, as a hexadecimal number, and its AppArmor label. */
@@ -70,19 +75,24 @@ public final class FakeProc {
     /** A process. Every change is written at once. */
     public static final class FakeProcess {
         private static final long KERNEL_THREAD = 0x0020_0000;
+        private static final long ARGUMENTS = 140727971764955L;
         private final Path folder;
         private final long[] numbers = new long[53];
+        private long uid = 1000;
+        private String namespacePids;
         private String command = "python";
         private char state = 'S';
 
         private FakeProcess(Path folder, int pid) {
             this.folder = folder;
             numbers[1] = pid;
+            namespacePids = Integer.toString(pid);
             numbers[4] = 1; // parent
+            numbers[5] = pid; // process group
+            numbers[6] = pid; // session
             numbers[20] = 1; // threads
             numbers[22] = 1000; // start time
-            numbers[50] = 140727971764963L; // the environment's begin and end
-            numbers[51] = 140727971766249L;
+            place(0);
         }
 
         public Path file(String name) {
@@ -122,24 +132,26 @@ public final class FakeProc {
 
         /** Makes the environment unreadable, as while a process exits or executes a program. */
         public FakeProcess withoutEnvironment() throws IOException {
-            numbers[50] = 0;
-            numbers[51] = 0;
-            return environ().writeStat();
+            environ();
+            Arrays.fill(numbers, 48, 52, 0);
+            return writeStat();
         }
 
         /** Sets the real uid; the other uids differ. */
-        public FakeProcess uid(long uid) throws IOException {
+        public FakeProcess uid(long real) throws IOException {
+            uid = real;
             var name = command.replace("\\", "\\\\").replace("\n", "\\n");
-            Files.writeString(
-                    file("status"), """
+            Files.writeString(file("status"), """
                     Name:\t%s
                     Umask:\t0022
                     State:\t%s
                     Tgid:\t%d
                     Pid:\t%d
+                    NSpid:\t%s
                     Uid:\t%d\t%d\t%d\t%d
                     Gid:\t100\t100\t100\t100
-                    """.formatted(name, state, numbers[1], numbers[1], uid, uid + 1, uid + 1, uid + 1));
+                    """.formatted(
+                            name, state, numbers[1], numbers[1], namespacePids, uid, uid + 1, uid + 1, uid + 1));
             return this;
         }
 
@@ -160,7 +172,62 @@ public final class FakeProc {
 
         public FakeProcess environ(byte[] bytes) throws IOException {
             Files.write(file("environ"), bytes);
+            place(bytes.length);
+            return writeStat();
+        }
+
+        /** Writes into its environ, as setproctitle(3) does: the addresses stay. */
+        public FakeProcess overwrite(byte[] bytes) throws IOException {
+            Files.write(file("environ"), bytes);
             return this;
+        }
+
+        /** Overwrites its environ with zeros. */
+        public FakeProcess overwrite() throws IOException {
+            return overwrite(new byte[(int) Files.size(file("environ"))]);
+        }
+
+        /** Moves its environ, as another program has it elsewhere. */
+        public FakeProcess moveEnviron(long bytes) throws IOException {
+            for (var field = 48; field < 52; field++) {
+                numbers[field] += bytes;
+            }
+            return writeStat();
+        }
+
+        public FakeProcess parent(int pid) throws IOException {
+            numbers[4] = pid;
+            return writeStat();
+        }
+
+        public FakeProcess group(int leader) throws IOException {
+            numbers[5] = leader;
+            return writeStat();
+        }
+
+        public FakeProcess session(int leader) throws IOException {
+            numbers[6] = leader;
+            return writeStat();
+        }
+
+        /** Sets its path in the cgroup hierarchy of version 2. */
+        public FakeProcess cgroup(String path) throws IOException {
+            Files.writeString(file("cgroup"), "0::" + path + "\n");
+            return this;
+        }
+
+        /** Sets its pids in the PID namespaces, separated by tabs. */
+        public FakeProcess namespacePids(String pids) throws IOException {
+            namespacePids = pids;
+            return uid(uid);
+        }
+
+        /** Sets the addresses of its arguments and, directly after them, of an environ of this size. */
+        private void place(int size) {
+            numbers[48] = ARGUMENTS;
+            numbers[49] = ARGUMENTS + 8;
+            numbers[50] = ARGUMENTS + 8;
+            numbers[51] = ARGUMENTS + 8 + size;
         }
 
         private FakeProcess writeStat() throws IOException {

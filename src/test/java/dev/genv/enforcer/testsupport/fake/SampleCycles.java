@@ -14,7 +14,7 @@ import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.telemetry.ActionMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +29,7 @@ public final class SampleCycles {
                         .with(env("a").attached(0, 1))
                         .with(process(1).uses(0), process(2).inEnvironment("a").uses(0)))
                 .setMissingPrivileges("KILL");
-        var enforcing = SetupBuilder.setup(node)
+        var enforcing = EnforcerConfigBuilder.enforcerConfig(node)
                 .rules(
                         Map.of(
                                 KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
@@ -39,7 +39,7 @@ public final class SampleCycles {
         var gone = new FakeHost(host("gone")).observeWith(() -> {
             throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
         });
-        var auditing = SetupBuilder.setup(node, gone)
+        var auditing = EnforcerConfigBuilder.enforcerConfig(node, gone)
                 .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.AUDIT), Limits.NONE)
                 .build();
         for (var config : List.of(enforcing, auditing)) {

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /** A real process that does nothing, and that the test ends. */
-public final class Child implements AutoCloseable {
+public final class Child implements TestProcess {
     private final Process process;
 
     private Child(Process process) {
@@ -50,10 +50,12 @@ public final class Child implements AutoCloseable {
         return start(command, variables);
     }
 
+    @Override
     public int pid() {
         return (int) process.pid();
     }
 
+    @Override
     public boolean isAlive() {
         return process.isAlive();
     }

@@ -2,7 +2,10 @@ package dev.genv.enforcer.testsupport.linux;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
 
 /** Runs programs of this machine to their end. */
 public final class Programs {
@@ -23,6 +26,13 @@ public final class Programs {
             throw new IOException("interrupted", e);
         }
         return said;
+    }
+
+    /** Installs or replaces a script at once, so that no process executes a part of it. */
+    public static void install(Path program, String script) throws IOException {
+        var draft = Files.writeString(program.resolveSibling("new." + program.getFileName()), script);
+        Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Files.move(draft, program, StandardCopyOption.ATOMIC_MOVE);
     }
 
     /** Creates a key pair without a passphrase, unless it exists. */

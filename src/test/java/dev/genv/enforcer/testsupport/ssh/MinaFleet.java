@@ -1,6 +1,9 @@
 package dev.genv.enforcer.testsupport.ssh;
 
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,6 +20,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.apache.sshd.common.config.keys.PublicKeyEntry;
 import org.apache.sshd.common.io.nio2.Nio2ServiceFactoryFactory;
@@ -29,6 +33,9 @@ import org.apache.sshd.server.SshServer;
  * Any number of fake machines with an SSH server each, at different addresses of 127.0.0.0/8 and one port, in this JVM. They accept every key.
  */
 public final class MinaFleet implements AutoCloseable {
+    /** The length of the agent's program, in the command that starts it. */
+    private static final Pattern PROGRAM = Pattern.compile("^/usr/bin/python3 .*\\.read\\(([0-9]+)\\)");
+
     private static final int HOSTS_PER_NET = 250;
     private static final Duration TIME_TO_CLOSE = Duration.ofSeconds(1);
     private final ScheduledExecutorService timers = Executors.newScheduledThreadPool(1, daemon());
@@ -43,7 +50,7 @@ public final class MinaFleet implements AutoCloseable {
 
     /** Starts the machines.
      *
-     * @param answer what a machine prints, by its number, from what it is handed on standard input
+     * @param answer what a machine prints, by its number, for a line of a request to the agent, or for the whole input of another command
      */
     public MinaFleet(int hosts, BiFunction<Integer, String, String> answer) throws IOException {
         hostKey = MinaServer.newKey();
@@ -101,7 +108,7 @@ public final class MinaFleet implements AutoCloseable {
     }
 
     private SshServer server(int host, int atPort, BiFunction<Integer, String, String> answer) throws IOException {
-        var server = MinaServer.at(address(host), atPort, hostKey, _ -> startCommand(host, answer));
+        var server = MinaServer.at(address(host), atPort, hostKey, command -> startCommand(host, command, answer));
         server.setPublickeyAuthenticator((_, _, _) -> true);
         server.setScheduledExecutorService(timers);
         server.setIoServiceFactoryFactory(new Nio2ServiceFactoryFactory(() -> io));
@@ -134,17 +141,31 @@ public final class MinaFleet implements AutoCloseable {
         return Thread.ofPlatform().daemon().name("mina-", 0).factory();
     }
 
-    /** Reads its whole input before it answers. */
-    private MinaServer.Program startCommand(int host, BiFunction<Integer, String, String> answer) {
+    private MinaServer.Program startCommand(int host, String command, BiFunction<Integer, String, String> answer) {
         commands.incrementAndGet();
+        var program = PROGRAM.matcher(command);
+        var length = program.find() ? Integer.parseInt(program.group(1)) : 0;
         return (in, out, _) -> {
-            var input = new String(in.readAllBytes(), StandardCharsets.UTF_8);
-            if (hanging.contains(host)) {
-                hangingCommands.incrementAndGet();
-                new CountDownLatch(1).await();
+            if (length == 0) {
+                answer(host, new String(in.readAllBytes(), StandardCharsets.UTF_8), out, answer);
+                return 0;
             }
-            out.write(answer.apply(host, input).getBytes(StandardCharsets.UTF_8));
+            in.skipNBytes(length);
+            var lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8));
+            for (var line = lines.readLine(); line != null; line = lines.readLine()) {
+                answer(host, line, out, answer);
+            }
             return 0;
         };
+    }
+
+    private void answer(int host, String input, OutputStream out, BiFunction<Integer, String, String> answer)
+            throws IOException, InterruptedException {
+        if (hanging.contains(host)) {
+            hangingCommands.incrementAndGet();
+            new CountDownLatch(1).await();
+        }
+        out.write(answer.apply(host, input).getBytes(StandardCharsets.UTF_8));
+        out.flush();
     }
 }

@@ -4,16 +4,13 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.MountNamespace;
+import dev.genv.enforcer.testsupport.linux.Ports;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -58,7 +55,7 @@ public final class RealSshd implements AutoCloseable {
         this.name = name;
         this.address = address;
         this.clientKey = clientKey;
-        port = freePort(address);
+        port = Ports.free(address);
         etc = new PrivateEtc(directory.resolve("etc"), name);
         stateDirectory = Files.createDirectory(directory.resolve("genv"));
         Files.setPosixFilePermissions(stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
@@ -127,34 +124,27 @@ public final class RealSshd implements AutoCloseable {
 
     /** Adds a program of root to the PATH of every shell. */
     public void installProgram(String name, String script) throws IOException {
-        var draft = Files.writeString(directory.resolve("bin").resolve(name + ".new"), script);
-        Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rwxr-xr-x"));
-        Files.move(draft, draft.resolveSibling(name), StandardCopyOption.ATOMIC_MOVE);
+        Programs.install(directory.resolve("bin").resolve(name), script);
     }
 
     /** Sets shell lines that run before every command, also on open connections; empty for none. */
     public void setLoginShell(String fault) throws IOException {
-        var home = directory.resolve("home");
-        var draft =
-                Files.writeString(home.resolve("shell.new"), "#!/bin/sh\n%s\nexec /bin/bash \"$@\"\n".formatted(fault));
-        Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rwxr-xr-x"));
-        Files.move(draft, home.resolve("shell"), StandardCopyOption.ATOMIC_MOVE);
+        Programs.install(directory.resolve("home/shell"), "#!/bin/sh\n%s\nexec /bin/bash \"$@\"\n".formatted(fault));
     }
 
     /** Hides a program of the machine from all its processes until {@link #showProgram}: no user can execute it. */
     public void hideProgram(Path program) throws IOException {
         var nothing = Files.writeString(directory.resolve("nothing"), "");
-        inNamespace("mount", "--bind", nothing.toString(), program.toRealPath().toString());
+        MountNamespace.run(
+                listener.pid(),
+                "mount",
+                "--bind",
+                nothing.toString(),
+                program.toRealPath().toString());
     }
 
     public void showProgram(Path program) throws IOException {
-        inNamespace("umount", program.toRealPath().toString());
-    }
-
-    private void inNamespace(String... command) throws IOException {
-        var whole = new ArrayList<>(List.of("nsenter", "--mount", "--target", Long.toString(listener.pid())));
-        whole.addAll(List.of(command));
-        Programs.run(whole.toArray(String[]::new));
+        MountNamespace.run(listener.pid(), "umount", program.toRealPath().toString());
     }
 
     /** Prevents logins; connections stay open. */
@@ -221,8 +211,9 @@ public final class RealSshd implements AutoCloseable {
 
     /** Kills the processes of open connections. New connections are possible. */
     public void cutConnections() {
-        connections().forEach(ProcessHandle::destroyForcibly);
-        await().until(() -> connections().isEmpty());
+        var open = connections();
+        open.forEach(ProcessHandle::destroyForcibly);
+        await().until(() -> open.stream().noneMatch(ProcessHandle::isAlive));
     }
 
     /** Suspends it and its connections, like a machine that runs out of memory: ports are open, and no process answers. */
@@ -254,11 +245,5 @@ public final class RealSshd implements AutoCloseable {
 
     private void createHome(String user) throws IOException {
         Files.createDirectories(directory.resolve("home").resolve(user));
-    }
-
-    private static int freePort(String address) throws IOException {
-        try (var socket = new ServerSocket(0, 1, InetAddress.getByName(address))) {
-            return socket.getLocalPort();
-        }
     }
 }

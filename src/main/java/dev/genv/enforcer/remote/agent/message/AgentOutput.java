@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param json the answer; null if it is missing or cut off
  */
 public record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
+    private static final String RECEIVED = "received\n";
     private static final String BEGUN = "begun ";
     private static final int CHECKSUM = 8;
     private static final int LONGEST_NUMBER = 9;
@@ -27,7 +28,7 @@ public record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
      * @throws UnreadableAnswerException if a line is invalid, or if there are two answers
      */
     public static AgentOutput parse(String output, String nonce) throws UnreadableAnswerException {
-        var mark = "@" + nonce + " ";
+        var mark = mark(nonce);
         var begun = new HashSet<Integer>();
         Bytes json = null;
         for (int at = output.indexOf(mark), end; at >= 0; at = output.indexOf(mark, end)) {
@@ -39,6 +40,9 @@ public record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
             if (json != null) {
                 throw new UnreadableAnswerException("it continues after its end");
             }
+            if (output.startsWith(RECEIVED, at)) {
+                continue;
+            }
             if (output.startsWith(BEGUN, at)) {
                 begun.add(number(output, at + BEGUN.length(), end));
             } else {
@@ -46,6 +50,11 @@ public record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
             }
         }
         return new AgentOutput(begun, json);
+    }
+
+    /** Returns the beginning of all lines with this nonce. */
+    public static String mark(String nonce) {
+        return "@" + nonce + " ";
     }
 
     private static int number(String output, int start, int end) throws UnreadableAnswerException {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote.agent.message;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
+import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
@@ -62,12 +63,14 @@ public sealed interface Answer {
      *
      * @param uid the real uid directly before the signal; null if unknown
      * @param environ as it was directly before the signal; null if it was not read
+     * @param stat the content of {@code /proc/PID/stat} then; null if there is no environ
      */
     record Terminated(
             int number,
             Termination result,
             @Nullable Long uid,
-            @Nullable EnvironFacts environ) {
+            @Nullable EnvironFacts environ,
+            @Nullable Bytes stat) {
         public enum Termination {
             SIGNALLED,
             GONE,
@@ -79,7 +82,7 @@ public sealed interface Answer {
             LATE,
             UNREADABLE,
             OTHER_USER,
-            /** Its environ names another environment. */
+            /** Its environ names another environment, or is elsewhere. */
             CHANGED
         }
     }

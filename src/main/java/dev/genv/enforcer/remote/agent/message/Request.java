@@ -1,5 +1,7 @@
 package dev.genv.enforcer.remote.agent.message;
 
+import com.fasterxml.jackson.annotation.JsonSubTypes;
+import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.FileId;
@@ -8,6 +10,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What the agent is asked to do. Durations are in seconds. */
+@JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "do")
+@JsonSubTypes({
+    @JsonSubTypes.Type(value = Request.Observe.class, name = "observe"),
+    @JsonSubTypes.Type(value = Request.Act.class, name = "act")
+})
 public sealed interface Request {
     /**
      * The part of all requests.
@@ -41,6 +48,7 @@ public sealed interface Request {
      * @param acts whether actions may follow, so that the lease and genv's lock are taken
      * @param skip the processes whose memory is not read
      * @param verified the processes whose exit the service waits for
+     * @param settled the pid and the start time of each process whose relations are not gathered
      * @param passwd the version of the file that is known; empty if none is
      * @param subuid likewise
      * @param programs the paths of the protected programs
@@ -52,6 +60,7 @@ public sealed interface Request {
             boolean skipKernels,
             List<Integer> skip,
             List<Integer> verified,
+            List<List<Long>> settled,
             String passwd,
             String subuid,
             List<String> programs)
@@ -93,6 +102,7 @@ public sealed interface Request {
      * @param files the protected programs that it must not run
      * @param id the id of the environment that its environ must name, see {@code EnvironFacts}
      * @param digest the digest of a long id; otherwise empty
+     * @param addresses the fields 48 to 51 that its stat must have; empty for any
      */
     record Terminate(
             int number,
@@ -103,7 +113,8 @@ public sealed interface Request {
             String signal,
             List<FileId> files,
             Bytes id,
-            String digest) {}
+            String digest,
+            List<Long> addresses) {}
 
     /**
      * Replace {@code devices.json} if it is still the file that was observed.

@@ -14,22 +14,29 @@ final class CapturedOutput extends OutputStream {
 
     private final int kept;
     private final long most;
+    private final Runnable onWrite;
     private final Runnable onExceeded;
     private final Runnable closed;
     private byte[] bytes;
     private int length;
     private long received;
+    /** No line that begins before this index has the text that is searched. */
+    private int searched;
+
+    /** No line that was found ends before this index. */
+    private int lineEnd;
 
     /**
      * Creates an empty output.
      *
      * @param kept the number of bytes that are kept
-     * @param most the number of bytes above which {@code tooMuch} is called
+     * @param most the number of bytes above which {@code onExceeded} is called
      */
-    CapturedOutput(int kept, long most, Runnable tooMuch, Runnable closed) {
+    CapturedOutput(int kept, long most, Runnable onWrite, Runnable onExceeded, Runnable closed) {
         this.kept = kept;
         this.most = most;
-        this.onExceeded = tooMuch;
+        this.onWrite = onWrite;
+        this.onExceeded = onExceeded;
         this.closed = closed;
         this.bytes = new byte[Math.min(kept, FIRST_SIZE)];
     }
@@ -44,6 +51,8 @@ final class CapturedOutput extends OutputStream {
         Objects.checkFromIndexSize(offset, count, source.length);
         if (keep(source, offset, count) > most) {
             onExceeded.run();
+        } else {
+            onWrite.run();
         }
     }
 
@@ -58,7 +67,44 @@ final class CapturedOutput extends OutputStream {
 
     /** The kept output, with one char for each byte (ISO-8859-1). */
     synchronized String text() {
-        return new String(bytes, 0, length, StandardCharsets.ISO_8859_1);
+        return text(length);
+    }
+
+    /** The kept output before an index. */
+    synchronized String text(int end) {
+        return new String(bytes, 0, end, StandardCharsets.ISO_8859_1);
+    }
+
+    synchronized void clear() {
+        bytes = new byte[Math.min(kept, FIRST_SIZE)];
+        length = 0;
+        received = 0;
+        searched = 0;
+        lineEnd = 0;
+    }
+
+    /**
+     * Returns the index after the first complete line that contains a text, or -1. Until {@link #clear} it must be the same text,
+     * because the search continues where it ended.
+     */
+    synchronized int findLine(byte[] text) {
+        while (searched + text.length <= length) {
+            if (bytes[searched] == text[0]
+                    && Arrays.equals(bytes, searched, searched + text.length, text, 0, text.length)) {
+                return findEnd();
+            }
+            searched++;
+        }
+        return -1;
+    }
+
+    private int findEnd() {
+        for (lineEnd = Math.max(lineEnd, searched); lineEnd < length; lineEnd++) {
+            if (bytes[lineEnd] == '\n') {
+                return lineEnd + 1;
+            }
+        }
+        return -1;
     }
 
     private synchronized long keep(byte[] source, int offset, int count) {

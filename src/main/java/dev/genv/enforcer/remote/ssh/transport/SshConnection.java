@@ -6,6 +6,7 @@ import dev.genv.enforcer.remote.CommandRequest;
 import dev.genv.enforcer.remote.CommandResult;
 import dev.genv.enforcer.remote.CommandResult.Interruption;
 import dev.genv.enforcer.remote.Connection;
+import dev.genv.enforcer.remote.ProgramRequest;
 import dev.genv.enforcer.remote.ssh.transport.SshSession.NotOpenedException;
 import dev.genv.enforcer.remote.ssh.transport.time.BackOff;
 import dev.genv.enforcer.remote.ssh.transport.time.Deadline;
@@ -48,15 +49,42 @@ public final class SshConnection implements Connection {
         SshSession connect(Deadline begin) throws UnreachableException, TimeoutException, InterruptedException;
     }
 
+    /** What is done over a session. */
+    private interface Call {
+        CommandResult on(SshSession session) throws NotOpenedException, InterruptedException;
+    }
+
     @Override
     public CommandResult run(CommandRequest request) throws UnreachableException, InterruptedException {
+        return call(each -> each.run(request));
+    }
+
+    @Override
+    public CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
+        return call(each -> each.request(request));
+    }
+
+    @Override
+    public void stop() throws InterruptedException {
+        lock.lockInterruptibly();
+        try {
+            var kept = session;
+            if (kept != null) {
+                kept.stop();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private CommandResult call(Call call) throws UnreachableException, InterruptedException {
         lock.lockInterruptibly();
         try {
             if (closed) {
                 throw new UnreachableException(ProblemCode.CONNECTION_LOST, "the service closed the connection");
             }
             backOff.check();
-            var result = answer(request, Deadline.in(timeout));
+            var result = answer(call, Deadline.in(timeout));
             recordOutcome(result.interruption());
             return result;
         } finally {
@@ -64,8 +92,7 @@ public final class SshConnection implements Connection {
         }
     }
 
-    private CommandResult answer(CommandRequest request, Deadline deadline)
-            throws UnreachableException, InterruptedException {
+    private CommandResult answer(Call call, Deadline deadline) throws UnreachableException, InterruptedException {
         var kept = session;
         if (kept != null && kept.unsolicitedDataLimit().isExceeded()) {
             kept.close();
@@ -74,7 +101,7 @@ public final class SshConnection implements Connection {
         }
         if (kept != null && kept.isUp()) {
             try {
-                return kept.run(request);
+                return call.on(kept);
             } catch (NotOpenedException e) {
                 if (e.isLate()) {
                     throw failed(e);
@@ -89,7 +116,7 @@ public final class SshConnection implements Connection {
                         ProblemCode.CONNECT_TIMEOUT,
                         "the connection was ready too late for this command; the next command uses it");
             }
-            return made.run(request);
+            return call.on(made);
         } catch (NotOpenedException e) {
             throw failed(e);
         }

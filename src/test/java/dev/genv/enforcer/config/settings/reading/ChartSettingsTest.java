@@ -146,7 +146,7 @@ class ChartSettingsTest {
                 "compliancePeriod|0|GENV_ENFORCER_COMPLIANCE_PERIOD",
                 "lockTimeout|0|GENV_ENFORCER_LOCK_TIMEOUT",
                 "stateDir|genv|GENV_ENFORCER_STATE_DIR",
-                "gpuSource|nvml|GENV_ENFORCER_GPU_SOURCE",
+                "gpuSource|cuda|GENV_ENFORCER_GPU_SOURCE",
                 "exemptUsers|[4294967295]|GENV_ENFORCER_EXEMPT_USERS",
                 "protectedExecutables|[x]|GENV_ENFORCER_PROTECTED_EXECUTABLES",
                 "httpAllowedHosts|[x:80]|GENV_ENFORCER_HTTP_ALLOWED_HOSTS",

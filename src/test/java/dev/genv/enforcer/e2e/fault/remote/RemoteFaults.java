@@ -93,7 +93,7 @@ final class RemoteFaults {
     /** Faults of commands that never end. */
     static List<RemoteFault> ofEndlessCommands() {
         return List.of(
-                harmless("is slow", fleet -> fleet.faultyHost().setLoginShell("sleep 2"), repairShell()),
+                harmless("is slow", loginShell("sleep 2"), repairShell()).mayAlsoReport("connection_lost"),
                 loginShellFault("hangs after the login", "exec sleep 3600", "timeout")
                         .mayAlsoReport("busy", "unreachable"),
                 loginShellFault("prints without end", "exec cat /dev/zero", "answer_too_long")
@@ -110,34 +110,37 @@ final class RemoteFaults {
                 loginShellFault(
                         "answers with random bytes", "head -c 100000 /dev/urandom; exit 0", "answer_unreadable"),
                 loginShellFault("answers with no output", "exit 0", "answer_unreadable"),
+                harmless("prints a banner before every command", loginShell(BANNER), repairShell())
+                        .mayAlsoReport("connection_lost"),
                 harmless(
-                        "prints a banner before every command",
-                        fleet -> fleet.faultyHost().setLoginShell(BANNER),
-                        repairShell()),
-                harmless(
-                        "has a `.bashrc` that prints",
-                        fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, BANNER),
-                        fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, "")),
+                                "has a `.bashrc` that prints",
+                                atLogin(fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, BANNER)),
+                                fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, ""))
+                        .mayAlsoReport("connection_lost"),
                 unreachable(
-                        "requires a password for sudo",
-                        fleet -> fleet.faultyHost().sudoers(RealSshd.ADMIN + " ALL=(ALL) ALL"),
-                        RemoteFaults::allowSudo,
-                        "sudo_refused"),
+                                "requires a password for sudo",
+                                atLogin(fleet -> fleet.faultyHost().sudoers(RealSshd.ADMIN + " ALL=(ALL) ALL")),
+                                RemoteFaults::allowSudo,
+                                "sudo_refused")
+                        .mayAlsoReport("connection_lost"),
                 unreachable(
-                        "allows no sudo",
-                        fleet -> fleet.faultyHost().sudoers("# nobody\n"),
-                        RemoteFaults::allowSudo,
-                        "sudo_refused"),
+                                "allows no sudo",
+                                atLogin(fleet -> fleet.faultyHost().sudoers("# nobody\n")),
+                                RemoteFaults::allowSudo,
+                                "sudo_refused")
+                        .mayAlsoReport("connection_lost"),
                 unreachable(
-                        "has no sudo",
-                        fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, "PATH=/nowhere\n"),
-                        fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, ""),
-                        "sudo_missing"),
+                                "has no sudo",
+                                atLogin(fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, "PATH=/nowhere\n")),
+                                fleet -> fleet.faultyHost().writeBashrc(RealSshd.ADMIN, ""),
+                                "sudo_missing")
+                        .mayAlsoReport("connection_lost"),
                 unreachable(
-                        "has no Python",
-                        fleet -> fleet.faultyHost().hideProgram(PYTHON),
-                        fleet -> fleet.faultyHost().showProgram(PYTHON),
-                        "agent_missing"),
+                                "has no Python",
+                                atLogin(fleet -> fleet.faultyHost().hideProgram(PYTHON)),
+                                fleet -> fleet.faultyHost().showProgram(PYTHON),
+                                "agent_missing")
+                        .mayAlsoReport("connection_lost"),
                 // It recovers a minute later, because the service waits before it uses a killed program again.
                 nvidiaSmiFault(
                         "has an nvidia-smi that hangs and ignores signals",
@@ -188,7 +191,19 @@ final class RemoteFaults {
     private static final String BANNER = "echo 'Welcome to gpu-1'; echo '@0 {} 0'; echo '{}'; echo oops >&2";
 
     private static RemoteFault loginShellFault(String name, String fault, String reported) {
-        return unreachable(name, fleet -> fleet.faultyHost().setLoginShell(fault), repairShell(), reported);
+        return unreachable(name, loginShell(fault), repairShell(), reported).mayAlsoReport("connection_lost");
+    }
+
+    private static RemoteFault.Step loginShell(String lines) {
+        return atLogin(fleet -> fleet.faultyHost().setLoginShell(lines));
+    }
+
+    /** The agent keeps running as long as its connection, so that a fault of the login shows at the next one. */
+    private static RemoteFault.Step atLogin(RemoteFault.Step fault) {
+        return fleet -> {
+            fault.run(fleet);
+            fleet.faultyHost().cutConnections();
+        };
     }
 
     private static RemoteFault.Step repairShell() {

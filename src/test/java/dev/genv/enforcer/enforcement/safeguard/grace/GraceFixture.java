@@ -15,10 +15,10 @@ import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
@@ -106,7 +106,7 @@ abstract class GraceFixture {
         var modes = Arrays.stream(KnownRules.all())
                 .filter(rule -> !off.contains(rule))
                 .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
-        var config = SetupBuilder.setup(node)
+        var config = EnforcerConfigBuilder.enforcerConfig(node)
                 .rules(modes, limits)
                 .safetyLimits(safetyLimits)
                 .build();

@@ -11,10 +11,10 @@ import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
@@ -73,7 +73,7 @@ abstract class StartGraceFixture {
         var modes = Arrays.stream(KnownRules.all())
                 .filter(rule -> !off.contains(rule))
                 .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
-        var config = SetupBuilder.setup(node, other)
+        var config = EnforcerConfigBuilder.enforcerConfig(node, other)
                 .remote(true)
                 .interval(interval)
                 .rules(modes, limits)

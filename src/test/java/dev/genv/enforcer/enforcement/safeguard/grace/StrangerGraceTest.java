@@ -15,10 +15,10 @@ import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
@@ -224,7 +224,7 @@ class StrangerGraceTest {
     }
 
     private Enforcer enforcer() {
-        var config = SetupBuilder.setup(node)
+        var config = EnforcerConfigBuilder.enforcerConfig(node)
                 .rules(Map.of(KnownRules.ENV_OWNER, mode), Limits.NONE)
                 .safetyLimits(new SafetyLimits(Duration.ZERO, GRACE, Duration.ofSeconds(30), 0))
                 .build();

@@ -14,10 +14,10 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import dev.genv.enforcer.testsupport.builder.SetupBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
@@ -218,7 +218,7 @@ class UnobservedChangeTest {
     private Enforcer enforcer() {
         var modes =
                 Arrays.stream(KnownRules.all()).collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
-        var config = SetupBuilder.setup(node)
+        var config = EnforcerConfigBuilder.enforcerConfig(node)
                 .interval(Duration.ofDays(1))
                 .rules(modes, Limits.NONE)
                 .safetyLimits(new SafetyLimits(Duration.ZERO, GRACE, null, 0))

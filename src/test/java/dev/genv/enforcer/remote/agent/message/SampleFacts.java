@@ -26,7 +26,7 @@ import java.util.Set;
 
 /** Facts in which every record occurs. */
 public final class SampleFacts {
-    private static final EnvironFacts ENVIRON = new EnvironFacts(512, bytes("15971"), "");
+    private static final EnvironFacts ENVIRON = new EnvironFacts(512, bytes("15971"), "", true);
     private static final LockFacts LOCK = new LockFacts(
             LockFacts.Outcome.TIMEOUT,
             "",
@@ -43,7 +43,7 @@ public final class SampleFacts {
             List.of(
                     Reading.of(new ProgramFile(new FileId(1, 2), "server", 1)),
                     Reading.failed(Failure.UNTRUSTED, "others can write /opt")),
-            new GpuFacts(
+            new GpuFacts.ToolFacts(
                     Reading.of(new GpuFacts.ToolOutput(0, bytes("GPU-0, 7, 1\n"), Bytes.EMPTY)),
                     Reading.failed(Failure.TIMEOUT, "it hangs")),
             List.of(
@@ -61,6 +61,16 @@ public final class SampleFacts {
                             Reading.failed(Failure.NO_TIME, ""),
                             Reading.of(new ExecutableFacts(null, Reading.failed(Failure.SKIPPED, ""))),
                             Reading.failed(Failure.ABSENT, ""))),
+            List.of(new ProcessFacts(
+                    9,
+                    Reading.of(bytes("9 (x) S")),
+                    Reading.of(1000L),
+                    Reading.of(ENVIRON),
+                    Reading.failed(Failure.SKIPPED, ""),
+                    Reading.of(bytes("0::/x\n")),
+                    Reading.of(bytes("9\t1")),
+                    Reading.of(bytes("9 (x) S")))),
+            true,
             new StateFacts(
                     new StateFacts.Directory.Present(new FileId(-5, 4), 1_234_567_890_123L),
                     LOCK,
@@ -79,8 +89,8 @@ public final class SampleFacts {
             new Answer.Leased(1, 2),
             Answer.Handles.PIDFD,
             List.of(
-                    new Answer.Terminated(0, Answer.Terminated.Termination.SIGNALLED, null, null),
-                    new Answer.Terminated(1, Answer.Terminated.Termination.CHANGED, 1000L, ENVIRON)),
+                    new Answer.Terminated(0, Answer.Terminated.Termination.SIGNALLED, null, null, null),
+                    new Answer.Terminated(1, Answer.Terminated.Termination.CHANGED, 1000L, ENVIRON, bytes("8 (x) S"))),
             LOCK,
             new Answer.Detached(Answer.Detached.Detachment.CHANGED, "", new StateFile.Absent()));
 

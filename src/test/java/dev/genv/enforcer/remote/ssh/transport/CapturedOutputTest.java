@@ -63,6 +63,6 @@ class CapturedOutputTest {
     }
 
     private CapturedOutput capturedOutput(int kept, long most) {
-        return new CapturedOutput(kept, most, overflows::incrementAndGet, ends::incrementAndGet);
+        return new CapturedOutput(kept, most, () -> {}, overflows::incrementAndGet, ends::incrementAndGet);
     }
 }

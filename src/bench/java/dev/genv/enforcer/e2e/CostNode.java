@@ -1,0 +1,124 @@
+package dev.genv.enforcer.e2e;
+
+import dev.genv.enforcer.testsupport.fake.FakeNvml;
+import dev.genv.enforcer.testsupport.state.StateFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A node of the given size with real processes, none of which breaks a rule. */
+final class CostNode implements AutoCloseable {
+    private final Size size;
+    private final Path folder;
+    private final CheapGpus gpus;
+    private final List<Process> jobs = new ArrayList<>();
+
+    /**
+     * The size of a node.
+     *
+     * @param processes of all devices together
+     */
+    record Size(int devices, int environments, int processes) {
+        /** Parses a size such as {@code 8x16x32}: devices, environments, processes. */
+        static Size parse(String text) {
+            var numbers = text.split("x", -1);
+            return new Size(Integer.parseInt(numbers[0]), Integer.parseInt(numbers[1]), Integer.parseInt(numbers[2]));
+        }
+    }
+
+    CostNode(Size size) throws IOException, InterruptedException {
+        this.size = size;
+        folder = Files.createTempDirectory("genv-node-cost");
+        gpus = new CheapGpus(folder.resolve("bin"), size.devices);
+        var pids = new ArrayList<List<Integer>>();
+        for (var environment = 0; environment < size.environments; environment++) {
+            pids.add(new ArrayList<>());
+        }
+        for (var i = 0; i < size.processes; i++) {
+            // A process is on an attached device of its environment.
+            var environment = i % size.environments;
+            var job = new ProcessBuilder(gpus.program().toString());
+            job.environment().put("GENV_ENVIRONMENT_ID", "e" + environment);
+            jobs.add(job.start());
+            pids.get(environment).add(Math.toIntExact(jobs.getLast().pid()));
+        }
+        gpus.list(jobs, size.devices);
+        var state = new StateFiles(Files.createDirectory(stateDirectory()));
+        for (var environment = 0; environment < size.environments; environment++) {
+            state.ownEnv("e" + environment, null, pids.get(environment).toArray(Integer[]::new));
+        }
+        for (var device = 0; device < size.devices; device++) {
+            state.device(device, attached(device));
+        }
+        state.write();
+    }
+
+    private String[] attached(int device) {
+        var environments = new ArrayList<String>();
+        for (var environment = device % size.environments;
+                environment < size.environments;
+                environment += size.devices) {
+            environments.add("e" + environment);
+        }
+        return environments.toArray(String[]::new);
+    }
+
+    private Path stateDirectory() {
+        return folder.resolve("genv");
+    }
+
+    Path folder() {
+        return folder;
+    }
+
+    CheapGpus gpus() {
+        return gpus;
+    }
+
+    /** Returns the settings of the service, with every rule of genv's daemon on. */
+    Map<String, String> settings() {
+        return Map.of(
+                "GENV_ENFORCER_STATE_DIR", stateDirectory().toString(),
+                "GENV_ENFORCER_NVIDIA_SMI", gpus.program().toString(),
+                "GENV_ENFORCER_NON_ENV_PROCESSES", "enforce",
+                "GENV_ENFORCER_REQUIRE_HOST_PID", "false",
+                "GENV_ENFORCER_INTERVAL", "1s",
+                "QUARKUS_HTTP_PORT", "0",
+                "QUARKUS_MANAGEMENT_PORT", "0");
+    }
+
+    /** Returns the settings of a service that reads the same from a fake NVML instead of nvidia-smi. */
+    Map<String, String> settingsWithNvml() throws IOException {
+        var nvml = new FakeNvml(folder.resolve("nvml")).gpus(size.devices).line("cached");
+        for (var i = 0; i < jobs.size(); i++) {
+            nvml.process(i % size.devices, jobs.get(i).pid(), CheapGpus.BYTES_OF_PROCESS);
+        }
+        var settings = new HashMap<>(settings());
+        settings.put("GENV_ENFORCER_GPU_SOURCE", "nvml");
+        settings.put("GENV_ENFORCER_NVML_LIBRARY", nvml.path().toString());
+        return settings;
+    }
+
+    /** Returns the environment of genv's own daemon. */
+    Map<String, String> genv(Path source) {
+        return Map.of(
+                "GENV_TMPDIR", stateDirectory().toString(),
+                "PYTHONPATH", source.toString(),
+                "PATH", gpus.folder() + ":" + System.getenv("PATH"));
+    }
+
+    @Override
+    public void close() throws IOException {
+        jobs.forEach(Process::destroyForcibly);
+        try (var files = Files.walk(folder)) {
+            for (var file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
+    }
+}

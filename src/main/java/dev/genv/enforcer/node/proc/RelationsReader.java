@@ -1,0 +1,99 @@
+package dev.genv.enforcer.node.proc;
+
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.model.ProcessId;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
+
+/**
+ * Finds and reads the processes to which those are related that have overwritten their environs. Users choose the number of processes, so
+ * the time and the number are limited.
+ */
+public final class RelationsReader {
+    private static final Duration TIME = Duration.ofSeconds(1);
+
+    private final ProcFs proc;
+    private final ProcessReader reader;
+    private final LongSupplier nanos;
+
+    public RelationsReader(ProcFs proc, ProcessReader reader) {
+        this(proc, reader, System::nanoTime);
+    }
+
+    /**
+     * Creates a reader.
+     *
+     * @param nanos as {@link System#nanoTime}
+     */
+    RelationsReader(ProcFs proc, ProcessReader reader, LongSupplier nanos) {
+        this.proc = proc;
+        this.reader = reader;
+        this.nanos = nanos;
+    }
+
+    /**
+     * The listed processes and those to which they are related.
+     *
+     * @param processes the listed ones, with their cgroups and namespaces if relations were gathered
+     * @param complete whether no related one was left out
+     */
+    public record Relations(List<ProcessFacts> processes, List<ProcessFacts> related, boolean complete) {}
+
+    /**
+     * Reads the relations.
+     *
+     * @param settled the processes whose relations are not needed
+     */
+    public Relations read(List<ProcessFacts> listed, Set<ProcessId> settled) {
+        var subjects = listed.stream()
+                .filter(process -> isAsked(process, settled))
+                .map(ProcessFacts::pid)
+                .toList();
+        if (subjects.isEmpty()) {
+            return new Relations(listed, List.of(), true);
+        }
+        var start = nanos.getAsLong();
+        var processes = listed.stream().map(reader::withRelations).toList();
+        try {
+            var search = new RelationsSearch(proc, () -> nanos.getAsLong() - start > TIME.toNanos());
+            var found = new LinkedHashSet<>(search.find(subjects));
+            found.removeAll(pids(listed));
+            var related = found.stream()
+                    .takeWhile(_ -> search.hasTime())
+                    .map(reader::readRelated)
+                    .toList();
+            return new Relations(processes, related, search.isComplete() && related.size() == found.size());
+        } catch (IOException e) {
+            return new Relations(processes, List.of(), false);
+        }
+    }
+
+    private static Set<Integer> pids(Collection<ProcessFacts> processes) {
+        return processes.stream().map(ProcessFacts::pid).collect(Collectors.toSet());
+    }
+
+    /** Whether the environ of a process is not as execve(2) wrote it. */
+    private static boolean isAsked(ProcessFacts process, Set<ProcessId> settled) {
+        if (!(process.environ() instanceof Reading.Value<EnvironFacts>(var environ))
+                || !(process.before() instanceof Reading.Value<Bytes>(var before))
+                || !(process.after() instanceof Reading.Value<Bytes>(var after))) {
+            return false;
+        }
+        var first = ProcStat.tryParse(before.text());
+        var last = ProcStat.tryParse(after.text());
+        return first.isPresent()
+                && last.isPresent()
+                && !settled.contains(new ProcessId(process.pid(), first.get().startTime()))
+                && !(environ.wellFormed() && first.get().isEnvironInPlace(last.get(), environ.size()));
+    }
+}

@@ -1,0 +1,75 @@
+package dev.genv.enforcer.observation;
+
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.format.linux.Cgroup;
+import dev.genv.enforcer.observation.membership.RelatedProcess;
+import dev.genv.enforcer.observation.membership.RelatedProcesses;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** The processes of an observation, as far as they can be witnesses for the membership of one another. */
+record RelatedFacts(RelatedProcesses processes) {
+    private static final String FIRST_PROCESS = "1";
+
+    /**
+     * Combines the processes.
+     *
+     * @param listed those that the GPU tool lists
+     */
+    static RelatedFacts of(List<ObservedProcess> listed, HostFacts facts) {
+        var byPid = listed.stream()
+                .collect(Collectors.toMap(process -> process.id().pid(), Function.identity(), (first, _) -> first));
+        var known = facts.processes().stream().flatMap(process -> related(byPid.get(process.pid()), process).stream());
+        var others = new ArrayList<RelatedProcess>();
+        var isComplete = facts.relatedIsComplete();
+        for (var process : facts.related()) {
+            switch (ProcessIdentity.of(process)) {
+                case ProcessIdentity.Gone _ -> {}
+                case ProcessIdentity.Unreadable _ -> isComplete = false;
+                case ProcessIdentity.Present(var present) -> {
+                    var related = related(present, process);
+                    related.ifPresent(others::add);
+                    isComplete &= related.isPresent();
+                }
+            }
+        }
+        return new RelatedFacts(
+                RelatedProcesses.of(Stream.concat(known, others.stream()).toList(), isComplete));
+    }
+
+    Optional<RelatedProcess> of(ObservedProcess process) {
+        return Optional.ofNullable(processes.byPid().get(process.id().pid()))
+                .filter(related -> related.id().equals(process.id()));
+    }
+
+    private static Cgroup cgroup(Reading<Bytes> reading) {
+        return reading instanceof Reading.Value<Bytes>(var content) && content.length() < ProcessFacts.LARGEST_CGROUP
+                ? Cgroup.parse(content.text())
+                : Cgroup.UNKNOWN; // a longer one was cut off
+    }
+
+    private static Optional<RelatedProcess> related(@Nullable ObservedProcess process, ProcessFacts facts) {
+        if (process == null || process.uid() == null) {
+            return Optional.empty();
+        }
+        var pids = facts.namespacePids() instanceof Reading.Value<Bytes>(var value)
+                ? value.text().strip().split("\\s+")
+                : new String[0];
+        return Optional.of(new RelatedProcess(
+                process.id(),
+                process.uid(),
+                process.relations(),
+                process.environ(),
+                cgroup(facts.cgroup()),
+                pids.length,
+                pids.length > 0 && pids[pids.length - 1].equals(FIRST_PROCESS)));
+    }
+}

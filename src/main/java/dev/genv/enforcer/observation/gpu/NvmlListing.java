@@ -1,0 +1,143 @@
+package dev.genv.enforcer.observation.gpu;
+
+import dev.genv.enforcer.facts.NvmlFacts;
+import dev.genv.enforcer.facts.NvmlFacts.Answer;
+import dev.genv.enforcer.facts.NvmlFacts.Device;
+import dev.genv.enforcer.facts.NvmlFacts.MigDevice;
+import dev.genv.enforcer.format.gpu.GpuDevices;
+import dev.genv.enforcer.format.gpu.GpuLine;
+import dev.genv.enforcer.format.gpu.GpuToolProblems;
+import dev.genv.enforcer.format.gpu.ToolException;
+import dev.genv.enforcer.model.Found;
+import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.device.MigInstance;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Interprets the answers of NVML as those of nvidia-smi, which prints what NVML answers: the same machine gives the same listing, so that
+ * no rule depends on the source.
+ */
+final class NvmlListing {
+    /** The largest pid of Linux on machines with 64 bits. */
+    private static final long LARGEST_PID = 1 << 22;
+
+    private final List<Problem> deviceProblems = new ArrayList<>();
+    private final List<Problem> processProblems = new ArrayList<>();
+    private final Map<String, Integer> byUuid = new LinkedHashMap<>();
+    private final List<GpuLine> lines = new ArrayList<>();
+
+    private NvmlListing(List<Device> devices) {
+        var repeated = new HashSet<String>();
+        for (var device : devices) {
+            switch (device.uuid()) {
+                case NvmlFacts.Fault<String> fault -> deviceProblems.add(NvmlProblems.ofGpu(device.index(), fault));
+                case NvmlFacts.Value<String>(var uuid) -> {
+                    if (byUuid.put(uuid, device.index()) != null) {
+                        repeated.add(uuid);
+                        GpuToolProblems.add(
+                                deviceProblems,
+                                ProblemCode.GPU_LINE_UNREADABLE,
+                                "NVML names a device twice: " + GpuToolProblems.shorten(uuid));
+                    }
+                    addProcesses(uuid, device);
+                }
+            }
+        }
+        byUuid.keySet().removeAll(repeated);
+    }
+
+    /**
+     * Interprets the answers.
+     *
+     * @throws ToolException if there is no list of devices
+     */
+    static Found<GpuListing> of(NvmlFacts facts, DeviceOrder order) throws ToolException {
+        return switch (facts) {
+            case NvmlFacts.Failed failed -> throw NvmlProblems.of(failed);
+            case NvmlFacts.Listed(var _, var devices) -> {
+                var listing = new NvmlListing(devices);
+                yield GpuListing.of(
+                        GpuOrigin.NVML,
+                        Found.of(listing.lines, listing.processProblems),
+                        new GpuDevices(Map.copyOf(listing.byUuid), List.copyOf(listing.deviceProblems)),
+                        order);
+            }
+        };
+    }
+
+    private void addProcesses(String uuid, Device device) {
+        var problems = new ArrayList<Problem>();
+        if (device.memory() instanceof NvmlFacts.Fault<NvmlFacts.MemoryUse> fault && NvmlProblems.isLost(fault)) {
+            deviceProblems.add(
+                    NvmlProblems.ofGpu(device.index(), fault)); // the device is known, but its processes are not
+        }
+        for (var process : compute(device, problems)) {
+            if (process.pid() < 1 || process.pid() > LARGEST_PID) {
+                GpuToolProblems.add(
+                        processProblems,
+                        ProblemCode.GPU_LINE_UNREADABLE,
+                        "NVML lists a process on device %d whose pid is %d".formatted(device.index(), process.pid()));
+            } else {
+                lines.add(new GpuLine(uuid, (int) process.pid(), memory(process.memory()), instance(process)));
+            }
+        }
+        processProblems.addAll(problems);
+    }
+
+    /**
+     * The list of a GPU has the processes of its MIG devices too if the service has the privilege for it. They count once, even if their
+     * memory changed between the two lists.
+     */
+    private static Collection<NvmlFacts.DeviceProcess> compute(Device device, List<Problem> problems) {
+        var instances =
+                device.instances() instanceof NvmlFacts.Value<List<MigDevice>>(var list) ? list : List.<MigDevice>of();
+        var processes = new LinkedHashSet<NvmlFacts.DeviceProcess>();
+        for (var instance : instances) {
+            processes.addAll(list(instance.compute(), device.index(), problems));
+        }
+        var ofInstances = processes.stream().map(NvmlListing::place).collect(Collectors.toSet());
+        var complete = !instances.isEmpty() && problems.isEmpty();
+        var own = complete ? new ArrayList<Problem>() : problems;
+        list(device.compute(), device.index(), own).stream()
+                .filter(process -> !ofInstances.contains(place(process)))
+                .forEach(processes::add);
+        return processes;
+    }
+
+    private static List<Object> place(NvmlFacts.DeviceProcess process) {
+        return List.of(process.pid(), Optional.ofNullable(instance(process)));
+    }
+
+    private static List<NvmlFacts.DeviceProcess> list(
+            Answer<List<NvmlFacts.DeviceProcess>> answer, int index, List<Problem> problems) {
+        return switch (answer) {
+            case NvmlFacts.Value<List<NvmlFacts.DeviceProcess>>(var list) -> list;
+            case NvmlFacts.Fault<List<NvmlFacts.DeviceProcess>> fault -> {
+                problems.add(NvmlProblems.ofProcesses(index, fault));
+                yield List.of();
+            }
+        };
+    }
+
+    private static @Nullable MigInstance instance(NvmlFacts.DeviceProcess process) {
+        var gpu = process.gpuInstance();
+        var compute = process.computeInstance();
+        return gpu == null || compute == null ? null : new MigInstance(gpu, compute);
+    }
+
+    /** In MiB, rounded up as nvidia-smi does. */
+    private static @Nullable Memory memory(@Nullable Long bytes) {
+        return bytes == null || bytes < 0 ? null : Memory.ofMebibytes(new Memory(bytes).mebibytes());
+    }
+}

@@ -1,0 +1,110 @@
+package dev.genv.enforcer.observation.membership;
+
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.MembershipSource;
+import dev.genv.enforcer.observation.membership.Listings.Listing;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** The facts of one observation from which memberships are inferred. */
+record Evidence(RelatedProcesses processes, Listings listings) {
+
+    /**
+     * Returns what follows from an environment that lists an ancestor of the process, or itself; empty if none does. It is proof if the
+     * environment and both processes have the same user, and if a fact agrees that no other user can write: an intact environ in the
+     * session of one of them names the environment too, or did so while the environment listed the pid.
+     */
+    Optional<Decision> listing(RelatedProcess ancestor, RelatedProcess process) {
+        return listings.of(ancestor).map(listing -> {
+            var eid = listing.eid().orElse("");
+            var isOwned = listing.eid().isPresent() && listing.owner() != null && listing.owner() == process.uid();
+            return isOwned && (wasNamed(listing, ancestor) || isNamed(eid, ancestor, process))
+                    ? new Decision(new Membership.InEnvironment(eid), MembershipSource.LISTED)
+                    : Decision.unknown(
+                            "nothing proves the entry of envs.json that lists "
+                                    + (ancestor.pid() == process.pid()
+                                            ? "its pid"
+                                            : "its ancestor %d".formatted(ancestor.pid())),
+                            ancestor.pid() == process.pid());
+        });
+    }
+
+    /** Before the start of the ancestor, another process had its pid. */
+    private static boolean wasNamed(Listing listing, RelatedProcess ancestor) {
+        return listing.named() > ancestor.id().startTime();
+    }
+
+    private boolean isNamed(String eid, RelatedProcess ancestor, RelatedProcess process) {
+        return Stream.of(List.of(ancestor), processes.session(process), processes.session(ancestor))
+                .flatMap(List::stream)
+                .anyMatch(witness -> witness.named()
+                        .filter(new Membership.InEnvironment(eid)::equals)
+                        .isPresent());
+    }
+
+    /**
+     * Returns what witnesses say that all agree; empty if there are none, or if one cannot be read.
+     *
+     * @param who what they are
+     */
+    Optional<Decision> agreement(
+            RelatedProcess process, Collection<RelatedProcess> witnesses, MembershipSource by, String who) {
+        if (witnesses.stream().anyMatch(RelatedProcess::isUnavailable)) {
+            return Optional.empty();
+        }
+        var named =
+                witnesses.stream().flatMap(witness -> said(witness).stream()).collect(Collectors.toSet());
+        if (named.size() > 1) {
+            return Optional.of(Decision.unknown("the processes of %s name different environments".formatted(who)));
+        }
+        return named.stream().findFirst().flatMap(membership -> accept(membership, process, by));
+    }
+
+    /** Returns what a witness says; empty if its environ is overwritten, or cannot show the environment that it may have been given. */
+    private Optional<Membership> said(RelatedProcess witness) {
+        return witness.named()
+                .filter(named -> !(named instanceof Membership.Outside) || !listings.mayHaveEnvironment(witness));
+    }
+
+    /**
+     * Decides that a process belongs to what a witness names. That it belongs to no environment needs more: no related process
+     * and no user of it may have one, because genv gives the id to running shells, whose environs never show it.
+     */
+    Optional<Decision> accept(Membership named, RelatedProcess process, MembershipSource by) {
+        if (!(named instanceof Membership.Outside)) {
+            return Optional.of(new Decision(named, by));
+        }
+        return processes.complete()
+                        && process.relations() != null
+                        && !listings.owners().contains(process.uid())
+                        && !listings.mayHaveEnvironment(process)
+                        && !listings.mayLeaderHaveEnvironment(process)
+                        && processes.companions(process).stream().noneMatch(this::mayHaveEnvironment)
+                ? Optional.of(new Decision(named, by))
+                : Optional.empty();
+    }
+
+    /**
+     * Whether more could have been found about a process about which nothing was: a relative was not read, or is no longer listed. Every
+     * user can arrange both, so that they do not show that the process belongs to no environment.
+     */
+    boolean isIncomplete(RelatedProcess process) {
+        return !processes.complete()
+                || process.relations() == null
+                || listings.hadEnvironment(process)
+                || listings.hadLeaderEnvironment(process)
+                || Stream.concat(processes.ancestors(process), processes.session(process).stream())
+                        .anyMatch(relative -> relative.isUnavailable() || listings.hadEnvironment(relative));
+    }
+
+    private boolean mayHaveEnvironment(RelatedProcess witness) {
+        return witness.isUnavailable()
+                || listings.mayHaveEnvironment(witness)
+                || witness.named()
+                        .filter(Membership.InEnvironment.class::isInstance)
+                        .isPresent();
+    }
+}

@@ -1,0 +1,123 @@
+package dev.genv.enforcer.observation.membership;
+
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Membership;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The pids that active environments list. genv sets the id of an environment in a running shell, so the environ of the
+ * shell does not show it, and the list is the only trace. Every user can write it, so it is no proof by itself.
+ *
+ * @param byPid the present ones
+ * @param former pids that were listed before, and when they were last, in clock ticks since boot
+ * @param overflow when a pid last was listed that is not among the former ones because they were too many, in clock ticks since boot; 0 if
+ *     there is none
+ * @param owners the users who have an active environment
+ */
+public record Listings(Map<Integer, Listing> byPid, Map<Integer, Long> former, long overflow, Set<Long> owners) {
+    public static final Listings NONE = new Listings(Map.of(), Map.of(), 0, Set.of());
+
+    /** Users choose their number. If there are more, any process that ran then may have been listed. */
+    static final int MAX_FORMER = 10_000;
+
+    private static final long TICKS_PER_DAY = 24 * 60 * 60 * 100;
+
+    /**
+     * A listed pid.
+     *
+     * @param eid the environment; empty if several list it, or if its owner is disputed
+     * @param owner its recorded uid
+     * @param named when an intact environ of the owner in the session of this process last named the environment too, in clock ticks since
+     *     boot; 0 if the service never observed that
+     */
+    public record Listing(Optional<String> eid, @Nullable Long owner, long named) {
+        private boolean isNamedBy(RelatedProcess witness) {
+            return owner != null
+                    && owner == witness.uid()
+                    && eid.isPresent()
+                    && witness.named()
+                            .filter(new Membership.InEnvironment(eid.get())::equals)
+                            .isPresent();
+        }
+
+        private boolean isSame(Listing other) {
+            return eid.equals(other.eid) && Objects.equals(owner, other.owner);
+        }
+    }
+
+    /**
+     * Returns the listings of the next observation.
+     *
+     * @param processes those of this observation
+     * @param ticks when the environments were read, in clock ticks since boot
+     */
+    public Listings next(Collection<Environment> environments, RelatedProcesses processes, long ticks) {
+        var now = new HashMap<Integer, Listing>();
+        var users = new HashSet<Long>();
+        for (var environment : environments) {
+            users.addAll(environment.ownership().uids());
+            if (environment.uid() != null) {
+                users.add(environment.uid());
+            }
+            var eid = environment.ownership().isDisputed() ? Optional.<String>empty() : Optional.of(environment.eid());
+            var listing = new Listing(eid, environment.uid(), 0);
+            Set.copyOf(environment.pids())
+                    .forEach(pid -> now.merge(pid, listing, (_, _) -> new Listing(Optional.empty(), null, 0)));
+        }
+        now.replaceAll((pid, listing) ->
+                Optional.ofNullable(byPid.get(pid)).filter(listing::isSame).orElse(listing));
+        processes
+                .byPid()
+                .values()
+                .forEach(witness -> now.computeIfPresent(
+                        witness.session(),
+                        (_, listing) ->
+                                listing.isNamedBy(witness) ? new Listing(listing.eid, listing.owner, ticks) : listing));
+        var ended = new HashMap<>(former);
+        ended.values().removeIf(last -> ticks - last > TICKS_PER_DAY);
+        ended.keySet().removeAll(now.keySet());
+        var lastOverflow = ticks - overflow > TICKS_PER_DAY ? 0 : overflow;
+        for (var pid : byPid.keySet()) {
+            if (now.containsKey(pid)) {
+                continue;
+            }
+            if (ended.size() < MAX_FORMER) {
+                ended.put(pid, ticks);
+            } else {
+                lastOverflow = ticks;
+            }
+        }
+        return new Listings(now, ended, lastOverflow, users);
+    }
+
+    Optional<Listing> of(RelatedProcess process) {
+        return Optional.ofNullable(byPid.get(process.pid()));
+    }
+
+    /** Whether an environment lists this process, or did. Then its environ does not show that it names none. */
+    boolean mayHaveEnvironment(RelatedProcess process) {
+        return byPid.containsKey(process.pid()) || hadEnvironment(process);
+    }
+
+    /** Whether an environment may have listed this process before. */
+    boolean hadEnvironment(RelatedProcess process) {
+        return former.containsKey(process.pid()) || process.id().startTime() <= overflow;
+    }
+
+    /** Whether an environment lists or listed the leader of its session, which may have exited. Its pid is in use as long as the session. */
+    boolean mayLeaderHaveEnvironment(RelatedProcess process) {
+        return byPid.containsKey(process.session()) || hadLeaderEnvironment(process);
+    }
+
+    /** Whether an environment may have listed the leader of its session before. */
+    boolean hadLeaderEnvironment(RelatedProcess process) {
+        return former.containsKey(process.session());
+    }
+}

@@ -1,0 +1,137 @@
+"""Child processes, for what may never end."""
+
+
+class NoAnswer(Exception):
+    """A child process did not answer in time."""
+
+
+class Bug(Exception):
+    """An unexpected exception in a child process, as text."""
+
+
+class Children:
+    """The child processes that were killed and may still exist: not even SIGKILL ends a system call that hangs."""
+    MOST = 256
+    killed = set()
+
+    @classmethod
+    def kill(cls, pid):
+        os.kill(pid, SIGKILL)
+        cls.killed.add(pid)
+        cls.collect()
+
+    @classmethod
+    def collect(cls):
+        cls.killed = {pid for pid in cls.killed if os.waitpid(pid, os.WNOHANG)[0] == 0}
+
+    @classmethod
+    def wait(cls):
+        """Gives them a moment to exit, because they would stay as zombies until the next request."""
+        for _ in range(10):
+            cls.collect()
+            if not cls.killed:
+                return
+            time.sleep(PAUSE)
+
+    @classmethod
+    def require_few(cls):
+        """Raises OSError if so many children hang that another one is too much."""
+        cls.collect()
+        if len(cls.killed) >= cls.MOST:
+            raise OSError(errno.EAGAIN, "%d child processes of the agent hang" % len(cls.killed))
+
+
+class Call:
+    """Tasks that a child process executes in order, because a system call may never return.
+
+    A task is a function that yields dictionaries. A task that does not answer in time is left behind with the child.
+    """
+
+    def __init__(self, tasks):
+        """Raises OSError if there are too many processes."""
+        Children.require_few()
+        self.received = bytearray()
+        self.answers, answers = os.pipe()
+        permits, self.permits = os.pipe()
+        try:
+            self.pid = os.fork()
+            if self.pid == 0:
+                os.close(self.answers)
+                os.close(self.permits)
+                self.execute(tasks, answers, permits)
+        except OSError:
+            os.close(self.answers)
+            os.close(self.permits)
+            raise
+        finally:
+            os.close(answers)
+            os.close(permits)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        Children.kill(self.pid)
+        os.close(self.answers)
+        os.close(self.permits)
+
+    @staticmethod
+    def execute(tasks, answers, permits):
+        """Never returns. The caller of this program waits for its output, so the child must not keep that open."""
+        try:
+            for descriptor in range(3):
+                os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
+            for task in tasks:
+                for part in itertools.chain(task(), [None]):
+                    Call.send(answers, part)
+                    if part == {"begun": True} and not os.read(permits, 1):
+                        return
+        except OSError as error:
+            Call.send(answers, {"error": [error.errno or 0, error.strerror or ""]})
+        except BaseException as error:
+            Call.send(answers, {"bug": where(error)})
+        finally:
+            os._exit(0)
+
+    @staticmethod
+    def send(answers, part):
+        content = marshal.dumps(part)
+        write(answers, len(content).to_bytes(8, "big") + content)
+
+    def parts(self, seconds):
+        """Yields what the next task yields. Raises NoAnswer, or the OSError of the task."""
+        deadline = time.monotonic() + seconds
+        while True:
+            part = marshal.loads(self.receive(int.from_bytes(self.receive(8, deadline), "big"), deadline))
+            if part is None:
+                return
+            if "error" in part:
+                raise OSError(*part["error"])
+            if "bug" in part:
+                raise Bug(part["bug"])
+            yield part
+
+    def receive(self, size, deadline):
+        while len(self.received) < size:
+            if not select.select([self.answers], [], [], max(deadline - time.monotonic(), 0))[0]:
+                raise NoAnswer
+            content = os.read(self.answers, PART)
+            if not content:
+                raise Bug("the end of a child process")
+            self.received += content
+        content = bytes(self.received[:size])
+        del self.received[:size]
+        return content
+
+    def permit(self):
+        """Lets a task continue that has yielded that it is about to begin."""
+        os.write(self.permits, b"!")
+
+
+def call(task, seconds):
+    """Returns the merged parts of one task. Raises NoAnswer, OSError."""
+    merged = {}
+    with Call([task]) as child:
+        for part in child.parts(seconds):
+            merged.update(part)
+    return merged

@@ -1,0 +1,82 @@
+"""The requests, and their answers."""
+
+
+def native(value):
+    """Returns a request with its texts as Python has the names of files, whatever the locale is."""
+    if isinstance(value, str):
+        return os.fsdecode(value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, dict):
+        return {key: native(each) for key, each in value.items()}
+    return [native(each) for each in value] if isinstance(value, list) else value
+
+
+def to_json(value):
+    """Returns a value as JSON in ASCII."""
+    if isinstance(value, dict):
+        return "{%s}" % ",".join("%s:%s" % (to_json(key), to_json(each)) for key, each in value.items())
+    if isinstance(value, list):
+        return "[%s]" % ",".join(map(to_json, value))
+    if isinstance(value, str):
+        return '"%s"' % (value if is_plain(value) else escaped(value))
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def is_plain(value):
+    """Whether a text needs no escapes in JSON, such as Base64 of megabytes."""
+    is_ascii = len(value) == len(value.encode("utf-8", "surrogatepass"))
+    return is_ascii and value.isprintable() and '"' not in value and "\\" not in value
+
+
+def escaped(value):
+    units = value.encode("utf-16-be", "surrogatepass")
+    return "".join("\\u%02x%02x" % pair for pair in zip(units[::2], units[1::2]))
+
+
+def serve(functions, seconds):
+    """Answers requests until standard input ends, or until none comes for this time.
+
+    Between them it keeps no file open and no directory busy, and holds no lock.
+    """
+    os.umask(0o077)
+    os.chdir("/")
+    # If it is ignored, as what starts the agent may do, the pid of a child can be another process's when it is killed.
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+    received = b""
+    while select.select([0], [], [], seconds)[0]:
+        part = os.read(0, PART)
+        if not part:
+            return
+        received += part
+        if part.endswith(b"\n"):  # the next request comes only after the answer
+            content, _, checksum = received.rpartition(b" ")
+            if checksum != b"%08x\n" % crc32(content):
+                sys.exit("a request arrived damaged")
+            received = b""
+            if not respond(functions, content):
+                return
+
+
+def respond(functions, content):
+    """Executes a request, which is JSON, prints the answer, and returns whether the agent is still in order."""
+    # JSON is an expression of Python with these names.
+    request = native(eval(content.decode(), {"true": True, "false": False, "null": None}))
+    nonce = request["nonce"].encode()
+    # The output of the login before this one may have no end.
+    write(1, b"\n@%s received\n" % nonce)
+    try:
+        answer = functions[request["do"]](Machine(request))
+    except Bug as error:
+        answer = {"failed": "the agent failed: %s" % error}
+    except Exception as error:
+        answer = {"failed": "the agent failed: %s" % where(error)}
+    json = to_json(answer).encode()
+    write(1, b"@%s %s %08x\n" % (nonce, json, crc32(json)))
+    Children.wait()
+    return "failed" not in answer
+
+
+def crc32(content):
+    """A checksum is enough to detect what a login loses or inserts, and hashlib would take longer to import."""
+    return binascii.crc32(content) & 0xFFFFFFFF

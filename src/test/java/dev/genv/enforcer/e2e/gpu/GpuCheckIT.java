@@ -1,0 +1,147 @@
+package dev.genv.enforcer.e2e.gpu;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.fake.FakeNvml;
+import dev.genv.enforcer.testsupport.linux.Programs;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code docker/gpu-check} with the packaged service, a fake nvidia-smi, a fake NVML and a fake CUDA driver. */
+@Timeout(600)
+class GpuCheckIT {
+    private static final String SERVICE = "%s -jar %s"
+            .formatted(
+                    Path.of(System.getProperty("java.home"), "bin", "java"),
+                    Path.of(System.getProperty("packaged.jar")).toAbsolutePath());
+
+    @TempDir
+    Path folder;
+
+    private final Map<String, String> variables = new TreeMap<>();
+    private FakeNvidiaSmi smi;
+    private FakeNvml nvml;
+    private Path cuda;
+
+    private record Result(int exitCode, String text) {}
+
+    @BeforeEach
+    void createMachine() throws IOException {
+        Requirements.program("/usr/bin/python3", "python3");
+        smi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(1);
+        nvml = new FakeNvml(folder.resolve("lib")).gpus(1);
+        cuda = folder.resolve("libcuda.so.1");
+        Programs.run("/usr/bin/gcc", "-O2", "-shared", "-fPIC", "-o", cuda.toString(), "src/test/c/cuda/cuda.c");
+        variables.put("GENV_ENFORCER_NVIDIA_SMI", smi.path().toString());
+        variables.put("GENV_ENFORCER_NVML_LIBRARY", nvml.path().toString());
+        variables.put("GENV_ENFORCER_REQUIRE_HOST_PID", "false");
+        variables.put("GPU_CHECK_PATIENCE", "600");
+        variables.put("FAKE_CUDA_UUID", FakeNvidiaSmi.uuid(0));
+        variables.put(
+                "FAKE_CUDA_SMI", folder.resolve("bin/nvidia-smi.processes").toString());
+        variables.put("FAKE_CUDA_NVML", folder.resolve("lib/nvml.txt").toString());
+    }
+
+    /** The fake CUDA driver opens no device file. */
+    @Test
+    void machineAsExpectedIsReported() throws Exception {
+        Requirements.require(
+                !Files.readString(Path.of("/proc/devices")).contains(" nvidia"),
+                "no NVIDIA driver",
+                "use docker/gpu-check there");
+        var result = check("--service", SERVICE, "--cuda", cuda.toString());
+        assertThat(result.text)
+                .contains(
+                        "the source is nvidia-smi",
+                        "the source is nvml",
+                        "both sources list the same of both processes",
+                        "non-env-processes would terminate the second one only",
+                        "open device files")
+                .doesNotContain("FAILED");
+        assertThat(result.text).contains("Everything that was tested is as expected.");
+        assertThat(result.exitCode).isZero();
+    }
+
+    @Test
+    void differenceOfTheSourcesIsReported() throws Exception {
+        Files.createFile(folder.resolve("lib/elsewhere"));
+        variables.put("FAKE_CUDA_NVML", folder.resolve("lib/elsewhere").toString());
+        var result = check("--service", SERVICE, "--cuda", cuda.toString());
+        assertThat(result.text)
+                .contains("FAILED      the source is nvml", "Something is not as expected.", "gpu_sources_differ");
+        assertThat(result.exitCode).isEqualTo(1);
+    }
+
+    @Test
+    void failingAllocationIsReported() throws Exception {
+        variables.put("FAKE_CUDA_ERROR", "100");
+        var result = check("--service", SERVICE, "--cuda", cuda.toString());
+        assertThat(result.text).contains("no GPU memory could be allocated: cuInit failed with 100");
+        assertThat(result.exitCode).isEqualTo(2);
+    }
+
+    @Test
+    void missingCudaLibraryIsReported() throws Exception {
+        var result = check("--service", SERVICE, "--cuda", "/nowhere/libcuda.so.1");
+        assertThat(result.text).contains("no GPU memory could be allocated", "/nowhere/libcuda.so.1");
+        assertThat(result.exitCode).isEqualTo(2);
+    }
+
+    @Test
+    void serviceThatDoesNotStartIsReported() throws Exception {
+        var result = check("--service", "sh -c 'echo no such image; exit 1'", "--cuda", cuda.toString());
+        assertThat(result.text).contains("the service did not answer with GPU_SOURCE=nvidia-smi", "no such image");
+        assertThat(result.exitCode).isEqualTo(2);
+    }
+
+    @Test
+    void machineWithoutGpuIsReported() throws Exception {
+        smi.gpus(0);
+        var result = check("--service", SERVICE);
+        assertThat(result.text).contains("nvidia-smi lists no GPU");
+        assertThat(result.exitCode).isEqualTo(2);
+    }
+
+    @Test
+    void missingToolsAreReported() throws Exception {
+        variables.put("GENV_ENFORCER_NVIDIA_SMI", "/nowhere/nvidia-smi");
+        assertThat(check("genv-enforcer").text).contains("/nowhere/nvidia-smi is not there");
+        variables.put("GENV_ENFORCER_NVIDIA_SMI", smi.path().toString());
+        Files.createSymbolicLink(folder.resolve("bin/cat"), Path.of("/bin/cat"));
+        variables.put("PATH", folder.resolve("bin").toString());
+        assertThat(check("genv-enforcer").text).contains("docker is not there: name a command with --service");
+    }
+
+    @Test
+    void argumentsAreChecked() throws Exception {
+        for (var arguments : List.of(List.<String>of(), List.of("image", "--service", "x"), List.of("a", "b"))) {
+            var result = check(arguments.toArray(String[]::new));
+            assertThat(result.exitCode).isEqualTo(2);
+            assertThat(result.text).contains("usage: gpu-check");
+        }
+        assertThat(check("--help").text).contains("docker/gpu-check IMAGE", "terminates nothing");
+    }
+
+    private Result check(String... arguments) throws IOException, InterruptedException {
+        var command = new ArrayList<>(List.of("/usr/bin/python3", "docker/gpu-check"));
+        command.addAll(List.of(arguments));
+        var output = folder.resolve("report");
+        var builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
+        builder.environment().keySet().removeIf(name -> name.startsWith("GENV_") || name.startsWith("QUARKUS_"));
+        builder.environment().putAll(variables);
+        var exitCode = builder.start().waitFor();
+        return new Result(exitCode, Files.readString(output, StandardCharsets.UTF_8));
+    }
+}

@@ -1,0 +1,82 @@
+package dev.genv.enforcer.node.gpu;
+
+import static dev.genv.enforcer.testsupport.builder.NvmlBuilder.device;
+import static dev.genv.enforcer.testsupport.builder.NvmlBuilder.listed;
+
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.GpuFacts.ToolFacts;
+import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.facts.NvmlFacts;
+import dev.genv.enforcer.facts.NvmlFacts.Cause;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+
+/** Two sources with given answers. */
+abstract class SourceSelectorFixture {
+    static final SourceSelector.Options AUTO = new SourceSelector.Options(true, true, true);
+    static final SourceSelector.Options ONLY_NVML = new SourceSelector.Options(true, false, true);
+    static final NvmlFacts SAME = listed(device(0, "GPU-0").process(812, 5L));
+    static final NvmlFacts OTHER = listed(device(0, "GPU-0").process(813, 5L));
+    static final ToolFacts TOOL = tool("GPU-0, 812, 5\n", "0, GPU-0, 16384\n");
+    static final ToolFacts NO_TOOL = new ToolFacts(
+            Reading.failed(Failure.OTHER, "nvidia-smi is not in any of /bin"), Reading.failed(Failure.SKIPPED, ""));
+
+    final Answers<NvmlFacts> nvml = new Answers<>(SAME);
+    final Answers<ToolFacts> tool = new Answers<>(TOOL);
+    long now;
+
+    /** A source that gives the first answers once each, and then the last one for ever. */
+    static final class Answers<T extends GpuFacts> implements GpuSource<T> {
+        private final Deque<T> first = new ArrayDeque<>();
+        private T last;
+        int readings;
+        int releases;
+        int interruptions;
+
+        Answers(T last) {
+            this.last = last;
+        }
+
+        void give(List<? extends T> answers) {
+            first.clear();
+            first.addAll(answers);
+            last = first.removeLast();
+        }
+
+        @Override
+        public T read() throws InterruptedException {
+            readings++;
+            if (interruptions > 0) {
+                interruptions--;
+                throw new InterruptedException();
+            }
+            return first.isEmpty() ? last : first.removeFirst();
+        }
+
+        @Override
+        public void release() {
+            releases++;
+        }
+    }
+
+    SourceSelector selector(SourceSelector.Options options) {
+        return new SourceSelector(options, nvml, tool, () -> now);
+    }
+
+    static NvmlFacts failed(Cause cause, int code) {
+        return new NvmlFacts.Failed(cause, code, "it failed");
+    }
+
+    static ToolFacts tool(String processes, String devices) {
+        return new ToolFacts(output(processes), output(devices));
+    }
+
+    private static Reading<ToolOutput> output(String lines) {
+        return Reading.of(new ToolOutput(0, Bytes.of(lines.getBytes(StandardCharsets.UTF_8)), Bytes.EMPTY));
+    }
+}

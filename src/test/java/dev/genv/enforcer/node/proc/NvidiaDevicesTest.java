@@ -1,0 +1,115 @@
+package dev.genv.enforcer.node.proc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.node.proc.NvidiaDevices.DeviceNumber;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The memory devices (major number 1) stand for those of the driver. */
+@Timeout(600)
+class NvidiaDevicesTest {
+    private static final int PID = 812;
+
+    @TempDir
+    Path proc;
+
+    private NvidiaDevices devices;
+
+    @BeforeEach
+    void writeDevices() throws IOException {
+        devices = new NvidiaDevices(proc, proc.resolve("nvidiactl"));
+        register("  1 nvidia");
+        Files.createDirectories(proc.resolve("812/fd"));
+        Files.createDirectories(proc.resolve("812/task/812/fd"));
+    }
+
+    private void register(String lines) throws IOException {
+        Files.writeString(
+                proc.resolve("devices"),
+                "Character devices:\n  5 /dev/tty\n%s\n\nBlock devices:\n  1 nvidia\n259 blkext\n".formatted(lines));
+    }
+
+    private void open(String folder, String name, Path file) throws IOException {
+        Files.createSymbolicLink(proc.resolve("812").resolve(folder).resolve(name), file);
+    }
+
+    @Test
+    void areUsedWhereTheControlDeviceExists() throws IOException {
+        assertThat(devices.areUsed()).isFalse();
+        Files.createFile(proc.resolve("nvidiactl"));
+        assertThat(devices.areUsed()).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"nvidia", "nvidia-frontend", "nvidiactl", "nvidia-uvm"})
+    void openDeviceIsFoundByItsNumber(String name) throws IOException {
+        register("  1 " + name);
+        open("fd", "3", Path.of("/dev/null"));
+        open("fd", "4", Path.of("/dev/zero"));
+        assertThat(devices.hasOpen(PID)).isTrue();
+        assertThat(devices.open(PID)).containsExactly(new DeviceNumber(1, 3), new DeviceNumber(1, 5));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"  1 mem", "  1 nvidia-caps", "  5 nvidia", "  1 nvidia0", "  1 my nvidia"})
+    void deviceOfAnotherDriverIsNotFound(String line) throws IOException {
+        register(line);
+        open("fd", "3", Path.of("/dev/null"));
+        assertThat(devices.hasOpen(PID)).isFalse();
+    }
+
+    /** Anybody can give a file this name. */
+    @Test
+    void nameOfAFileDoesNotCount() throws IOException {
+        var file = Files.createFile(proc.resolve("nvidia0"));
+        open("fd", "3", file);
+        open("fd", "4", Path.of("/dev/nvidia0 (deleted)"));
+        assertThat(devices.hasOpen(PID)).isFalse();
+    }
+
+    @Test
+    void filesOfAnotherThreadCount() throws IOException {
+        Files.createDirectories(proc.resolve("812/task/813/fd"));
+        open("task/813/fd", "3", Path.of("/dev/null"));
+        assertThat(devices.hasOpen(PID)).isTrue();
+    }
+
+    /** A process can have a million files, and each of its threads shows them again. */
+    @Test
+    void searchOfManyFilesEnds() throws IOException {
+        Files.createFile(proc.resolve("file"));
+        for (var number = 0; number < 1000; number++) {
+            open("fd", Integer.toString(number), proc.resolve("file"));
+        }
+        for (var thread = 1000; thread < 1070; thread++) {
+            var folder = Files.createDirectories(proc.resolve("812/task/" + thread));
+            Files.createSymbolicLink(folder.resolve("fd"), proc.resolve("812/fd"));
+        }
+        assertThatThrownBy(() -> devices.hasOpen(PID)).hasMessage("it has more than 65536 open files");
+    }
+
+    @Test
+    void processThatIsGoneIsAnError() {
+        assertThatThrownBy(() -> devices.hasOpen(PID + 1)).isInstanceOf(NoSuchFileException.class);
+    }
+
+    @Test
+    void realProcessIsReadThroughTheKernel() throws IOException {
+        var own = (int) ProcessHandle.current().pid();
+        Files.createSymbolicLink(proc.resolve(Integer.toString(own)), Path.of("/proc", Integer.toString(own)));
+        try (var device = Files.newInputStream(Path.of("/dev/full"))) {
+            assertThat(device).isNotNull();
+            assertThat(devices.open(own)).contains(new DeviceNumber(1, 7));
+        }
+    }
+}

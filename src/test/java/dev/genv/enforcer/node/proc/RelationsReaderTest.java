@@ -1,0 +1,127 @@
+package dev.genv.enforcer.node.proc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Process 812 of user 1000 has overwritten its environ. */
+class RelationsReaderTest {
+    private static final int JOB = 812;
+    private static final String SCOPE = "/user.slice/user-1000.slice/session-3.scope";
+
+    private final AtomicLong nanos = new AtomicLong();
+    private FakeProc proc;
+
+    @BeforeEach
+    void listOneProcess(@TempDir Path root) throws IOException {
+        proc = new FakeProc(root);
+        proc.process(JOB).environ("HOME=/").overwrite();
+    }
+
+    @Test
+    void readsTheAncestorsOfTheSameUser() throws IOException {
+        proc.process(JOB).environ("HOME=/").overwrite().parent(30);
+        proc.process(30).parent(20).environ("GENV_ENVIRONMENT_ID=a");
+        proc.process(20).parent(10);
+        proc.process(10).uid(1001).parent(9);
+        proc.process(9);
+        var relations = read(Set.of(), JOB);
+        assertThat(relations.related()).extracting(ProcessFacts::pid).containsExactlyInAnyOrder(20, 30);
+        assertThat(relations.complete()).isTrue();
+        var parent = relations.related().stream()
+                .filter(process -> process.pid() == 30)
+                .findFirst()
+                .orElseThrow();
+        assertThat(parent.executable()).isEqualTo(Reading.failed(Failure.SKIPPED, ""));
+        assertThat(parent.cgroup()).isEqualTo(bytes("0::/\n"));
+        assertThat(parent.namespacePids()).isEqualTo(bytes("30"));
+    }
+
+    @Test
+    void readsTheSessionAndTheUnitOfTheSameUser() throws IOException {
+        proc.process(JOB).environ("HOME=/").overwrite().session(40).cgroup(SCOPE);
+        proc.process(40);
+        proc.process(41).session(40);
+        proc.process(42).session(40).uid(1001);
+        proc.process(50).cgroup(SCOPE);
+        proc.process(51).cgroup(SCOPE).uid(1001);
+        proc.process(52);
+        assertThat(read(Set.of(), JOB).related()).extracting(ProcessFacts::pid).containsExactlyInAnyOrder(40, 41, 50);
+    }
+
+    @Test
+    void listedProcessesAreNotReadTwice() throws IOException {
+        proc.process(JOB).environ("HOME=/").overwrite().parent(813).session(813);
+        proc.process(813).environ("GENV_ENVIRONMENT_ID=a").namespacePids("813\t7");
+        var relations = read(Set.of(), JOB, 813);
+        assertThat(relations.related()).isEmpty();
+        assertThat(relations.processes())
+                .extracting(ProcessFacts::namespacePids)
+                .contains(bytes("813\t7"));
+    }
+
+    @Test
+    void readsNothingForIntactAndSettledProcesses() throws IOException {
+        var settled = Set.of(new ProcessId(JOB, 1000));
+        proc.process(813).environ("HOME=/").session(JOB);
+        proc.process(40).session(JOB);
+        var relations = read(settled, JOB, 813);
+        assertThat(relations.related()).isEmpty();
+        assertThat(relations.complete()).isTrue();
+        assertThat(relations.processes())
+                .extracting(ProcessFacts::cgroup)
+                .containsOnly(Reading.failed(Failure.SKIPPED, ""));
+        assertThat(read(Set.of(), 813).related()).isEmpty();
+        assertThat(read(Set.of(new ProcessId(JOB, 999)), JOB).related()).hasSize(2);
+    }
+
+    @Test
+    void readsALimitedNumber() throws IOException {
+        for (var pid = 1000; pid < 1000 + HostFacts.MOST_RELATED + 1; pid++) {
+            proc.process(pid).session(JOB);
+        }
+        var relations = read(Set.of(), JOB);
+        assertThat(relations.related()).hasSizeBetween(HostFacts.MOST_RELATED - 1, HostFacts.MOST_RELATED);
+        assertThat(relations.complete()).isFalse();
+    }
+
+    @Test
+    void stopsWhenTheTimeIsOver() throws IOException {
+        proc.process(40).session(JOB);
+        var files = new ProcFs(proc.root());
+        var reader = new ProcessReader(files);
+        var slow = new RelationsReader(
+                files, reader, () -> nanos.getAndAdd(Duration.ofSeconds(1).toNanos()));
+        var relations = slow.read(List.of(reader.read(JOB, List.of())), Set.of());
+        assertThat(relations.complete()).isFalse();
+        assertThat(relations.related()).isEmpty();
+    }
+
+    private RelationsReader.Relations read(Set<ProcessId> settled, Integer... pids) {
+        var files = new ProcFs(proc.root());
+        var reader = new ProcessReader(files);
+        var listed = Arrays.stream(pids).map(pid -> reader.read(pid, List.of())).toList();
+        return new RelationsReader(files, reader, nanos::get).read(listed, settled);
+    }
+
+    private static Reading<Bytes> bytes(String text) {
+        return Reading.of(Bytes.of(text.getBytes(StandardCharsets.US_ASCII)));
+    }
+}

@@ -1,0 +1,103 @@
+package dev.genv.enforcer.observation.table;
+
+import dev.genv.enforcer.facts.AccountFacts;
+import dev.genv.enforcer.facts.AccountFacts.TextFile;
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.EnforcerFacts;
+import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.HostFacts;
+import dev.genv.enforcer.facts.LivenessFacts;
+import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
+import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.MachineFacts;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.facts.StateFacts;
+import dev.genv.enforcer.facts.StateFacts.Directory;
+import dev.genv.enforcer.facts.StateFacts.StateFile;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** The facts that every adapter must deliver for a described machine. */
+record DescribedFacts(DescribedMachine machine) {
+    HostFacts all() throws IOException {
+        var listed = new ArrayList<ProcessFacts>();
+        for (var pid : machine.tool.pids()) {
+            listed.add(process(pid));
+        }
+        var live = new ArrayList<LiveProcess>();
+        for (var pid : machine.processes.keySet()) {
+            live.add(new LiveProcess(
+                    pid, machine.uids.get(pid) instanceof Reading.Value<Long>(var uid) ? uid : null, null));
+        }
+        return new HostFacts(
+                new MachineFacts("", "", "", 100 * DescribedMachine.UPTIME, 100 * DescribedMachine.UPTIME),
+                machine.access,
+                new AccountFacts(text("passwd"), text("subuid")),
+                machine.settings().programs().stream()
+                        .map(program -> machine.programFiles.getOrDefault(
+                                program.path().toString(), Reading.failed(Failure.ABSENT, "")))
+                        .toList(),
+                machine.tool.facts(),
+                listed,
+                relatedFacts(),
+                true,
+                machine.directory == null
+                        ? present()
+                        : new StateFacts(
+                                machine.directory,
+                                LockFacts.NOT_ATTEMPTED,
+                                new StateFile.Absent(),
+                                new StateFile.Absent(),
+                                null),
+                new LivenessFacts(Reading.of(live), machine.kernels),
+                EnforcerFacts.NONE,
+                List.of());
+    }
+
+    private List<ProcessFacts> relatedFacts() throws IOException {
+        var facts = new ArrayList<ProcessFacts>();
+        for (var pid : machine.related) {
+            facts.add(process(pid));
+        }
+        return facts;
+    }
+
+    private StateFacts present() throws IOException {
+        var inode = (long) Files.getAttribute(machine.state, "unix:ino");
+        return new StateFacts(
+                new Directory.Present(new FileId(1, inode), 1),
+                machine.lock,
+                machine.files.get("envs.json"),
+                machine.files.get("devices.json"),
+                5L);
+    }
+
+    private Reading<TextFile> text(String name) throws IOException {
+        var bytes = Files.readAllBytes(machine.etc.resolve(name));
+        return Reading.of(new TextFile(Integer.toString(Arrays.hashCode(bytes)), Bytes.of(bytes)));
+    }
+
+    private ProcessFacts process(int pid) throws IOException {
+        var stat = stat(pid);
+        var facts = new ProcessFacts(
+                pid,
+                stat,
+                machine.uids.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
+                machine.environs.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
+                machine.executables.getOrDefault(pid, Reading.failed(Failure.ABSENT, "No such file or directory")),
+                stat);
+        return machine.related.isEmpty() ? facts : DescribedRelations.of(facts, machine.processes.get(pid));
+    }
+
+    private Reading<Bytes> stat(int pid) throws IOException {
+        var process = machine.processes.get(pid);
+        return process == null
+                ? Reading.failed(Failure.ABSENT, "")
+                : Reading.of(Bytes.of(Files.readAllBytes(process.file("stat"))));
+    }
+}

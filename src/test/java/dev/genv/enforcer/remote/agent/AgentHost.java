@@ -1,0 +1,53 @@
+package dev.genv.enforcer.remote.agent;
+
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.Observation;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.remote.CommandResult;
+import dev.genv.enforcer.remote.ProgramRequest;
+import dev.genv.enforcer.remote.ProgramRunner;
+import java.util.List;
+import java.util.Set;
+import java.util.function.BiConsumer;
+
+/** The host with its agent; each call has a connection of its own. */
+final class AgentHost {
+    private final ObservedHost host;
+    private int stops;
+    private Machine.Answering connection;
+
+    AgentHost(Machine machine) {
+        connection = machine.python;
+        host = machine.host(new ProgramRunner() {
+            @Override
+            public CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
+                return connection.request(request);
+            }
+
+            @Override
+            public void stop() {
+                stops++;
+            }
+        });
+    }
+
+    /** Returns how often the program was to be ended. */
+    int stops() {
+        return stops;
+    }
+
+    Observation observe(Machine.Answering other, Set<ProcessId> verified)
+            throws UnreachableException, InterruptedException {
+        connection = other;
+        return host.observe(verified);
+    }
+
+    void execute(Machine.Answering other, List<Action> actions, BiConsumer<Action, Result> done)
+            throws UnreachableException, InterruptedException {
+        connection = other;
+        host.execute(actions, done);
+    }
+}

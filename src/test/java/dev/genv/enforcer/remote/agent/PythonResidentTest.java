@@ -1,0 +1,251 @@
+package dev.genv.enforcer.remote.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.remote.agent.python.PythonMachine;
+import dev.genv.enforcer.testsupport.linux.Child;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The agent as a program that answers one request after the other. */
+@Timeout(600)
+class PythonResidentTest {
+    private static final Duration LONG = Duration.ofMinutes(10);
+    private static final AgentProgram PROGRAM = AgentProgram.withIdleTime(LONG);
+
+    @TempDir
+    private Path folder;
+
+    private PythonMachine machine;
+
+    @BeforeEach
+    void create() throws IOException {
+        machine = new PythonMachine(folder);
+        machine.files().device(0).write();
+    }
+
+    /** A connection may be lost while the program is sent. */
+    @Test
+    void truncatedProgramDoesNothing() throws Exception {
+        var length = PROGRAM.text().length();
+        for (var sent : List.of(0, 10, length / 3, length / 2, length - 20, length - 1)) {
+            var output = send(PROGRAM.text().substring(0, sent));
+            assertThat(output.errors()).as("%d of it", sent).isEqualTo("the agent arrived damaged\n");
+            assertThat(output.text()).isEmpty();
+            assertThat(output.exitCode()).isEqualTo(1);
+        }
+        assertThat(machine.run).doesNotExist();
+    }
+
+    @Test
+    void damagedProgramDoesNothing() throws Exception {
+        for (var change : List.of("observe, 'act'", "return", "\n")) {
+            var damaged = PROGRAM.text().replaceFirst(change, "x".repeat(change.length()));
+            var output = send(damaged + observe());
+            assertThat(output.errors()).isEqualTo("the agent arrived damaged\n");
+            assertThat(output.text()).isEmpty();
+        }
+        // A login that reads a part of the input leaves too little of it.
+        assertThat(send(PROGRAM.text().substring(5) + observe()).text()).isEmpty();
+        assertThat(machine.run).doesNotExist();
+    }
+
+    @Test
+    void truncatedRequestDoesNothing() throws Exception {
+        var line = observe();
+        for (var missing : List.of(1, 2, 9, 10, 11, line.length() / 2, line.length() - 1)) {
+            var output = send(PROGRAM.text() + line.substring(0, line.length() - missing));
+            assertThat(output).isEqualTo(new PythonMachine.Output(0, "", ""));
+        }
+        assertThat(machine.run).doesNotExist();
+    }
+
+    @Test
+    void damagedRequestDoesNothing() throws Exception {
+        var line = observe();
+        for (var damaged : List.of(
+                line.replace("\"budget\":110", "\"budget\":111"),
+                line.substring(0, line.length() - 10) + "\n",
+                line.substring(1),
+                "\n")) {
+            var output = send(PROGRAM.text() + damaged);
+            assertThat(output.errors()).isEqualTo("a request arrived damaged\n");
+            assertThat(output.text()).isEmpty();
+        }
+        assertThat(machine.run).doesNotExist();
+    }
+
+    @Test
+    void answersRequestsInParts() throws Exception {
+        try (var child = Child.inEnvironment("15971");
+                var agent = agent(LONG)) {
+            machine.nvidiaSmi.process(0, child.pid(), "1542");
+            var facts = agent.answer(observe()).get("facts");
+            machine.terminate(facts.at("/processes/0"), child.startTime());
+            var line = machine.line("act");
+            agent.write(line.substring(0, 1));
+            agent.write(line.substring(1, line.length() - 1));
+            assertThat(child.isAlive()).isTrue();
+            assertThat(agent.answer("\n").at("/results/0/result").asText()).isEqualTo("SIGNALLED");
+            assertThat(child.awaitExit()).isEqualTo(143);
+            assertThat(agent.answer(observe()).has("facts")).isTrue();
+        }
+    }
+
+    @Test
+    void endsWithItsInput() throws Exception {
+        try (var agent = agent(LONG)) {
+            agent.answer(observe());
+            agent.closeInput();
+            assertThat(agent.process().waitFor()).isZero();
+        }
+    }
+
+    /** A service may vanish without closing its connection. */
+    @Test
+    void endsWithoutRequests() throws Exception {
+        try (var agent = agent(Duration.ZERO)) {
+            assertThat(agent.process().waitFor()).isZero();
+        }
+        try (var agent = agent(Duration.ZERO)) {
+            agent.write(observe().substring(0, 100));
+            assertThat(agent.process().waitFor()).isZero();
+        }
+        assertThat(machine.run).doesNotExist();
+    }
+
+    @Test
+    void endsWhenAnAnswerCannotBeWritten() throws Exception {
+        try (var agent = agent(LONG)) {
+            agent.answer(observe());
+            agent.closeOutput();
+            agent.write(observe());
+            assertThat(agent.process().waitFor()).isNotZero();
+        }
+    }
+
+    /** What it had opened may still be open. */
+    @Test
+    void endsAfterAnUnexpectedException() throws Exception {
+        try (var agent = agent(LONG)) {
+            machine.request.remove("gpu");
+            assertThat(agent.answer(observe()).get("failed").asText()).startsWith("the agent failed: KeyError");
+            assertThat(agent.process().waitFor()).isZero();
+        }
+    }
+
+    @Test
+    void keepsNothingBetweenRequests() throws Exception {
+        try (var child = Child.inEnvironment("15971");
+                var agent = agent(LONG)) {
+            machine.nvidiaSmi.process(0, child.pid(), "1542");
+            machine.writeOneEnvironment(child);
+            var proc = Path.of("/proc", Long.toString(agent.process().pid()));
+            agent.answer(observe());
+            machine.terminate(agent.answer(observe()).at("/facts/processes/0"), child.startTime());
+            agent.answer(machine.line("act"));
+            assertThat(agent.descriptors()).isEqualTo(3);
+            assertThat(Files.readSymbolicLink(proc.resolve("cwd"))).isEqualTo(Path.of("/"));
+            assertThat(Files.readString(Path.of("/proc/locks")))
+                    .doesNotContainPattern("FLOCK .* " + agent.process().pid() + " ");
+            agent.awaitNoChildren();
+        }
+    }
+
+    /** Also not when everything goes wrong: the tool hangs, and the state directory does not answer. */
+    @Test
+    void keepsNothingAfterFailures() throws Exception {
+        machine.request.put("lockTimeout", 0.2).put("budget", 3);
+        machine.gpu().put("timeout", 0.2);
+        machine.nvidiaSmi.fault("exec sleep 3600");
+        try (var agent = agent(LONG)) {
+            for (var i = 0; i < 3; i++) {
+                assertThat(agent.answer(observe())
+                                .at("/facts/gpu/processes/failure")
+                                .asText())
+                        .isEqualTo("TIMEOUT");
+                assertThat(agent.descriptors()).isEqualTo(3);
+            }
+            agent.awaitNoChildren();
+        }
+    }
+
+    /** Then the kernel reaps children by itself, and their pids can be those of other processes. */
+    @Test
+    void killsOnlyItsChildrenWhereSigchldIsIgnored() throws Exception {
+        var ignoring = "exec " + PythonMachine.PYTHON + " -c 'import os,signal,sys;"
+                + "signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])' ";
+        machine.command = List.of("sh", "-c", ignoring + PROGRAM.command());
+        var output = machine.run(PROGRAM.text() + observe());
+        assertThat(output.errors()).isEmpty();
+        assertThat(output.answer().at("/facts/gpu/processes/value/exitCode").asInt(1))
+                .isZero();
+    }
+
+    @Test
+    void memoryAndProcessesDoNotGrow() throws Exception {
+        try (var child = Child.inEnvironment("15971");
+                var agent = agent(LONG)) {
+            machine.nvidiaSmi.process(0, child.pid(), "1542");
+            machine.writeOneEnvironment(child);
+            for (var i = 0; i < 200; i++) {
+                agent.answer(observe());
+            }
+            var before = agent.residentKiB();
+            for (var i = 0; i < 1000; i++) {
+                agent.answer(observe());
+            }
+            assertThat(agent.residentKiB()).isLessThan(before + 512);
+            assertThat(agent.descriptors()).isEqualTo(3);
+            agent.awaitNoChildren();
+        }
+    }
+
+    /** Nothing terminates a process whose system call hangs in the kernel; here SIGKILL is not sent. */
+    @Test
+    void startsNoChildrenWhileManyHang() throws Exception {
+        var pids = folder.resolve("pids");
+        machine.request.put("lockTimeout", 0.2).put("budget", 3);
+        machine.gpu().put("skip", true);
+        var hang = "open('%s', 'a').write('%%d\\\\n' %% os.getpid()), time.sleep(3600)".formatted(pids);
+        var input = machine.input("observe")
+                .replace("SIGKILL = 9", "SIGKILL = 0")
+                .replace("MOST = 256", "MOST = 2")
+                .replaceFirst("(?m)^(def open_state\\(.*\\n.*\\n)", "$1    " + hang + "\n");
+        var again = input.substring(input.lastIndexOf("respond("));
+        try {
+            var output = machine.run(input + again + again);
+            assertThat(output.lines()).hasSize(3);
+            assertThat(output.lines().get(1)).contains("there was no answer within");
+            assertThat(output.lines().get(2)).contains("2 child processes of the agent hang");
+            assertThat(Files.readAllLines(pids)).hasSize(2);
+        } finally {
+            for (var pid : Files.readAllLines(pids)) {
+                ProcessHandle.of(Long.parseLong(pid)).ifPresent(ProcessHandle::destroyForcibly);
+            }
+        }
+        await().until(() -> Files.readAllLines(pids).stream()
+                .allMatch(pid -> ProcessHandle.of(Long.parseLong(pid)).isEmpty()));
+    }
+
+    private ResidentAgent agent(Duration idleTime) throws IOException {
+        return new ResidentAgent(AgentProgram.withIdleTime(idleTime));
+    }
+
+    private String observe() {
+        return machine.line("observe");
+    }
+
+    private PythonMachine.Output send(String input) throws Exception {
+        machine.command = List.of("sh", "-c", "exec " + PROGRAM.command());
+        return machine.run(input);
+    }
+}

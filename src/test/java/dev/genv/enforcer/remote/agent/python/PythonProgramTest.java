@@ -1,0 +1,140 @@
+package dev.genv.enforcer.remote.agent.python;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.genv.enforcer.testsupport.linux.Child;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The agent as a program: its versions of Python, its way to the machine, and its way back. */
+@Timeout(600)
+class PythonProgramTest {
+    /** Prints the names that a program uses and nobody defines, in the syntax of Python 3.6. */
+    private static final String CHECK = """
+            import ast, builtins, sys
+            source = sys.stdin.read()
+            kwargs = {"feature_version": (3, 6)} if sys.version_info >= (3, 8) else {}
+            tree = ast.parse(source, **kwargs)
+            nodes = list(ast.walk(tree))
+            known = set(dir(builtins))
+            known |= {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler))}
+            known |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+            known |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+            names = [node for node in nodes if isinstance(node, ast.Name)]
+            known |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
+            print(sorted({name.id for name in names} - known))
+            """;
+
+    @TempDir
+    private Path folder;
+
+    private PythonMachine machine;
+
+    @BeforeEach
+    void create() throws IOException {
+        machine = new PythonMachine(folder);
+        machine.files().device(0).write();
+    }
+
+    /** This machine's own, and those of pyenv, of which the oldest is 3.6. */
+    static Stream<String> pythons() throws IOException {
+        var versions = Path.of(System.getProperty("user.home"), ".pyenv", "versions");
+        if (!Files.isDirectory(versions)) {
+            return Stream.of(PythonMachine.PYTHON);
+        }
+        try (var files = Files.newDirectoryStream(versions, "3.*")) {
+            var found = new java.util.ArrayList<>(List.of(PythonMachine.PYTHON));
+            files.forEach(version -> found.add(version.resolve("bin/python3").toString()));
+            return found.stream();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"observe", "act"})
+    void hasTheSyntaxOfPython36AndNoUndefinedName(String function) throws Exception {
+        machine.command = List.of(PythonMachine.PYTHON, "-c", CHECK);
+        assertThat(machine.run(PythonMachine.program(function)).text()).isEqualTo("[]\n");
+    }
+
+    @ParameterizedTest
+    @MethodSource("pythons")
+    void runsInEveryVersionWithoutWarnings(String python) throws Exception {
+        for (var locale : List.of("C", "C.UTF-8", "POSIX")) {
+            machine.command = List.of("env", "-i", "LC_ALL=" + locale, python, "-I", "-S", "-W", "error", "-");
+            try (var child = Child.inEnvironment("ä")) {
+                machine.request.putArray("terminations");
+                machine.nvidiaSmi.noProcesses().process(0, child.pid(), "1");
+                var output = machine.run(machine.input("observe"));
+                assertThat(output.errors()).isEmpty();
+                var process = output.answer().at("/facts/processes/0");
+                assertThat(PythonMachine.bytes(process.at("/environ/value/id")))
+                        .isEqualTo(new String("ä".getBytes(java.nio.charset.StandardCharsets.UTF_8), ISO_8859_1));
+                machine.terminate(process, child.startTime());
+                var acted = machine.run(machine.input("act"));
+                assertThat(acted.errors()).isEmpty();
+                assertThat(acted.answer().get("handles").asText()).isEqualTo("pidfd");
+                assertThat(child.awaitExit()).isEqualTo(143);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("pythons")
+    void acceptsAnyCharacterInPaths(String python) throws Exception {
+        var odd = Files.createDirectory(folder.resolve("a 'b' \"c\" $(id)`id`\\ *;&\n-n ä"));
+        var other = new PythonMachine(odd);
+        other.command = List.of("env", "-i", "LC_ALL=C", python, "-I", "-S", "-");
+        other.files().device(0).write();
+        other.request.withArray("/programs").add(odd.resolve("server").toString());
+        var facts = other.observe();
+        assertThat(facts.at("/state/devices").has("present")).isTrue();
+        assertThat(facts.at("/gpu/devices/value/exitCode").asInt()).isZero();
+        assertThat(facts.at("/programs/0/failure").asText()).isEqualTo("ABSENT");
+    }
+
+    @Test
+    void answersOnALineOfItsOwn() throws Exception {
+        var output = machine.run("import os; os.write(1, b'Welcome')\n" + machine.input("observe"));
+        assertThat(output.text()).startsWith("Welcome\n@%1$s received\n@%1$s {".formatted(PythonMachine.NONCE));
+        assertThat(output.exitCode()).isZero();
+        assertThat(output.errors()).isEmpty();
+    }
+
+    /** Another program that knows the nonce could forge the answer. */
+    @Test
+    void nonceAppearsInNoArgumentsOrEnvironment() throws Exception {
+        var seen = folder.resolve("seen");
+        machine.nvidiaSmi.fault("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ >>" + seen + " 2>/dev/null");
+        machine.observe();
+        var all = Files.readString(seen, ISO_8859_1);
+        assertThat(all.contains("--query-compute-apps")).isTrue();
+        assertThat(all.contains(PythonMachine.NONCE)).isFalse();
+    }
+
+    @Test
+    void unexpectedExceptionIsAnAnswer() throws Exception {
+        machine.request.remove("gpu");
+        var answer = machine.run(machine.input("observe")).answer();
+        assertThat(answer.get("failed").asText()).matches("the agent failed: KeyError in line \\d+");
+        machine.request.withObject("/lease").put("seconds", "x"); // a child process reads it
+        machine.gpu().put("skip", true);
+        answer = machine.run(machine.input("observe")).answer();
+        assertThat(answer.get("failed").asText()).matches("the agent failed: TypeError in line \\d+");
+        machine.request.put("proc", folder.resolve("nowhere").toString());
+        answer = machine.run(machine.input("observe")).answer();
+        assertThat(answer.get("failed").asText()).matches("the agent failed: FileNotFoundError in line \\d+");
+        assertThatThrownBy(() -> machine.observe()).hasMessageContaining("the agent failed");
+    }
+}

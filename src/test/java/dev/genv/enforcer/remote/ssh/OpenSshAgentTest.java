@@ -1,0 +1,199 @@
+package dev.genv.enforcer.remote.ssh;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.machine.Interest;
+import dev.genv.enforcer.enforcement.machine.Machine;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.remote.AgentConfig;
+import dev.genv.enforcer.remote.Connection;
+import dev.genv.enforcer.remote.agent.AgentMachine;
+import dev.genv.enforcer.remote.ssh.config.SshSettings;
+import dev.genv.enforcer.testsupport.ssh.RealHosts;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The agent on a real OpenSSH server with a real sudo: one for all observations, and what becomes of it. */
+@Timeout(600)
+class OpenSshAgentTest {
+    private static final Interest NOTHING = new Interest(Set.of(), Set.of());
+
+    @TempDir
+    Path directory;
+
+    private RealHosts hosts;
+    private RealSshd host;
+    private TestFleet fleet;
+    private Connection connection;
+    private Machine machine;
+
+    @BeforeEach
+    void start() throws IOException {
+        hosts = new RealHosts(directory.resolve("hosts"));
+        host = hosts.start("gpu-1");
+        host.sudoers(RealSshd.ADMIN + " ALL=(root) NOPASSWD: /usr/bin/python3");
+        host.gpus().gpus(1);
+        host.state().device(0).write();
+        fleet = new TestFleet(directory);
+        var settings = new SshSettings(RealSshd.ADMIN, hosts.identity(), null, null, hosts.knownHosts(), HANG);
+        connection = fleet.connect(fleet.access(settings), host.target());
+        var config = new AgentConfig(
+                RealSshd.STATE, HANG, "nvidia-smi", HANG, HANG, true, List.of(), true, Duration.ofMinutes(1));
+        machine = AgentMachine.ofOneService(config).apply("gpu-1", connection);
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        if (fleet != null) {
+            fleet.close();
+        }
+        if (hosts != null) {
+            hosts.close();
+        }
+    }
+
+    @Test
+    void oneAgentAnswersAllObservations() throws Exception {
+        machine.gather(NOTHING);
+        var agent = agent();
+        for (var i = 0; i < 10; i++) {
+            machine.gather(NOTHING);
+        }
+        assertThat(agent()).isEqualTo(agent);
+        assertThat(processes("sudo")).hasSize(1);
+    }
+
+    @Test
+    void nothingRemainsWhenTheServiceDisconnects() throws Exception {
+        machine.gather(NOTHING);
+        connection.close();
+        await().until(() -> processes("python3").isEmpty() && processes("sudo").isEmpty());
+    }
+
+    /** Whatever of it is killed between two observations, the next one succeeds. */
+    @Test
+    void startsAnAgentAgainThatWasKilledBetweenObservations() throws Exception {
+        for (var program : List.of("python3", "sudo", "sshd")) {
+            for (var i = 0; i < 3; i++) {
+                machine.gather(NOTHING);
+                var killed = program.equals("sshd") ? host.connections() : processes(program);
+                assertThat(killed).isNotEmpty();
+                killed.forEach(ProcessHandle::destroyForcibly);
+                await().until(() -> killed.stream().noneMatch(ProcessHandle::isAlive));
+                machine.gather(NOTHING);
+            }
+        }
+    }
+
+    @Test
+    void reportsAnAgentThatIsKilledDuringAnObservation() throws Exception {
+        machine.gather(NOTHING);
+        for (var program : List.of("python3", "sshd")) {
+            var begun = directory.resolve("begun-" + program);
+            host.gpus().fault("echo >%s; exec sleep 3600".formatted(begun));
+            var observation = new FutureTask<>(() -> machine.gather(NOTHING));
+            Thread.startVirtualThread(observation);
+            await().until(() -> Files.exists(begun));
+            (program.equals("sshd") ? host.connections() : processes(program)).forEach(ProcessHandle::destroyForcibly);
+            assertThatThrownBy(observation::get)
+                    .cause()
+                    .isInstanceOfSatisfying(
+                            UnreachableException.class,
+                            e -> assertThat(e.code())
+                                    .isIn(
+                                            program.equals("sshd")
+                                                    ? Set.of(ProblemCode.CONNECTION_LOST)
+                                                    : Set.of(ProblemCode.AGENT_KILLED, ProblemCode.AGENT_FAILED)));
+            host.gpus().noFault();
+            fleet.advanceTime(Duration.ofMinutes(1));
+            machine.gather(NOTHING);
+        }
+    }
+
+    /** The agent that was stopped must not stay: its successor would be a second one. */
+    @Test
+    void replacesAnAgentThatDoesNotAnswer() throws Exception {
+        var settings = new SshSettings(RealSshd.ADMIN, hosts.identity(), null, null, hosts.knownHosts(), HANG);
+        var config = new AgentConfig(
+                RealSshd.STATE,
+                HANG,
+                "nvidia-smi",
+                HANG,
+                Duration.ofSeconds(3),
+                true,
+                List.of(),
+                true,
+                Duration.ofMinutes(1));
+        var impatient =
+                AgentMachine.ofOneService(config).apply("gpu-1", fleet.connect(fleet.access(settings), host.target()));
+        await().until(() -> isObserved(impatient));
+        var stopped = agent();
+        signal("STOP", stopped);
+        assertThatThrownBy(() -> impatient.gather(NOTHING))
+                .isInstanceOfSatisfying(
+                        UnreachableException.class, e -> assertThat(e.code()).isEqualTo(ProblemCode.TIMEOUT));
+        signal("CONT", stopped);
+        for (var sudo : processes("sudo")) {
+            signal("CONT", sudo); // it stops with its command
+        }
+        await().until(() -> !stopped.isAlive());
+        await().until(() -> isObserved(impatient));
+    }
+
+    private boolean isObserved(Machine impatient) throws InterruptedException {
+        fleet.advanceTime(Duration.ofMinutes(1));
+        try {
+            impatient.gather(NOTHING);
+            return true;
+        } catch (UnreachableException _) {
+            return false; // this machine is busy
+        }
+    }
+
+    private static void signal(String name, ProcessHandle process) throws Exception {
+        new ProcessBuilder("kill", "-" + name, Long.toString(process.pid()))
+                .start()
+                .waitFor();
+    }
+
+    /** Its own children, which may not have exited yet, run the same program. */
+    private ProcessHandle agent() {
+        var agents = processes("python3").stream()
+                .filter(process -> process.parent()
+                        .filter(parent -> name(parent).equals("python3"))
+                        .isEmpty())
+                .toList();
+        assertThat(agents).hasSize(1);
+        return agents.getFirst();
+    }
+
+    private List<ProcessHandle> processes(String program) {
+        return host.processes().stream()
+                .filter(process -> name(process).equals(program))
+                .toList();
+    }
+
+    private static String name(ProcessHandle process) {
+        try {
+            return Files.readString(Path.of("/proc", Long.toString(process.pid()), "comm"))
+                    .strip();
+        } catch (IOException _) {
+            return ""; // it has exited
+        }
+    }
+}
