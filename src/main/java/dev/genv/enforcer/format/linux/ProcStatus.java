@@ -2,6 +2,7 @@ package dev.genv.enforcer.format.linux;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.regex.Pattern;
 
 /** Finds fields in {@code /proc/PID/status} (see proc_pid_status(5)). The kernel escapes line breaks in the name of the program. */
 public final class ProcStatus {
@@ -10,6 +11,8 @@ public final class ProcStatus {
 
     /** The result for a field that is missing or has another form. */
     public static final long NONE = -1;
+
+    private static final Pattern NAMESPACE_PIDS = Pattern.compile("^NSpid:\\s+([0-9\\s]+?)\\s*$", Pattern.MULTILINE);
 
     private ProcStatus() {}
 
@@ -21,6 +24,12 @@ public final class ProcStatus {
     /** Returns the id of the process, also in the status of one of its threads; {@link #NONE} if there is none. */
     public static long processId(byte[] status) {
         return firstNumber(status, "Tgid:");
+    }
+
+    /** Returns the pids in the PID namespaces, the innermost one last; empty if there are none. */
+    public static String namespacePids(byte[] status) {
+        var match = NAMESPACE_PIDS.matcher(new String(status, StandardCharsets.UTF_8));
+        return match.find() ? match.group(1) : "";
     }
 
     private static long firstNumber(byte[] status, String field) {

@@ -11,9 +11,9 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads NVML if it proves itself, and nvidia-smi otherwise. NVML proves itself at the start, and again whenever its library was loaded
- * again, by listing the same as nvidia-smi, and whenever the driver has another version. Until then nvidia-smi's answer counts. Where nvidia-smi gives no answer, NVML's own checks of
- * its answers are the proof.
+ * Reads NVML if it proves itself, and nvidia-smi otherwise. NVML proves itself by listing the same as nvidia-smi: at the start, after
+ * its library was loaded again, and when the driver has another version. Until then nvidia-smi's answer counts. Where nvidia-smi gives
+ * no answer, NVML's own checks of its answers are the proof.
  */
 public final class SourceSelector implements GpuSource<SelectedFacts> {
     private static final Logger LOG = Logger.getLogger(SourceSelector.class);

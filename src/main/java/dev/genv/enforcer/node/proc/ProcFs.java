@@ -30,7 +30,6 @@ public final class ProcFs {
     private static final int LARGEST_OTHER = 1 << 20;
 
     private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
-    private static final Pattern NAMESPACE_PIDS = Pattern.compile("^NSpid:\\s+([0-9\\s]+?)\\s*$", Pattern.MULTILINE);
 
     private final Path root;
     private final HangSafeReader memory = new HangSafeReader(HangSafeReader.ReadTimeouts.USUAL);
@@ -107,8 +106,7 @@ public final class ProcFs {
 
     /** Returns its pids in the PID namespaces, the innermost one last; empty if {@code status} does not contain them. */
     String namespacePids(int pid) throws IOException {
-        var match = NAMESPACE_PIDS.matcher(text(file(pid, "status")));
-        return match.find() ? match.group(1) : "";
+        return ProcStatus.namespacePids(KernelFile.read(name(pid, "status"), LARGEST_OTHER));
     }
 
     /**

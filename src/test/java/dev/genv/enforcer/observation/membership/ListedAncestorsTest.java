@@ -113,7 +113,7 @@ class ListedAncestorsTest {
                         true));
     }
 
-    /** Its shell still has the id, whoever removed it from the list. */
+    /** Its shell still has the id, although the list names it no longer. */
     @Test
     void shellThatWasListedOnceDoesNotShowThatThereIsNone() {
         machine.environment("100", ALICE, SHELL);

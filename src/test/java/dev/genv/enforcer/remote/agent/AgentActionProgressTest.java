@@ -30,7 +30,7 @@ class AgentActionProgressTest {
         machine = new Machine(folder);
     }
 
-    /** Whoever is not heard any longer may go on; of a shell that has ended all is known that it began. */
+    /** An agent whose answer was lost may continue. An agent that has ended has announced all that it began. */
     @Test
     void onlyBegunActionsHaveAnUnknownResult() throws Exception {
         try (var first = Child.inEnvironment("15971");

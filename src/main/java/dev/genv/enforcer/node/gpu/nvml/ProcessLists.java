@@ -77,10 +77,10 @@ final class ProcessLists {
         return processes;
     }
 
-    private static NvmlException unexpectedLayout(Source source, long count, String deed) {
+    private static NvmlException unexpectedLayout(Source source, long count, String what) {
         return new NvmlException(
                 Cause.LAYOUT,
                 "NVML is not used: %s %s %d valid entries of %d bytes"
-                        .formatted(source.function.symbol(), deed, count, source.layout.size()));
+                        .formatted(source.function.symbol(), what, count, source.layout.size()));
     }
 }
