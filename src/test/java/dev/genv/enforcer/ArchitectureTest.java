@@ -34,7 +34,8 @@ class ArchitectureTest {
             entry("enforcement", List.of("observation", "policy", "facts", "model", "format")),
             entry("node", List.of("enforcement", "facts", "model", "format", "files")),
             entry("remote", List.of("enforcement", "facts", "model", "format", "files")),
-            entry("api", List.of("enforcement", "observation", "policy", "model", "format", "files")),
+            entry("recording", List.of("enforcement", "policy", "model", "format")),
+            entry("api", List.of("recording", "enforcement", "observation", "policy", "model", "format", "files")),
             entry("telemetry", List.of("enforcement", "observation", "policy", "model")),
             entry(
                     "config",
@@ -48,6 +49,7 @@ class ArchitectureTest {
                             "observation",
                             "node",
                             "remote",
+                            "recording",
                             "api",
                             "telemetry")));
 

@@ -65,6 +65,18 @@ public record Snapshot(
                 host, List.of(), List.of(), List.of(), Set.of(), EnumSet.allOf(SnapshotPart.class), List.of(why));
     }
 
+    /** Returns the snapshot with other processes. */
+    public Snapshot withProcesses(List<GpuProcess> others) {
+        return new Snapshot(
+                host, others, environments, devices, listedDevices, uidsOfPids, subordinateUids, missing, problems);
+    }
+
+    /** Returns the snapshot with other described devices. */
+    public Snapshot withDevices(List<Device> others) {
+        return new Snapshot(
+                host, processes, environments, others, listedDevices, uidsOfPids, subordinateUids, missing, problems);
+    }
+
     public boolean isComplete() {
         return missing.isEmpty();
     }

@@ -2,9 +2,11 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Plan;
@@ -46,6 +48,14 @@ public final class Policy {
 
     public RuleMode modeOf(RuleDefinition rule) {
         return configs.getOrDefault(rule, RuleConfig.OFF).mode();
+    }
+
+    /** Whether a decision about one host can depend on another one. */
+    public boolean checksAcrossHosts() {
+        return configs.entrySet().stream()
+                .anyMatch(rule -> rule.getKey().scope() == RuleScope.FLEET
+                        && rule.getValue().mode() != RuleMode.OFF
+                        && !rule.getValue().limits().equals(Limits.NONE));
     }
 
     /**

@@ -22,6 +22,11 @@ public final class SubordinateUids {
         ranges.forEach(range -> byFirst.putIfAbsent(range.first, range));
     }
 
+    /** Returns the ranges, ascending. */
+    public List<Range> ranges() {
+        return List.copyOf(byFirst.values());
+    }
+
     /** Returns the uid of the account to which a subordinate uid belongs; another uid is returned unchanged. */
     public @Nullable Long ownerOf(@Nullable Long uid) {
         if (uid == null) {
