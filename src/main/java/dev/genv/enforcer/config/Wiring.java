@@ -18,6 +18,7 @@ import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.recording.past.RecordedPast;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.telemetry.ActionMetrics;
 import dev.genv.enforcer.telemetry.CycleMetrics;
@@ -112,6 +113,12 @@ class Wiring {
     @Dependent
     static Records records(ViolationRegistry violations, EventLog events) {
         return new Records(violations, events);
+    }
+
+    @Produces
+    @Dependent
+    Optional<RecordedPast> recordedPast() {
+        return Optional.empty();
     }
 
     @Produces
