@@ -68,7 +68,7 @@ public final class Playback {
     }
 
     /** The snapshots of the last recorded cycle. */
-    Map<String, Snapshot> snapshots() {
+    public Map<String, Snapshot> snapshots() {
         return last().snapshots();
     }
 

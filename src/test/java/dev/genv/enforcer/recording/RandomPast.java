@@ -19,19 +19,19 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Fleets that follow one another: mostly the same, with other memory, fewer processes, other environments, and hosts that do not answer. */
-final class RandomPast {
+public final class RandomPast {
     private final RandomFleets random;
     private final Map<String, Snapshot> hosts = new TreeMap<>();
 
-    RandomPast(long seed) {
+    public RandomPast(long seed) {
         random = new RandomFleets(seed);
     }
 
-    RandomFleets random() {
+    public RandomFleets random() {
         return random;
     }
 
-    Fleet next() {
+    public Fleet next() {
         var other = random.next().snapshots().stream().collect(Collectors.toMap(Snapshot::host, Function.identity()));
         other.forEach((name, snapshot) -> {
             if (!hosts.containsKey(name) || random.oneIn(6)) {

@@ -1,7 +1,10 @@
 package dev.genv.enforcer.recording.replay;
 
+import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
@@ -32,10 +35,23 @@ public final class Replay {
     private final boolean remote;
     private final Map<String, EndedOnHost> ended = new HashMap<>();
     private final Map<Optional<String>, ReplayedUser> users = new HashMap<>();
+    private final Map<String, HoldingState> holdings = new HashMap<>();
     private int listed;
     private long cycles;
     private @Nullable Instant from;
     private @Nullable Instant to;
+
+    /** What decides how many devices the users of a host hold. */
+    private record HoldingState(
+            List<Environment> environments,
+            List<Device> devices,
+            Set<Integer> listedDevices,
+            Set<SnapshotPart> missing) {
+        static HoldingState of(Snapshot snapshot) {
+            return new HoldingState(
+                    snapshot.environments(), snapshot.devices(), snapshot.listedDevices(), snapshot.missing());
+        }
+    }
 
     /**
      * Creates a replay.
@@ -58,15 +74,18 @@ public final class Replay {
             return; // the same past gives the same plan
         }
         ended.keySet().retainAll(cycle.snapshots().keySet());
+        holdings.keySet().retainAll(cycle.snapshots().keySet());
+        var mayHoldMore = false;
         for (var name : names) {
             var snapshot = cycle.snapshots().get(name);
             if (snapshot != null) {
-                ended.computeIfAbsent(name, _ -> new EndedOnHost()).forgetAbsent(snapshot);
+                endedOn(name).forgetAbsent(snapshot);
+                var now = HoldingState.of(snapshot);
+                mayHoldMore |= !now.equals(holdings.put(name, now));
             }
         }
-        // A limit over all hosts can be exceeded on a host that did not change.
-        var checked = policy.checksAcrossHosts() ? cycle.snapshots().keySet() : names;
-        check(cycle, checked);
+        // Only what users hold on all hosts together can exceed a limit on a host that did not change.
+        check(cycle, mayHoldMore && policy.checksAcrossHosts() ? cycle.snapshots().keySet() : names);
     }
 
     private void check(RecordedCycle cycle, Collection<String> names) {
