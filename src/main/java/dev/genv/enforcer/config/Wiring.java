@@ -19,7 +19,6 @@ import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.recording.past.RecordedPast;
 import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.telemetry.ActionMetrics;
 import dev.genv.enforcer.telemetry.CycleMetrics;
@@ -125,12 +124,6 @@ class Wiring {
     }
 
     @Produces
-    @Dependent
-    Optional<RecordedPast> recordedPast() {
-        return Optional.empty();
-    }
-
-    @Produces
     @Singleton
     GpuLossDetector gpuLossDetector() {
         return new GpuLossDetector();
@@ -138,7 +131,8 @@ class Wiring {
 
     @Produces
     @Singleton
-    Enforcer enforcer(Records records, GpuLossDetector gpus, MeterRegistry registry) throws InterruptedException {
+    Enforcer enforcer(Records records, RecordingWiring recording, GpuLossDetector gpus, MeterRegistry registry)
+            throws InterruptedException {
         var config = new EnforcerConfig(
                 fleetWiring == null ? node() : fleet(fleetWiring),
                 fleetWiring != null,
@@ -161,6 +155,7 @@ class Wiring {
                         new HostMetrics(registry)::record,
                         new ViolationMetrics(registry, records.registry())::record,
                         new ActionMetrics(registry)::record,
+                        recording::record,
                         this::exitOnError));
     }
 

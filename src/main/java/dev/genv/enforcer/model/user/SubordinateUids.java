@@ -37,4 +37,14 @@ public final class SubordinateUids {
                 ? Long.valueOf(range.getValue().owner)
                 : uid;
     }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof SubordinateUids uids && byFirst.equals(uids.byFirst);
+    }
+
+    @Override
+    public int hashCode() {
+        return byFirst.hashCode();
+    }
 }
