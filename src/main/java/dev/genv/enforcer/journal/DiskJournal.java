@@ -94,6 +94,9 @@ public final class DiskJournal implements Journal {
     /** Writes what is left, as far as the disk allows it in time, and releases the journal. */
     @Override
     public void close() {
+        if (isClosed) {
+            return;
+        }
         isClosed = true;
         var done = new CountDownLatch(1);
         if (tasks.offer(new JournalTask.Close(done)) && !hangs) {

@@ -9,11 +9,8 @@ import java.util.zip.CRC32C;
 /**
  * A line of the journal: {@code {"c":"<checksum>","r":{"type":"<type>",…}}}. The checksum is the CRC-32C of the record {@code r} in
  * hexadecimal digits.
- *
- * @param type the type of the record
- * @param json the whole record
  */
-record JournalLine(String type, byte[] json) {
+final class JournalLine {
     private static final byte[] CHECKSUM = ascii("{\"c\":\"");
     private static final byte[] RECORD = ascii("\",\"r\":");
     private static final byte[] TYPE = ascii("{\"type\":\"");
@@ -21,6 +18,24 @@ record JournalLine(String type, byte[] json) {
     private static final int DIGITS = 8;
     private static final int RECORD_AT = CHECKSUM.length + DIGITS + RECORD.length;
     private static final int LONGEST_TYPE = 64;
+
+    private final String type;
+    private final byte[] json;
+
+    private JournalLine(String type, byte[] json) {
+        this.type = type;
+        this.json = json;
+    }
+
+    /** The type of the record. */
+    String type() {
+        return type;
+    }
+
+    /** The whole record, which the caller does not change. */
+    byte[] json() {
+        return json;
+    }
 
     /** Returns a line with its line feed, for a record with these fields besides its type. */
     static byte[] encode(String type, byte[] fields) {

@@ -128,9 +128,7 @@ final class StateReplay {
         var key = RecordJson.read(entry.get().key(), kind.keyType());
         var json = entry.get().value();
         var isRemoval = json == null || json.isNull();
-        var value = json == null || json.isNull()
-                ? Optional.<Record>empty()
-                : RecordJson.read(json, kind.valueType());
+        var value = json == null || json.isNull() ? Optional.<Record>empty() : RecordJson.read(json, kind.valueType());
         if (key.isEmpty() || (value.isEmpty() && !isRemoval)) {
             isDamagedSinceCycle = true;
             return;
