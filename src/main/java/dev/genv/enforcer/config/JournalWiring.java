@@ -23,18 +23,16 @@ final class JournalWiring {
     static Journal open(Settings settings) {
         return settings.journal()
                 .journalDir()
-                .<Journal>map(directory -> new DiskJournal(new JournalConfig(
-                        directory,
-                        limits(settings),
-                        processes(settings),
-                        Enforcer.savedKinds())))
+                .<Journal>map(directory -> new DiskJournal(
+                        new JournalConfig(directory, limits(settings), processes(settings), Enforcer.savedKinds())))
                 .orElse(Journal.NONE);
     }
 
     /** The events and the recorded observations have a half each, so that one of them cannot displace the other. */
     static SegmentLimits limits(Settings settings) {
         return new SegmentLimits(
-                settings.journal().journalMaxSize().bytes() / 2, settings.journal().journalMaxAge());
+                settings.journal().journalMaxSize().bytes() / 2,
+                settings.journal().journalMaxAge());
     }
 
     /**

@@ -41,7 +41,9 @@ public final class DiskPast implements RecordedPast {
         var player = new FleetPlayer();
         try (var directory = JournalDirectory.openToRead(path, FileNames.RECORDING)) {
             RecordedSegments.read(
-                    directory, from, line -> play(player, line).map(reader::test).orElse(true));
+                    directory,
+                    from,
+                    line -> play(player, line).map(reader::test).orElse(true));
         }
     }
 

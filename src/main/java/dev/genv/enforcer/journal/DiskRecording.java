@@ -92,8 +92,7 @@ public final class DiskRecording implements RecordWriter {
     private static byte[] encode(List<RecordedLine> lines) {
         var bytes = new ByteArrayOutputStream();
         for (var line : lines) {
-            bytes.writeBytes(JournalLine.encode(
-                    line.type().label(), line.json().getBytes(StandardCharsets.US_ASCII)));
+            bytes.writeBytes(JournalLine.encode(line.type().label(), line.json().getBytes(StandardCharsets.US_ASCII)));
         }
         return bytes.toByteArray();
     }

@@ -12,5 +12,4 @@ import java.util.List;
  *     than in the earlier run, or empty, nothing that concerns processes is restored
  * @param kinds the kinds of entries that are saved
  */
-public record JournalConfig(
-        Path directory, SegmentLimits limits, String processes, List<SavedKind<?, ?>> kinds) {}
+public record JournalConfig(Path directory, SegmentLimits limits, String processes, List<SavedKind<?, ?>> kinds) {}

@@ -145,7 +145,8 @@ final class JournalDirectory implements AutoCloseable {
 
     /** Opens a segment, to add to its end. */
     SegmentFile openToAppend(Segment segment) throws IOException {
-        var file = FileCalls.openat(directory, names.segment(segment.number()), FileCalls.O_WRONLY | FileCalls.O_APPEND, 0);
+        var file = FileCalls.openat(
+                directory, names.segment(segment.number()), FileCalls.O_WRONLY | FileCalls.O_APPEND, 0);
         try {
             checkFile(path.resolve(names.segment(segment.number())), FileCalls.status(file));
             return new SegmentFile(file, FileCalls.status(file).size());

@@ -143,7 +143,10 @@ final class JournalWriter implements AutoCloseable {
     private boolean isFull(SegmentFile file, Instant now) {
         var begun = segments.getLast().begun();
         return file.size() - checkpointEnd >= config.limits().segmentBytes()
-                || (begun != null && Duration.between(begun, now).compareTo(config.limits().segmentAge()) > 0);
+                || (begun != null
+                        && Duration.between(begun, now)
+                                        .compareTo(config.limits().segmentAge())
+                                > 0);
     }
 
     private void closeCurrent() throws IOException {

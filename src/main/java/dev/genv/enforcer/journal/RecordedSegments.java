@@ -1,5 +1,6 @@
 package dev.genv.enforcer.journal;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
 import java.io.IOException;
@@ -9,7 +10,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
-import com.fasterxml.jackson.databind.JsonNode;
 
 /** Reads segments while the service writes to them and deletes old ones. */
 final class RecordedSegments {

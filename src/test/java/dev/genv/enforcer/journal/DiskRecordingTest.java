@@ -249,7 +249,9 @@ class DiskRecordingTest {
 
     private List<Path> segments() throws IOException {
         try (var files = Files.list(folder)) {
-            return files.filter(file -> file.toString().endsWith(".jsonl")).sorted().toList();
+            return files.filter(file -> file.toString().endsWith(".jsonl"))
+                    .sorted()
+                    .toList();
         }
     }
 

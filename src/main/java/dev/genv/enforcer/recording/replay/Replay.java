@@ -85,7 +85,9 @@ public final class Replay {
             }
         }
         // Only what users hold on all hosts together can exceed a limit on a host that did not change.
-        check(cycle, mayHoldMore && policy.checksAcrossHosts() ? cycle.snapshots().keySet() : names);
+        check(
+                cycle,
+                mayHoldMore && policy.checksAcrossHosts() ? cycle.snapshots().keySet() : names);
     }
 
     private void check(RecordedCycle cycle, Collection<String> names) {

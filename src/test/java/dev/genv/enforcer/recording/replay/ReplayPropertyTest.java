@@ -65,13 +65,12 @@ class ReplayPropertyTest {
             switch (planned.action()) {
                 case Action.Terminate(var host, var process, var _) -> {
                     if (planned.enforced() && process.immunity() == null && ofHost.terminate(process.id())) {
-                        expected.add(host + " process " + process.pid() + " " + process.id().startTime());
+                        expected.add(host + " process " + process.pid() + " "
+                                + process.id().startTime());
                     }
                 }
                 case Action.Detach(var host, var environment, var device, var attachment) -> {
-                    if (planned.enforced()
-                            && !environment.ownership().exempt()
-                            && ofHost.detach(device, attachment)) {
+                    if (planned.enforced() && !environment.ownership().exempt() && ofHost.detach(device, attachment)) {
                         expected.add(host + " environment " + environment.eid() + " device " + device);
                     }
                 }
