@@ -2,7 +2,7 @@ package dev.genv.enforcer.api;
 
 import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.view.ViolationView;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.rule.Rules;
 import jakarta.ws.rs.core.MultivaluedMap;
@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The filter of a query for violations. */
-record ViolationFilter(Predicate<JournalEntry> predicate, int limit) {
+record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
     static final int USUAL_LIMIT = 100;
     static final int HIGHEST_LIMIT = 1000;
     private static final Set<String> NAMES = Set.of("status", "rule", "user", "host", "since", "limit");
@@ -32,7 +32,7 @@ record ViolationFilter(Predicate<JournalEntry> predicate, int limit) {
                 throw ApiException.badRequest("the parameter %s is there more than once".formatted(name));
             }
         }
-        Predicate<JournalEntry> which = entry -> true;
+        Predicate<ViolationRecord> which = entry -> true;
         which = and(which, query.getFirst("status"), ViolationFilter::status);
         which = and(which, query.getFirst("rule"), ViolationFilter::rule);
         which = and(which, query.getFirst("since"), ViolationFilter::since);
@@ -47,20 +47,22 @@ record ViolationFilter(Predicate<JournalEntry> predicate, int limit) {
         return new ViolationFilter(which, limit(query.getFirst("limit")));
     }
 
-    private static Predicate<JournalEntry> and(
-            Predicate<JournalEntry> before, @Nullable String value, Function<String, Predicate<JournalEntry>> reader) {
+    private static Predicate<ViolationRecord> and(
+            Predicate<ViolationRecord> before,
+            @Nullable String value,
+            Function<String, Predicate<ViolationRecord>> reader) {
         return value == null ? before : before.and(reader.apply(value));
     }
 
-    private static Predicate<JournalEntry> status(String value) {
+    private static Predicate<ViolationRecord> status(String value) {
         return switch (value) {
-            case ViolationView.ACTIVE -> JournalEntry::active;
+            case ViolationView.ACTIVE -> ViolationRecord::active;
             case ViolationView.RESOLVED -> entry -> !entry.active();
             default -> throw unreadable("status", value, "active or resolved");
         };
     }
 
-    private static Predicate<JournalEntry> rule(String value) {
+    private static Predicate<ViolationRecord> rule(String value) {
         var rule = Rules.find(value)
                 .orElseThrow(() -> unreadable(
                         "rule",
@@ -69,7 +71,7 @@ record ViolationFilter(Predicate<JournalEntry> predicate, int limit) {
         return entry -> entry.violation().rule().equals(rule);
     }
 
-    private static Predicate<JournalEntry> since(String value) {
+    private static Predicate<ViolationRecord> since(String value) {
         try {
             var since = DateTimeFormatter.ISO_DATE_TIME.parse(value, Instant::from);
             return entry -> !entry.recency().latest().isBefore(since);

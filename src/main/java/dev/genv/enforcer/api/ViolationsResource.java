@@ -2,7 +2,7 @@ package dev.genv.enforcer.api;
 
 import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.view.ViolationView;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
@@ -20,10 +20,10 @@ import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
 public class ViolationsResource {
     static final String PATH = "/violations";
 
-    private final Journal journal;
+    private final ViolationRegistry registry;
 
-    ViolationsResource(Journal journal) {
-        this.journal = journal;
+    ViolationsResource(ViolationRegistry registry) {
+        this.registry = registry;
     }
 
     @GET
@@ -42,7 +42,7 @@ public class ViolationsResource {
             description = "the largest number of entries, 1 to 1000; the default is 100")
     public List<ViolationView> list(@Context UriInfo uri) {
         var filter = ViolationFilter.of(uri.getQueryParameters());
-        return journal.find(filter.predicate(), filter.limit()).stream()
+        return registry.find(filter.predicate(), filter.limit()).stream()
                 .map(ViolationView::of)
                 .toList();
     }
@@ -51,7 +51,7 @@ public class ViolationsResource {
     @Path("/{id}")
     @Operation(summary = "One violation")
     public ViolationView get(String id) {
-        return journal.find(id)
+        return registry.find(id)
                 .map(ViolationView::of)
                 .orElseThrow(() -> ApiException.notFound("there is no violation \"%s\"".formatted(id)));
     }

@@ -11,7 +11,7 @@ import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
 import dev.genv.enforcer.policy.Policy;
@@ -89,8 +89,8 @@ class Wiring {
 
     @Produces
     @Singleton
-    Journal journal() {
-        return new Journal(RESOLVED_VIOLATIONS_KEPT);
+    ViolationRegistry violations() {
+        return new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT);
     }
 
     @Produces
@@ -101,7 +101,8 @@ class Wiring {
 
     @Produces
     @Singleton
-    Enforcer enforcer(Journal journal, GpuLossDetector gpus, MeterRegistry registry) throws InterruptedException {
+    Enforcer enforcer(ViolationRegistry violations, GpuLossDetector gpus, MeterRegistry registry)
+            throws InterruptedException {
         var config = new EnforcerConfig(
                 fleetWiring == null ? node() : fleet(fleetWiring),
                 fleetWiring != null,
@@ -116,13 +117,13 @@ class Wiring {
         countDroppedLines(registry);
         return new Enforcer(
                 config,
-                journal,
+                violations,
                 Ticker.ofSystem(),
                 List.of(
                         gpus::record,
                         new CycleMetrics(registry)::record,
                         new HostMetrics(registry)::record,
-                        new ViolationMetrics(registry, journal)::record,
+                        new ViolationMetrics(registry, violations)::record,
                         new ActionMetrics(registry)::record,
                         this::exitOnError));
     }

@@ -6,19 +6,19 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.Execution;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
 import dev.genv.enforcer.enforcement.termination.Review;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Instant;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Records a cycle at its end: in the log, in the journal, and for the decisions of later cycles. */
+/** Records a cycle at its end: in the log, in the registry, and for the decisions of later cycles. */
 final class CycleRecorder {
     private final EnforcerConfig config;
-    private final Journal journal;
+    private final ViolationRegistry registry;
     private final Safeguards safeguards;
     private final CycleClock clock;
     private final ProblemLog problems;
@@ -35,9 +35,10 @@ final class CycleRecorder {
         }
     }
 
-    CycleRecorder(EnforcerConfig config, Journal journal, Safeguards safeguards, CycleClock clock, Ticker ticker) {
+    CycleRecorder(
+            EnforcerConfig config, ViolationRegistry registry, Safeguards safeguards, CycleClock clock, Ticker ticker) {
         this.config = config;
-        this.journal = journal;
+        this.registry = registry;
         this.safeguards = safeguards;
         this.clock = clock;
         this.ticker = ticker;
@@ -55,9 +56,9 @@ final class CycleRecorder {
                 .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
         problems.log(reports);
         clock.endCycle();
-        var outcome = new Journal.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at());
-        var update = journal.update(plan, outcome, config::effectiveMode, seen.fleet());
-        evidence.endCycle(journal.active());
+        var outcome = new ViolationRegistry.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at());
+        var update = registry.update(plan, outcome, config::effectiveMode, seen.fleet());
+        evidence.endCycle(registry.active());
         ActionLog.log(seen.fleet(), update);
         return new CycleReport(
                 start.at(),

@@ -5,13 +5,13 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.ActionDispatcher;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
-import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.safeguard.SafeguardConfig;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
 import dev.genv.enforcer.enforcement.termination.KillEscalation;
 import dev.genv.enforcer.enforcement.termination.PendingTerminations;
 import dev.genv.enforcer.enforcement.termination.Review;
 import dev.genv.enforcer.enforcement.termination.TerminationTimes;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -33,7 +33,7 @@ public final class Enforcer {
     private final EnforcerConfig config;
     private final Policy policy;
     private final Ticker ticker;
-    private final Journal journal;
+    private final ViolationRegistry registry;
     private final HostWorkers workers;
     private final FleetObserver observer;
     private final CycleHistory history;
@@ -52,10 +52,11 @@ public final class Enforcer {
      *
      * @param listeners called at the end of every cycle
      */
-    public Enforcer(EnforcerConfig config, Journal journal, Ticker ticker, List<Consumer<CycleReport>> listeners) {
+    public Enforcer(
+            EnforcerConfig config, ViolationRegistry registry, Ticker ticker, List<Consumer<CycleReport>> listeners) {
         this.config = config;
         this.ticker = ticker;
-        this.journal = journal;
+        this.registry = registry;
         this.listeners = List.copyOf(listeners);
         policy = config.policy();
         var limits = config.safetyLimits();
@@ -71,7 +72,7 @@ public final class Enforcer {
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
         escalation = new KillEscalation(terminations, safeguards, ticker);
         dispatcher = new ActionDispatcher(workers, config.actionTimeout(), terminations, history, ticker);
-        recorder = new CycleRecorder(config, journal, safeguards, clock, ticker);
+        recorder = new CycleRecorder(config, registry, safeguards, clock, ticker);
         createdAt = ticker.mark();
     }
 
@@ -131,7 +132,7 @@ public final class Enforcer {
     /** Returns the processes for which the hosts verify whether they have exited. */
     private Set<HostProcess> processesToVerify() {
         var processes = new HashSet<>(terminations.all());
-        processes.addAll(journal.processesToVerify());
+        processes.addAll(registry.processesToVerify());
         return processes;
     }
 

@@ -14,7 +14,7 @@ import static org.hamcrest.Matchers.nullValue;
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
@@ -42,7 +42,7 @@ class ViolationsResourceTest {
     private static final Instant LATE = Instant.parse("2026-11-20T10:00:00Z");
 
     @Inject
-    Journal journal;
+    ViolationRegistry registry;
 
     /** A memory violation that is active since 10:00, and a violation of a process that exited at 9:00. */
     @BeforeAll
@@ -65,8 +65,8 @@ class ViolationsResourceTest {
                 "a",
                 List.of(0),
                 List.of(process(812).inEnvironment("a").uid(1003).uses(0).build()));
-        updateJournal(EARLY, List.of(), stray);
-        updateJournal(LATE, List.of(signalled(memory)), memory);
+        updateRegistry(EARLY, List.of(), stray);
+        updateRegistry(LATE, List.of(signalled(memory)), memory);
     }
 
     @Test
@@ -162,10 +162,10 @@ class ViolationsResourceTest {
                 .body("detail", containsString("parameter " + parameter));
     }
 
-    private void updateJournal(Instant now, List<ActionRecord> records, Violation... violations) {
-        journal.update(
+    private void updateRegistry(Instant now, List<ActionRecord> records, Violation... violations) {
+        registry.update(
                 new Plan(List.of(violations), List.of(), List.of()),
-                new Journal.CycleOutcome(records, Map.of(), Set.of(), now),
+                new ViolationRegistry.CycleOutcome(records, Map.of(), Set.of(), now),
                 _ -> RuleMode.ENFORCE,
                 remote(host("gpu-1"), host("gpu-2")));
     }

@@ -45,7 +45,7 @@ class SlowHostTest extends EnforcerFixture {
         });
         var fine = new FakeHost(host("fine").devices(1).with(process(1).uses(0)));
         var enforcer = new Enforcer(
-                setup(ServiceMode.ENFORCE, true, hanging, fine).build(), journal, Ticker.ofSystem(), List.of());
+                setup(ServiceMode.ENFORCE, true, hanging, fine).build(), registry, Ticker.ofSystem(), List.of());
 
         assertThat(problem(enforcer)).isEqualTo("no answer in time");
         assertThat(problem(enforcer))
@@ -73,7 +73,7 @@ class SlowHostTest extends EnforcerFixture {
         var shortTimeoutConnection = setup(ServiceMode.ENFORCE, true, node)
                 .actionTimeout(Duration.ofMillis(200))
                 .build();
-        var enforcer = new Enforcer(shortTimeoutConnection, journal, Ticker.ofSystem(), List.of());
+        var enforcer = new Enforcer(shortTimeoutConnection, registry, Ticker.ofSystem(), List.of());
 
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.ACTION_FAILED);
         release.countDown();
@@ -98,7 +98,7 @@ class SlowHostTest extends EnforcerFixture {
                         .remote(true)
                         .actionTimeout(Duration.ofSeconds(10))
                         .build(),
-                journal,
+                registry,
                 Ticker.ofSystem(),
                 List.of());
         enforcer.runCycle();

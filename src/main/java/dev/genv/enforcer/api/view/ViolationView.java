@@ -2,7 +2,7 @@ package dev.genv.enforcer.api.view;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.genv.enforcer.enforcement.history.state.StateChange;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
@@ -54,7 +54,7 @@ public record ViolationView(
             Instant at,
             String outcome,
             @Nullable String detail) {
-        static ActionView of(JournalEntry.ActionNote note) {
+        static ActionView of(ViolationRecord.ActionNote note) {
             return new ActionView(
                     note.type(),
                     note.pid(),
@@ -67,7 +67,7 @@ public record ViolationView(
         }
     }
 
-    public static ViolationView of(JournalEntry entry) {
+    public static ViolationView of(ViolationRecord entry) {
         var violation = entry.violation();
         return new ViolationView(
                 entry.id(),

@@ -7,7 +7,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -45,7 +45,7 @@ public final class SampleCycles {
         for (var config : List.of(enforcing, auditing)) {
             new Enforcer(
                             config,
-                            new Journal(10),
+                            new ViolationRegistry(10),
                             Ticker.ofSystem(),
                             List.of(new ActionMetrics(registry)::record, new HostMetrics(registry)::record))
                     .runCycle();

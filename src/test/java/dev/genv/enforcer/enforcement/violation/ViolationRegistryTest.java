@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.journal;
+package dev.genv.enforcer.enforcement.violation;
 
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Which entries the journal has, and in which order it finds them. */
-class JournalTest extends JournalFixture {
+/** Which entries the registry has, and in which order it finds them. */
+class ViolationRegistryTest extends RegistryFixture {
     @Test
     void continuingViolationKeepsItsEntry() {
         observeViolations(strayOn("gpu-1", 1));
@@ -23,8 +23,8 @@ class JournalTest extends JournalFixture {
             assertThat(entry.firstSeen()).isEqualTo(START);
             assertThat(entry.lastSeen()).isEqualTo(now);
         });
-        assertThat(journal.find(id)).isPresent();
-        assertThat(journal.find("another")).isEmpty();
+        assertThat(registry.find(id)).isPresent();
+        assertThat(registry.find("another")).isEmpty();
     }
 
     @Test
@@ -63,8 +63,8 @@ class JournalTest extends JournalFixture {
         observeViolations();
         observeViolations(strayOn("gpu-1", 1));
 
-        assertThat(all()).extracting(JournalEntry::active).containsExactlyInAnyOrder(true, false);
-        assertThat(all()).extracting(JournalEntry::id).doesNotHaveDuplicates();
+        assertThat(all()).extracting(ViolationRecord::active).containsExactlyInAnyOrder(true, false);
+        assertThat(all()).extracting(ViolationRecord::id).doesNotHaveDuplicates();
     }
 
     @Test
@@ -73,8 +73,10 @@ class JournalTest extends JournalFixture {
         now = now.plusSeconds(1);
         observeViolations(strayOn("gpu-1", 1), strayOn("gpu-1", 2));
 
-        assertThat(all()).extracting(JournalTest::pid).containsExactly(2, 1);
-        assertThat(journal.find(entry -> true, 1)).extracting(JournalTest::pid).containsExactly(2);
+        assertThat(all()).extracting(ViolationRegistryTest::pid).containsExactly(2, 1);
+        assertThat(registry.find(entry -> true, 1))
+                .extracting(ViolationRegistryTest::pid)
+                .containsExactly(2);
     }
 
     @Test

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.journal;
+package dev.genv.enforcer.enforcement.violation;
 
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
@@ -20,12 +20,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** A violation is resolved only if it would have been found. */
-class ViolationResolutionTest extends JournalFixture {
+class ViolationResolutionTest extends RegistryFixture {
     @Test
     void violationIsResolvedOnlyOnObservedHosts() {
         observeViolations(strayOn("gpu-1", 1), strayOn("gpu-2", 1));
 
-        var update = journal.update(
+        var update = registry.update(
                 Plan.EMPTY, cycleOutcome(List.of()), _ -> RuleMode.ENFORCE, remote(unobserved("gpu-1"), host("gpu-2")));
 
         assertThat(update.resolved())
@@ -49,38 +49,38 @@ class ViolationResolutionTest extends JournalFixture {
     @Test
     void brokenQuotaStillDependsOnItsUnobservedHost() {
         observeViolations(quota("gpu-1", "gpu-2", "gpu-3"));
-        journal.update(
+        registry.update(
                 new Plan(List.of(quota("gpu-2", "gpu-3")), List.of(), List.of()),
                 cycleOutcome(List.of()),
                 _ -> RuleMode.ENFORCE,
                 remote(unobserved("gpu-1"), host("gpu-2"), host("gpu-3")));
         observeFleet(remote(unobserved("gpu-1"), host("gpu-2"), host("gpu-3")));
-        assertThat(journal.active()).hasSize(1);
+        assertThat(registry.active()).hasSize(1);
         observeFleet(remote(host("gpu-1"), host("gpu-2"), host("gpu-3")));
-        assertThat(journal.active()).isEmpty();
+        assertThat(registry.active()).isEmpty();
     }
 
     @Test
     void movedQuotaStillDependsOnItsUnobservedFormerHost() {
         observeViolations(quota("gpu-1"));
-        journal.update(
+        registry.update(
                 new Plan(List.of(quota("gpu-2")), List.of(), List.of()),
                 cycleOutcome(List.of()),
                 _ -> RuleMode.ENFORCE,
                 remote(unobserved("gpu-1"), host("gpu-2")));
         observeFleet(remote(unobserved("gpu-1"), host("gpu-2")));
-        assertThat(journal.active()).hasSize(1);
+        assertThat(registry.active()).hasSize(1);
     }
 
     @Test
     void violationOnRemovedHostIsResolved() {
         observeViolations(strayOn("gpu-1", 1), quota("gpu-1", "gpu-2"));
         observeFleet(remote(unobserved("gpu-2")));
-        assertThat(journal.active())
+        assertThat(registry.active())
                 .as("gpu-2 is still in it")
                 .containsExactly(quota("gpu-1").key());
         observeFleet(remote(host("gpu-3")));
-        assertThat(journal.active()).isEmpty();
+        assertThat(registry.active()).isEmpty();
     }
 
     /** A file that stays invalid must not keep the violations of another file in memory. */
@@ -103,13 +103,13 @@ class ViolationResolutionTest extends JournalFixture {
         for (var cycle = 0; cycle < 50; cycle++) {
             var dispute = new Violation(
                     KnownRules.ENV_OWNER, "gpu-1", "environment " + cycle, "…", null, "e", List.of(), List.of());
-            journal.update(
+            registry.update(
                     new Plan(List.of(dispute), List.of(), List.of()),
                     cycleOutcome(List.of()),
                     _ -> RuleMode.AUDIT,
                     host("gpu-1").missing(SnapshotPart.ATTACHMENTS).fleet());
         }
-        assertThat(journal.active()).hasSize(1);
+        assertThat(registry.active()).hasSize(1);
     }
 
     /** On a machine that is short of time: the same trouble must not come back as another one. */

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.journal;
+package dev.genv.enforcer.enforcement.violation;
 
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
@@ -18,7 +18,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The actions that are recorded with a violation. */
-class JournalActionsTest extends JournalFixture {
+class ViolationActionsTest extends RegistryFixture {
     @Test
     void actionOfTwoRulesIsRecordedWithBoth() {
         var stray = strayOn("gpu-1", 1);
@@ -26,7 +26,7 @@ class JournalActionsTest extends JournalFixture {
                 KnownRules.ENV_MEMORY, "gpu-1", "environment a", "…", "raz", "a", List.of(0), stray.processes());
         var record = record(stray.processes().getFirst().pid(), Outcome.SIGNALLED, stray, memory);
 
-        journal.update(
+        registry.update(
                 new Plan(List.of(stray, memory), List.of(), List.of()),
                 cycleOutcome(List.of(record)),
                 rule -> rule == KnownRules.ENV_MEMORY ? RuleMode.AUDIT : RuleMode.ENFORCE,
@@ -46,7 +46,7 @@ class JournalActionsTest extends JournalFixture {
             update(List.of(record(1, outcome, stray)), stray);
         }
         assertThat(all().getFirst().actions())
-                .extracting(JournalEntry.ActionNote::outcome)
+                .extracting(ViolationRecord.ActionNote::outcome)
                 .containsExactly(Outcome.DENIED, Outcome.FAILED, Outcome.DENIED);
     }
 
@@ -66,14 +66,14 @@ class JournalActionsTest extends JournalFixture {
     @Test
     void keepsAtMostTheMaximumOfActions() {
         var stray = strayOn("gpu-1", 1);
-        for (var i = 0; i < 3 * Journal.MAX_ACTIONS; i++) {
+        for (var i = 0; i < 3 * ViolationRegistry.MAX_ACTIONS; i++) {
             update(List.of(record(1, i % 2 == 0 ? Outcome.DENIED : Outcome.FAILED, stray)), stray);
         }
-        assertThat(all().getFirst().actions()).hasSize(Journal.MAX_ACTIONS);
+        assertThat(all().getFirst().actions()).hasSize(ViolationRegistry.MAX_ACTIONS);
     }
 
     private Outcome outcome(RuleDefinition rule) {
-        return journal.find(entry -> entry.violation().rule() == rule, 1)
+        return registry.find(entry -> entry.violation().rule() == rule, 1)
                 .getFirst()
                 .actions()
                 .getFirst()

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.journal;
+package dev.genv.enforcer.enforcement.violation;
 
 import dev.genv.enforcer.enforcement.history.state.StateChange;
 import dev.genv.enforcer.enforcement.host.Outcome;
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param recency its position among all entries, independent of the wall clock
  * @param change the state change on which it rests; null if none is known
  */
-public record JournalEntry(
+public record ViolationRecord(
         String id,
         Violation violation,
         RuleMode mode,
@@ -120,8 +120,8 @@ public record JournalEntry(
     }
 
     /** Creates the entry of a violation that a cycle found for the first time. */
-    public static JournalEntry begin(Violation violation, RuleMode mode, Instant at, Recency recency) {
-        return new JournalEntry(
+    public static ViolationRecord begin(Violation violation, RuleMode mode, Instant at, Recency recency) {
+        return new ViolationRecord(
                 UUID.randomUUID().toString(), violation, mode, true, at, at, 1, List.of(), null, recency);
     }
 
@@ -131,8 +131,8 @@ public record JournalEntry(
      * @param at the time by the wall clock, which may have been set back
      * @param latest see {@link Recency}
      */
-    JournalEntry seenAgain(Violation now, RuleMode nowMode, Instant at, Instant latest) {
-        return new JournalEntry(
+    ViolationRecord seenAgain(Violation now, RuleMode nowMode, Instant at, Instant latest) {
+        return new ViolationRecord(
                 id,
                 now,
                 nowMode,
@@ -145,19 +145,20 @@ public record JournalEntry(
                 new Recency(recency.number(), latest));
     }
 
-    JournalEntry with(List<ActionNote> all) {
-        return new JournalEntry(
+    ViolationRecord with(List<ActionNote> all) {
+        return new ViolationRecord(
                 id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all), change, recency);
     }
 
     /** Adds a state change; a known one is kept. */
-    JournalEntry withStateChange(@Nullable StateChange other) {
+    ViolationRecord withStateChange(@Nullable StateChange other) {
         return other == null
                 ? this
-                : new JournalEntry(id, violation, mode, active, firstSeen, lastSeen, cycles, actions, other, recency);
+                : new ViolationRecord(
+                        id, violation, mode, active, firstSeen, lastSeen, cycles, actions, other, recency);
     }
 
-    JournalEntry resolved() {
-        return new JournalEntry(id, violation, mode, false, firstSeen, lastSeen, cycles, actions, change, recency);
+    ViolationRecord resolved() {
+        return new ViolationRecord(id, violation, mode, false, firstSeen, lastSeen, cycles, actions, change, recency);
     }
 }

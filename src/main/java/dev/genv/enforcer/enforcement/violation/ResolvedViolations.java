@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.journal;
+package dev.genv.enforcer.enforcement.violation;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
@@ -25,7 +25,7 @@ final class ResolvedViolations {
 
     private final int most;
     private final long maxBytes;
-    private final Deque<JournalEntry> newestFirst = new ArrayDeque<>();
+    private final Deque<ViolationRecord> newestFirst = new ArrayDeque<>();
     private long bytes;
 
     ResolvedViolations(int most, long maxBytes) {
@@ -34,7 +34,7 @@ final class ResolvedViolations {
     }
 
     /** Adds an entry, and drops the oldest ones above the limits. */
-    void add(JournalEntry entry) {
+    void add(ViolationRecord entry) {
         newestFirst.addFirst(entry);
         bytes += size(entry);
         while (newestFirst.size() > most || bytes > maxBytes) {
@@ -43,7 +43,7 @@ final class ResolvedViolations {
     }
 
     /** Removes the newest entry with this key. */
-    Optional<JournalEntry> remove(Violation.Key key) {
+    Optional<ViolationRecord> remove(Violation.Key key) {
         var found = newestFirst.stream()
                 .filter(entry -> entry.violation().key().equals(key))
                 .findFirst();
@@ -54,12 +54,12 @@ final class ResolvedViolations {
         return found;
     }
 
-    Stream<JournalEntry> stream() {
+    Stream<ViolationRecord> stream() {
         return newestFirst.stream();
     }
 
     /** The estimated heap that an entry takes. */
-    static long size(JournalEntry entry) {
+    static long size(ViolationRecord entry) {
         var violation = entry.violation();
         var change = entry.change();
         return ENTRY
@@ -81,7 +81,7 @@ final class ResolvedViolations {
         return PROCESS + NUMBER * (long) process.usage().size() + size(process.command()) + size(eid);
     }
 
-    private static long size(JournalEntry.ActionNote action) {
+    private static long size(ViolationRecord.ActionNote action) {
         return ACTION + size(action.environment()) + size(action.detail());
     }
 

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.journal;
+package dev.genv.enforcer.enforcement.violation;
 
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
@@ -13,12 +13,12 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** The memory of the journal is bounded. */
-class JournalLimitsTest extends JournalFixture {
+/** The memory of the registry is bounded. */
+class RegistryLimitsTest extends RegistryFixture {
     /** The host never tells whether they have ended. */
     @Test
     void keepsALimitedAmountOfViolationsThatAreNotFoundAnyMore() {
-        var all = new Journal(10_000);
+        var all = new ViolationRegistry(10_000);
         for (var cycle = 0; cycle < 60; cycle++) {
             var violations = new ArrayList<Violation>();
             for (var i = 0; i < 100; i++) {
@@ -30,7 +30,7 @@ class JournalLimitsTest extends JournalFixture {
                     _ -> RuleMode.AUDIT,
                     remote(unobserved("gpu-1")));
         }
-        var texts = all.find(JournalEntry::active, 10_000).stream()
+        var texts = all.find(ViolationRecord::active, 10_000).stream()
                 .mapToLong(entry -> entry.violation().message().length())
                 .sum();
         assertThat(texts).isBetween(1L << 20, 4L << 20);
@@ -48,16 +48,16 @@ class JournalLimitsTest extends JournalFixture {
             now = now.plusSeconds(1);
         }
         observeViolations();
-        assertThat(all()).extracting(JournalTest::pid).containsExactly(5, 4, 3);
+        assertThat(all()).extracting(ViolationRegistryTest::pid).containsExactly(5, 4, 3);
 
         observeViolations(strayOn("a", 1), strayOn("b", 1), strayOn("c", 1), strayOn("d", 1), strayOn("e", 1));
-        assertThat(journal.find(JournalEntry::active, 100)).hasSize(5);
+        assertThat(registry.find(ViolationRecord::active, 100)).hasSize(5);
     }
 
     /** In every cycle others, each with the longest texts that a state file may have. */
     @Test
     void keepsFewerResolvedViolationsTheLongerTheirTextsAre() {
-        var all = new Journal(10_000);
+        var all = new ViolationRegistry(10_000);
         for (var cycle = 0; cycle < 40; cycle++) {
             var violations = new ArrayList<Violation>();
             for (var i = 0; i < 100; i++) {
@@ -73,7 +73,7 @@ class JournalLimitsTest extends JournalFixture {
                 .mapToLong(entry -> entry.violation().message().length())
                 .sum();
         assertThat(texts).isBetween(1L << 20, 4L << 20);
-        assertThat(all.find(JournalEntry::active, 10_000)).hasSize(100);
+        assertThat(all.find(ViolationRecord::active, 10_000)).hasSize(100);
         assertThat(all.find(entry -> entry.violation().message().startsWith("38-"), 10_000))
                 .as("the oldest are dropped first")
                 .hasSize(100);
@@ -81,7 +81,7 @@ class JournalLimitsTest extends JournalFixture {
 
     @Test
     void keepsTenThousandResolvedViolationsWithOrdinaryTexts() {
-        var all = new Journal(10_000);
+        var all = new ViolationRegistry(10_000);
         var violations = IntStream.range(0, 10_000)
                 .mapToObj(pid -> strayOn("gpu-1", pid))
                 .toList();

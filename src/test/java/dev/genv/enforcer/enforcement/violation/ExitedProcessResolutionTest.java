@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.journal;
+package dev.genv.enforcer.enforcement.violation;
 
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A violation is resolved by the exit of its processes, also where the host is never observed completely. */
-class ExitedProcessResolutionTest extends JournalFixture {
+class ExitedProcessResolutionTest extends RegistryFixture {
     /** A host whose listing is never complete would otherwise keep a violation of every process that a user starts. */
     @ParameterizedTest
     @ValueSource(strings = {"non-env-processes", "inactive-env-processes", "env-devices", "env-memory", "env-owner"})
@@ -31,9 +31,9 @@ class ExitedProcessResolutionTest extends JournalFixture {
                 KnownRules.named(rule),
                 process(1).uses(0).build(),
                 process(2).uses(0).build()));
-        assertThat(journal.processesToVerify()).as("the last cycle found it").isEmpty();
+        assertThat(registry.processesToVerify()).as("the last cycle found it").isEmpty();
         observeIncompleteListing();
-        assertThat(journal.processesToVerify()).containsExactlyInAnyOrder(id("gpu-1", 1), id("gpu-1", 2));
+        assertThat(registry.processesToVerify()).containsExactlyInAnyOrder(id("gpu-1", 1), id("gpu-1", 2));
 
         assertThat(observeIncompleteListing(id("gpu-1", 1)).resolved()).isEmpty();
         assertThat(observeIncompleteListing(id("gpu-1", 2), id("a", 1)).resolved())
@@ -41,7 +41,7 @@ class ExitedProcessResolutionTest extends JournalFixture {
                 .isEmpty();
         assertThat(observeIncompleteListing(id("gpu-1", 1), id("gpu-1", 2)).resolved())
                 .hasSize(1);
-        assertThat(journal.processesToVerify()).isEmpty();
+        assertThat(registry.processesToVerify()).isEmpty();
     }
 
     /** It is about attachments, which outlive the processes. */
@@ -50,7 +50,7 @@ class ExitedProcessResolutionTest extends JournalFixture {
         observeViolations(
                 broken(KnownRules.MAX_DEVICES_PER_USER, process(1).uses(0).build()));
         observeIncompleteListing();
-        assertThat(journal.processesToVerify()).isEmpty();
+        assertThat(registry.processesToVerify()).isEmpty();
         assertThat(observeIncompleteListing(id("gpu-1", 1)).resolved()).isEmpty();
     }
 
@@ -63,9 +63,9 @@ class ExitedProcessResolutionTest extends JournalFixture {
     @Test
     void aViolationThatIsFoundIsNotOverAlthoughItsProcessHasEnded() {
         observeViolations(strayOn("gpu-1", 1));
-        var update = journal.update(
+        var update = registry.update(
                 new Plan(List.of(strayOn("gpu-1", 1)), List.of(), List.of()),
-                new Journal.CycleOutcome(List.of(), Map.of(), Set.of(id("gpu-1", 1)), now),
+                new ViolationRegistry.CycleOutcome(List.of(), Map.of(), Set.of(id("gpu-1", 1)), now),
                 _ -> RuleMode.ENFORCE,
                 host("gpu-1").fleet());
         assertThat(update.resolved()).isEmpty();
@@ -85,17 +85,17 @@ class ExitedProcessResolutionTest extends JournalFixture {
 
         var verified = new HashSet<HostProcess>();
         for (var cycle = 0; cycle < 3; cycle++) {
-            var now = journal.processesToVerify();
+            var now = registry.processesToVerify();
             assertThat(now).hasSize(AbsentViolations.MAX_VERIFIED);
             verified.addAll(now);
         }
         assertThat(verified).hasSize(2 * many);
     }
 
-    private Journal.Update observeIncompleteListing(HostProcess... ended) {
-        return journal.update(
+    private ViolationRegistry.Update observeIncompleteListing(HostProcess... ended) {
+        return registry.update(
                 Plan.EMPTY,
-                new Journal.CycleOutcome(List.of(), Map.of(), Set.of(ended), now),
+                new ViolationRegistry.CycleOutcome(List.of(), Map.of(), Set.of(ended), now),
                 _ -> RuleMode.ENFORCE,
                 host("gpu-1").missing(SnapshotPart.EVERY_PROCESS).fleet());
     }

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.journal;
+package dev.genv.enforcer.enforcement.violation;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.history.state.StateChange;
@@ -27,26 +27,26 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Records violations. An active one is kept as long as cycles find it; the memory of the others is bounded. */
-public final class Journal {
+public final class ViolationRegistry {
     /** A limit, because a detachment may fail differently in every cycle. */
     static final int MAX_ACTIONS = 100;
 
-    private static final Comparator<JournalEntry> NEWEST_FIRST = Comparator.comparingLong(
-                    (JournalEntry entry) -> entry.recency().number())
+    private static final Comparator<ViolationRecord> NEWEST_FIRST = Comparator.comparingLong(
+                    (ViolationRecord entry) -> entry.recency().number())
             .reversed();
 
-    private final Map<Violation.Key, JournalEntry> active = new LinkedHashMap<>();
+    private final Map<Violation.Key, ViolationRecord> active = new LinkedHashMap<>();
     private final AbsentViolations absent = new AbsentViolations(ResolvedViolations.MAX_BYTES);
     private final ResolvedViolations resolved;
     private long appearances;
     private Instant latest = Instant.MIN;
 
-    public Journal(int maxResolved) {
+    public ViolationRegistry(int maxResolved) {
         resolved = new ResolvedViolations(maxResolved, ResolvedViolations.MAX_BYTES);
     }
 
-    /** What a cycle added to the journal. */
-    public record Update(List<JournalEntry> appeared, List<ActionRecord> actions, List<JournalEntry> resolved) {}
+    /** What a cycle added to the registry. */
+    public record Update(List<ViolationRecord> appeared, List<ActionRecord> actions, List<ViolationRecord> resolved) {}
 
     /**
      * The result of a cycle besides its plan.
@@ -69,14 +69,14 @@ public final class Journal {
             Plan plan, CycleOutcome cycleOutcome, Function<RuleDefinition, RuleMode> modes, Fleet fleet) {
         var now = cycleOutcome.at();
         latest = now.isAfter(latest) ? now : latest;
-        var appeared = new ArrayList<JournalEntry>();
-        var seen = new LinkedHashMap<Violation.Key, JournalEntry>();
+        var appeared = new ArrayList<ViolationRecord>();
+        var seen = new LinkedHashMap<Violation.Key, ViolationRecord>();
         for (var found : plan.violations()) {
             var mode = modes.apply(found.rule());
             var known = active.get(found.key());
             var violation = known == null ? found : found.alsoOn(unseenHosts(known.violation(), fleet));
             var entry = known == null
-                    ? JournalEntry.begin(violation, mode, now, new JournalEntry.Recency(++appearances, latest))
+                    ? ViolationRecord.begin(violation, mode, now, new ViolationRecord.Recency(++appearances, latest))
                     : known.seenAgain(violation, mode, now, latest);
             entry = entry.withStateChange(cycleOutcome.changes().get(violation.key()));
             if (known == null) {
@@ -85,7 +85,7 @@ public final class Journal {
             seen.put(violation.key(), entry);
         }
         var over = new ArrayList<Violation.Key>();
-        var notFound = new LinkedHashMap<Violation.Key, JournalEntry>();
+        var notFound = new LinkedHashMap<Violation.Key, ViolationRecord>();
         active.forEach((key, entry) -> {
             if (!seen.containsKey(key)) {
                 if (AbsentViolations.isResolved(entry.violation(), cycleOutcome.ended(), fleet)) {
@@ -102,7 +102,7 @@ public final class Journal {
         var reported = recordActions(cycleOutcome.actions(), modes);
         var ended = over.stream()
                 .flatMap(key -> Stream.ofNullable(active.remove(key)))
-                .map(JournalEntry::resolved)
+                .map(ViolationRecord::resolved)
                 .toList();
         ended.forEach(resolved::add);
         return new Update(appeared, reported, ended);
@@ -118,16 +118,16 @@ public final class Journal {
         return Set.copyOf(active.keySet());
     }
 
-    public synchronized Optional<JournalEntry> find(String id) {
+    public synchronized Optional<ViolationRecord> find(String id) {
         return entries().filter(entry -> entry.id().equals(id)).findFirst();
     }
 
     /** The entries that match, newest first. */
-    public synchronized List<JournalEntry> find(Predicate<JournalEntry> which, int limit) {
+    public synchronized List<ViolationRecord> find(Predicate<ViolationRecord> which, int limit) {
         return entries().filter(which).sorted(NEWEST_FIRST).limit(limit).toList();
     }
 
-    private Stream<JournalEntry> entries() {
+    private Stream<ViolationRecord> entries() {
         return Stream.concat(active.values().stream(), resolved.stream());
     }
 
@@ -165,7 +165,7 @@ public final class Journal {
         var done = mode == RuleMode.ENFORCE || each.result().outcome().isSkipped()
                 ? each.result()
                 : new Result(Outcome.SKIPPED_AUDIT, "executed for another rule; this one only audits");
-        var note = JournalEntry.ActionNote.of(each.planned().action(), done, each.at());
+        var note = ViolationRecord.ActionNote.of(each.planned().action(), done, each.at());
         var last = entry.actions().reversed().stream()
                 .filter(earlier -> earlier.target().equals(note.target()))
                 .findFirst();
@@ -179,12 +179,12 @@ public final class Journal {
     /** A process may release its device before it exits, so its exit may come after the violation was resolved. */
     private boolean recordLateExit(ActionRecord each, Violation cause) {
         var entry = resolved.remove(cause.key());
-        var note = JournalEntry.ActionNote.of(each.planned().action(), each.result(), each.at());
+        var note = ViolationRecord.ActionNote.of(each.planned().action(), each.result(), each.at());
         entry.ifPresent(over -> resolved.add(over.with(added(over, note))));
         return entry.isPresent();
     }
 
-    private static List<JournalEntry.ActionNote> added(JournalEntry entry, JournalEntry.ActionNote note) {
+    private static List<ViolationRecord.ActionNote> added(ViolationRecord entry, ViolationRecord.ActionNote note) {
         var actions = new ArrayList<>(entry.actions());
         actions.add(note);
         return actions.subList(Math.max(0, actions.size() - MAX_ACTIONS), actions.size());

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.journal;
+package dev.genv.enforcer.enforcement.violation;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
@@ -30,7 +30,7 @@ final class AbsentViolations {
     private final long maxBytes;
 
     /** Ordered by the time of the last verification, oldest first. */
-    private final SequencedMap<Violation.Key, JournalEntry> entries = new LinkedHashMap<>();
+    private final SequencedMap<Violation.Key, ViolationRecord> entries = new LinkedHashMap<>();
 
     AbsentViolations(long maxBytes) {
         this.maxBytes = maxBytes;
@@ -41,7 +41,7 @@ final class AbsentViolations {
      *
      * @return the ones above the limit
      */
-    List<Violation.Key> record(Map<Violation.Key, JournalEntry> now) {
+    List<Violation.Key> record(Map<Violation.Key, ViolationRecord> now) {
         entries.keySet().retainAll(now.keySet());
         entries.putAll(now);
         var surplus = new ArrayList<Violation.Key>();

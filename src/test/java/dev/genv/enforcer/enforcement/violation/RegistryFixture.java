@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.journal;
+package dev.genv.enforcer.enforcement.violation;
 
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
@@ -19,11 +19,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A journal, and the cycles that it records. */
-abstract class JournalFixture {
+/** A registry, and the cycles that it records. */
+abstract class RegistryFixture {
     static final Instant START = Instant.parse("2026-11-20T09:22:28Z");
 
-    final Journal journal = new Journal(3);
+    final ViolationRegistry registry = new ViolationRegistry(3);
     Instant now = START;
 
     static Violation quota(String... hosts) {
@@ -39,28 +39,28 @@ abstract class JournalFixture {
                 List.of());
     }
 
-    List<JournalEntry> all() {
-        return journal.find(entry -> true, 100);
+    List<ViolationRecord> all() {
+        return registry.find(entry -> true, 100);
     }
 
-    static int pid(JournalEntry entry) {
+    static int pid(ViolationRecord entry) {
         return entry.violation().processes().getFirst().pid();
     }
 
-    Journal.Update observeViolations(Violation... violations) {
+    ViolationRegistry.Update observeViolations(Violation... violations) {
         return update(List.of(), violations);
     }
 
-    Journal.Update update(List<ActionRecord> records, Violation... violations) {
-        return journal.update(
+    ViolationRegistry.Update update(List<ActionRecord> records, Violation... violations) {
+        return registry.update(
                 new Plan(List.of(violations), List.of(), List.of()),
                 cycleOutcome(records),
                 _ -> RuleMode.ENFORCE,
                 remote(host("gpu-1"), host("a"), host("b"), host("c"), host("d"), host("e")));
     }
 
-    Journal.Update observeFleet(Fleet fleet) {
-        return journal.update(Plan.EMPTY, cycleOutcome(List.of()), _ -> RuleMode.ENFORCE, fleet);
+    ViolationRegistry.Update observeFleet(Fleet fleet) {
+        return registry.update(Plan.EMPTY, cycleOutcome(List.of()), _ -> RuleMode.ENFORCE, fleet);
     }
 
     static HostBuilder unobserved(String host) {
@@ -71,8 +71,8 @@ abstract class JournalFixture {
         return new Violation(rule, "gpu-1", "it", "…", null, null, List.of(), List.of(processes));
     }
 
-    Journal.CycleOutcome cycleOutcome(List<ActionRecord> records) {
-        return new Journal.CycleOutcome(records, Map.of(), Set.of(), now);
+    ViolationRegistry.CycleOutcome cycleOutcome(List<ActionRecord> records) {
+        return new ViolationRegistry.CycleOutcome(records, Map.of(), Set.of(), now);
     }
 
     static Violation strayOn(String host, int pid) {
