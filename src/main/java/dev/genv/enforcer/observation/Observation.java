@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param machine an id of the machine that does not depend on its name; null if unknown
  * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
  * @param stateChangedAt when the state was last changed, in clock ticks since boot; null if unknown
+ * @param status what is observed only for those who watch the machine
  */
 public record Observation(
         Snapshot snapshot,
@@ -33,4 +34,5 @@ public record Observation(
         @Nullable String readOnlyReason,
         @Nullable String machine,
         @Nullable Duration lockWait,
-        @Nullable Long stateChangedAt) {}
+        @Nullable Long stateChangedAt,
+        MachineStatus status) {}
