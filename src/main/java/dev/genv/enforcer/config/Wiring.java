@@ -134,6 +134,13 @@ class Wiring {
                         this::exitOnError));
     }
 
+    /** Of Quarkus's own bean, each injection point gets another instance, and only one of them is exported. */
+    @Produces
+    @Singleton
+    static CollectorRegistry collectors() {
+        return new CollectorRegistry();
+    }
+
     private Consumer<CycleReport> genvMetrics(CollectorRegistry collectors) {
         var wanted = settings.general().genvMetrics();
         if (wanted == GenvMetrics.OFF) {
