@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.Execution;
+import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
@@ -21,6 +22,7 @@ final class CycleRecorder {
     private final ViolationRegistry registry;
     private final Safeguards safeguards;
     private final CycleClock clock;
+    private final Forecast forecast;
     private final ProblemLog problems;
     private final Ticker ticker;
 
@@ -36,10 +38,16 @@ final class CycleRecorder {
     }
 
     CycleRecorder(
-            EnforcerConfig config, ViolationRegistry registry, Safeguards safeguards, CycleClock clock, Ticker ticker) {
+            EnforcerConfig config,
+            ViolationRegistry registry,
+            Safeguards safeguards,
+            Forecast forecast,
+            CycleClock clock,
+            Ticker ticker) {
         this.config = config;
         this.registry = registry;
         this.safeguards = safeguards;
+        this.forecast = forecast;
         this.clock = clock;
         this.ticker = ticker;
         problems = new ProblemLog(config.quiet());
@@ -55,8 +63,9 @@ final class CycleRecorder {
         var reports = HostProblems.of(execution.problems(), plan.problems())
                 .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
         problems.log(reports);
+        var next = forecast.of(evidence, execution.records());
         clock.endCycle();
-        var outcome = new ViolationRegistry.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at());
+        var outcome = new ViolationRegistry.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at(), next);
         var update = registry.update(plan, outcome, config::effectiveMode, seen.fleet());
         evidence.endCycle(registry.active());
         ActionLog.log(seen.fleet(), update);

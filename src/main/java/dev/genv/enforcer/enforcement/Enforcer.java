@@ -3,6 +3,7 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.ActionDispatcher;
+import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.safeguard.SafeguardConfig;
@@ -72,7 +73,8 @@ public final class Enforcer {
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
         escalation = new KillEscalation(terminations, safeguards, ticker);
         dispatcher = new ActionDispatcher(workers, config.actionTimeout(), terminations, history, ticker);
-        recorder = new CycleRecorder(config, registry, safeguards, clock, ticker);
+        recorder = new CycleRecorder(
+                config, registry, safeguards, new Forecast(safeguards, terminations, ticker), clock, ticker);
         createdAt = ticker.mark();
     }
 
