@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.Execution;
 import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
@@ -23,6 +24,7 @@ final class CycleRecorder {
     private final EventLog events;
     private final Safeguards safeguards;
     private final CycleClock clock;
+    private final Forecast forecast;
     private final ProblemLog problems;
     private final Ticker ticker;
 
@@ -37,11 +39,18 @@ final class CycleRecorder {
         }
     }
 
-    CycleRecorder(EnforcerConfig config, Records records, Safeguards safeguards, CycleClock clock, Ticker ticker) {
+    CycleRecorder(
+            EnforcerConfig config,
+            Records records,
+            Safeguards safeguards,
+            Forecast forecast,
+            CycleClock clock,
+            Ticker ticker) {
         this.config = config;
         registry = records.registry();
         events = records.events();
         this.safeguards = safeguards;
+        this.forecast = forecast;
         this.clock = clock;
         this.ticker = ticker;
         problems = new ProblemLog(config.quiet());
@@ -57,8 +66,9 @@ final class CycleRecorder {
         var reports = HostProblems.of(execution.problems(), plan.problems())
                 .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
         var changes = problems.log(reports);
+        var next = forecast.of(evidence, execution.records());
         clock.endCycle();
-        var outcome = new ViolationRegistry.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at());
+        var outcome = new ViolationRegistry.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at(), next);
         var update = registry.update(plan, outcome, config::effectiveMode, seen.fleet());
         evidence.endCycle(registry.active());
         ActionLog.log(seen.fleet(), update);

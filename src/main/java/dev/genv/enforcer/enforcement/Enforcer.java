@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.ActionDispatcher;
 import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.safeguard.SafeguardConfig;
@@ -78,7 +79,8 @@ public final class Enforcer {
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
         escalation = new KillEscalation(terminations, safeguards, ticker);
         dispatcher = new ActionDispatcher(workers, config.actionTimeout(), terminations, history, ticker);
-        recorder = new CycleRecorder(config, records, safeguards, clock, ticker);
+        recorder = new CycleRecorder(
+                config, records, safeguards, new Forecast(safeguards, terminations, ticker), clock, ticker);
         createdAt = ticker.mark();
     }
 

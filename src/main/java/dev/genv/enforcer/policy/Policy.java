@@ -2,6 +2,7 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -46,6 +47,12 @@ public final class Policy {
 
     public RuleMode modeOf(RuleDefinition rule) {
         return configs.getOrDefault(rule, RuleConfig.OFF).mode();
+    }
+
+    /** Returns the limits of a rule; {@link Limits#NONE} if it has none or is off. */
+    public Limits limitsOf(RuleDefinition rule) {
+        var config = configs.getOrDefault(rule, RuleConfig.OFF);
+        return config.mode() == RuleMode.OFF ? Limits.NONE : config.limits();
     }
 
     /**

@@ -30,6 +30,7 @@ public final class ViolationSize {
                 + NUMBER * (long) violation.devices().size()
                 + violation.processes().stream().mapToLong(ViolationSize::of).sum()
                 + entry.actions().stream().mapToLong(ViolationSize::of).sum()
+                + entry.next().stream().mapToLong(ViolationSize::of).sum()
                 + (change == null ? 0 : of(change.before()) + of(change.after()));
     }
 
@@ -40,6 +41,10 @@ public final class ViolationSize {
 
     private static long of(ViolationRecord.ActionNote action) {
         return ACTION + of(action.environment()) + of(action.detail());
+    }
+
+    private static long of(NextAction action) {
+        return ACTION + of(action.target().detached());
     }
 
     public static long of(@Nullable String text) {
