@@ -169,6 +169,10 @@ public final class Enforcer {
         return ticker;
     }
 
+    public EnforcerConfig config() {
+        return config;
+    }
+
     public Policy policy() {
         return policy;
     }

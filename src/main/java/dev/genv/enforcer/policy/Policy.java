@@ -46,7 +46,12 @@ public final class Policy {
     }
 
     public RuleMode modeOf(RuleDefinition rule) {
-        return configs.getOrDefault(rule, RuleConfig.OFF).mode();
+        return configOf(rule).mode();
+    }
+
+    /** Returns how the rule is configured; off if it is not. */
+    public RuleConfig configOf(RuleDefinition rule) {
+        return configs.getOrDefault(rule, RuleConfig.OFF);
     }
 
     /** Returns the limits of a rule; {@link Limits#NONE} if it has none or is off. */
@@ -66,7 +71,7 @@ public final class Policy {
         var findings = new ArrayList<Finding>();
         var problems = new ArrayList<HostProblem>();
         for (var rule : Rules.all()) {
-            var config = configs.getOrDefault(rule.definition(), RuleConfig.OFF);
+            var config = configOf(rule.definition());
             if (config.mode() == RuleMode.OFF) {
                 continue;
             }
