@@ -112,6 +112,11 @@ def again(values):
     left_behind.extend(map(int, pids))
 
 
+def hold(path):
+    """Opens a file without the driver that it may belong to."""
+    os.open(path, os.O_PATH)
+
+
 def pause(_):
     """Waits until the test creates a file."""
     write_pids()
@@ -140,8 +145,8 @@ def write_pids():
 
 
 STEPS = {"again": again, "cgroup": cgroup, "clear": clear, "exec": execute, "fork": fork, "fork-beside": fork_beside,
-         "fork-exec": fork_and_exec, "fork-uid": fork_and_change_uid, "orphan": orphan, "pause": pause, "setsid": setsid, "subreaper": subreaper,
-         "title": title, "uid": change_uid}
+         "fork-exec": fork_and_exec, "fork-uid": fork_and_change_uid, "hold": hold, "orphan": orphan, "pause": pause, "setsid": setsid,
+         "subreaper": subreaper, "title": title, "uid": change_uid}
 
 remaining = sys.argv[2:]
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel removes each child that exits, also an adopted one

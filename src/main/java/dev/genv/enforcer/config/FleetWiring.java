@@ -81,7 +81,8 @@ final class FleetWiring {
                 settings.general().mode() == ServiceMode.ENFORCE,
                 settings.general().terminateProcesses(),
                 settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
-                Advice.LOGIN);
+                Advice.LOGIN,
+                settings.gpu().unlistedMemory());
     }
 
     private AgentConfig agentConfig() {

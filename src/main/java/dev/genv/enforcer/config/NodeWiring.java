@@ -35,7 +35,8 @@ final class NodeWiring {
                 settings.general().mode() == ServiceMode.ENFORCE,
                 settings.general().terminateProcesses(),
                 settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
-                Advice.CONTAINER);
+                Advice.CONTAINER,
+                settings.gpu().unlistedMemory());
         var paths = new NodeMachine.NodePaths(
                 proc,
                 settings.stateDirectory(),

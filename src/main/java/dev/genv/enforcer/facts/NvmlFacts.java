@@ -5,6 +5,12 @@ import org.jspecify.annotations.Nullable;
 
 /** The answers of NVML, NVIDIA's library, as nvml.h describes them. */
 public sealed interface NvmlFacts extends GpuFacts {
+    /** One reading lists both. */
+    @Override
+    default boolean devicesAreCurrent() {
+        return true;
+    }
+
     /**
      * NVML listed the devices. Each answer about a device is a value or an error of its own.
      *
@@ -85,8 +91,12 @@ public sealed interface NvmlFacts extends GpuFacts {
             Answer<List<MigDevice>> instances,
             Answer<List<Utilization>> utilization) {}
 
-    /** The memory of a GPU, in bytes. */
-    record MemoryUse(long total, long used) {}
+    /**
+     * The memory of a GPU, in bytes.
+     *
+     * @param includesReserve whether the used memory includes what the driver reserves for itself, as that of older drivers does
+     */
+    record MemoryUse(long total, long used, boolean includesReserve) {}
 
     /**
      * A process on a GPU.

@@ -45,6 +45,7 @@ public final class SnapshotJson {
         }
         out.writeEndArray();
         out.writeEndObject();
+        UnlistedJson.write(snapshot.unlisted(), out);
         out.writeFieldName("envs");
         EnvsFile.write(snapshot.environments(), out);
         out.writeFieldName("devices");

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.Reading;
@@ -22,15 +23,16 @@ record RelatedFacts(RelatedProcesses processes) {
     /**
      * Combines the processes.
      *
-     * @param listed those that the GPU tool lists
+     * @param listed those that the GPU tool lists; the others, such as those that hold GPUs without being listed, are in the facts
      */
     static RelatedFacts of(List<ObservedProcess> listed, HostFacts facts) {
         var byPid = listed.stream()
                 .collect(Collectors.toMap(process -> process.id().pid(), Function.identity(), (first, _) -> first));
         var known = facts.processes().stream().flatMap(process -> related(byPid.get(process.pid()), process).stream());
+        var holders = facts.holders().holders().stream().map(HolderFacts.Holder::process);
         var others = new ArrayList<RelatedProcess>();
         var isComplete = facts.relatedIsComplete();
-        for (var process : facts.related()) {
+        for (var process : Stream.concat(facts.related().stream(), holders).toList()) {
             switch (ProcessIdentity.of(process)) {
                 case ProcessIdentity.Gone _ -> {}
                 case ProcessIdentity.Unreadable _ -> isComplete = false;

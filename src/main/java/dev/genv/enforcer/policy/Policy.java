@@ -2,6 +2,7 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -51,6 +52,12 @@ public final class Policy {
     /** Returns how the rule is configured; off if it is not. */
     public RuleConfig configOf(RuleDefinition rule) {
         return configs.getOrDefault(rule, RuleConfig.OFF);
+    }
+
+    /** Returns the limits of a rule; {@link Limits#NONE} if it has none or is off. */
+    public Limits limitsOf(RuleDefinition rule) {
+        var config = configs.getOrDefault(rule, RuleConfig.OFF);
+        return config.mode() == RuleMode.OFF ? Limits.NONE : config.limits();
     }
 
     /**

@@ -11,12 +11,15 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.testsupport.JsonTree;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -47,6 +50,33 @@ class SnapshotJsonTest {
                 List.of());
         assertThat(SnapshotJson.read("gpu-1", JsonTree.of(out -> SnapshotJson.write(snapshot, out))))
                 .isEqualTo(snapshot);
+    }
+
+    @Test
+    void writesWhatIsNotListed() {
+        var holder = new GpuProcess(
+                new ProcessId(4711, 991_232),
+                1003L,
+                "python",
+                new Membership.Outside(),
+                List.of(new DeviceUsage(0, null)));
+        var snapshot = new Snapshot(
+                "gpu-1",
+                List.of(),
+                new Unlisted(Map.of(0, Memory.ofMebibytes(4096)), List.of(new Unlisted.Holder(holder, 1_204_711))),
+                List.of(),
+                List.of(),
+                Set.of(0),
+                Map.of(),
+                SubordinateUids.NONE,
+                Set.of(),
+                List.of());
+        assertThat(JsonTree.of(out -> SnapshotJson.write(snapshot, out)).path("gpu_unlisted"))
+                .hasToString(
+                        "{\"devices\":[{\"index\":0,\"gpu_memory\":\"4096mi\"}],\"processes\":[{\"pid\":4711,\"start_time\":991232,"
+                                + "\"uid\":1003,\"command\":\"python\",\"devices\":[0],\"eid\":null,"
+                                + "\"membership\":{\"by\":\"environ\"},\"membership_unknown\":null,"
+                                + "\"immune\":null,\"since\":1204711}]}");
     }
 
     @Test

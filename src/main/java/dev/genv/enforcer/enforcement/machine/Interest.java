@@ -8,8 +8,15 @@ import java.util.Set;
  *
  * @param verified the processes whose exit the service waits for
  * @param settled the processes whose relations need not be gathered, because their membership is remembered
+ * @param deviceMemory whether the used memory of the devices must not be older than the list of the processes
+ * @param deviceHolders whether to look for processes that hold device files of GPUs without being listed
  */
-public record Interest(Set<ProcessId> verified, Set<ProcessId> settled) {
+public record Interest(Set<ProcessId> verified, Set<ProcessId> settled, boolean deviceMemory, boolean deviceHolders) {
+    /** Creates the interest of an observation that explains all used memory. */
+    public Interest(Set<ProcessId> verified, Set<ProcessId> settled) {
+        this(verified, settled, false, false);
+    }
+
     public Interest {
         verified = Set.copyOf(verified);
         settled = Set.copyOf(settled);

@@ -45,11 +45,10 @@ final class AbsentViolations {
         entries.keySet().retainAll(now.keySet());
         entries.putAll(now);
         var surplus = new ArrayList<Violation.Key>();
-        var bytes =
-                entries.values().stream().mapToLong(ResolvedViolations::size).sum();
+        var bytes = entries.values().stream().mapToLong(ViolationSize::of).sum();
         while (bytes > maxBytes) {
             var first = entries.pollFirstEntry();
-            bytes -= ResolvedViolations.size(first.getValue());
+            bytes -= ViolationSize.of(first.getValue());
             surplus.add(first.getKey());
         }
         return surplus;
@@ -107,7 +106,7 @@ final class AbsentViolations {
             return false; // attachments alone decide
         }
         var processes = violation.processes().stream().map(GpuProcess::id).collect(Collectors.toUnmodifiableSet());
-        return snapshot.processes().stream()
+        return snapshot.allProcesses().stream()
                 .filter(now -> processes.contains(now.id()))
                 .anyMatch(now -> now.membership() instanceof Membership.Unknown unknown && !unknown.listed());
     }

@@ -70,11 +70,16 @@ public final class NvidiaSmi implements GpuSource<ToolFacts> {
         // Without a line, either nothing runs or there are no devices, which may have been different before.
         if (known != null && known.isFresh() && known.matches(listed.value()) && !foundNoDevices(processes)) {
             keep(known.output, known.devices, known.readAt, listed);
-            return new ToolFacts(processes, known.output);
+            return new ToolFacts(processes, known.output, false);
         }
         var output = run(GpuQuery.DEVICES);
         ToolList.lines(output).map(GpuDevices::parse).ifPresent(now -> keep(output, now, System.nanoTime(), listed));
         return new ToolFacts(processes, output);
+    }
+
+    @Override
+    public void forgetDevices() {
+        devices = null;
     }
 
     /** Nothing is held: each query is a child process of its own. */

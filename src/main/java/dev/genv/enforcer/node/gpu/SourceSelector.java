@@ -89,6 +89,12 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
     }
 
     @Override
+    public void forgetDevices() {
+        nvml.forgetDevices();
+        tool.forgetDevices();
+    }
+
+    @Override
     public void release() {
         nvml.release();
         tool.release();

@@ -137,7 +137,7 @@ public final class ProcessReader {
 
     private Reading<ExecutableFacts> executable(int pid, List<Reading<ProgramFile>> programs) {
         try {
-            var program = proc.program(pid);
+            var program = RunningProgram.of(proc, pid);
             var path = program.target();
             var name = path == null ? null : String.valueOf(path.getFileName());
             return Reading.of(new ExecutableFacts(
@@ -154,9 +154,9 @@ public final class ProcessReader {
                         && (file.links() > 1 || name == null || name.equals(file.name())));
     }
 
-    private Reading<FileId> file(ProcFs.Program program) {
+    private Reading<FileId> file(RunningProgram program) {
         try {
-            var status = proc.statusOfProgram(program);
+            var status = program.status();
             return Reading.of(new FileId(status.device(), status.inode()));
         } catch (IOException e) {
             return Reading.failed(failure(e), ErrorText.of(e));

@@ -3,6 +3,7 @@ package dev.genv.enforcer.observation.gpu;
 import dev.genv.enforcer.facts.NvmlFacts;
 import dev.genv.enforcer.facts.NvmlFacts.Answer;
 import dev.genv.enforcer.facts.NvmlFacts.Device;
+import dev.genv.enforcer.facts.NvmlFacts.MemoryUse;
 import dev.genv.enforcer.facts.NvmlFacts.MigDevice;
 import dev.genv.enforcer.format.gpu.GpuDevices;
 import dev.genv.enforcer.format.gpu.GpuLine;
@@ -35,6 +36,7 @@ final class NvmlListing {
     private final List<Problem> deviceProblems = new ArrayList<>();
     private final List<Problem> processProblems = new ArrayList<>();
     private final Map<String, Integer> byUuid = new LinkedHashMap<>();
+    private final Map<String, Memory> used = new LinkedHashMap<>();
     private final List<GpuLine> lines = new ArrayList<>();
 
     private NvmlListing(List<Device> devices) {
@@ -55,6 +57,7 @@ final class NvmlListing {
             }
         }
         byUuid.keySet().removeAll(repeated);
+        used.keySet().removeAll(repeated);
     }
 
     /**
@@ -70,7 +73,10 @@ final class NvmlListing {
                 yield GpuListing.of(
                         GpuOrigin.NVML,
                         Found.of(listing.lines, listing.processProblems),
-                        new GpuDevices(Map.copyOf(listing.byUuid), List.copyOf(listing.deviceProblems)),
+                        new GpuDevices(
+                                Map.copyOf(listing.byUuid),
+                                Map.copyOf(listing.used),
+                                List.copyOf(listing.deviceProblems)),
                         order);
             }
         };
@@ -78,9 +84,19 @@ final class NvmlListing {
 
     private void addProcesses(String uuid, Device device) {
         var problems = new ArrayList<Problem>();
-        if (device.memory() instanceof NvmlFacts.Fault<NvmlFacts.MemoryUse> fault && NvmlProblems.isLost(fault)) {
-            deviceProblems.add(
-                    NvmlProblems.ofGpu(device.index(), fault)); // the device is known, but its processes are not
+        switch (device.memory()) {
+            case NvmlFacts.Fault<MemoryUse> fault -> {
+                if (NvmlProblems.isLost(fault)) {
+                    // The device is known, but its processes are not.
+                    deviceProblems.add(NvmlProblems.ofGpu(device.index(), fault));
+                }
+            }
+            case NvmlFacts.Value<MemoryUse>(var memory) -> {
+                var amount = memory(memory.used());
+                if (!memory.includesReserve() && amount != null) {
+                    used.put(uuid, amount);
+                }
+            }
         }
         for (var process : compute(device, problems)) {
             if (process.pid() < 1 || process.pid() > LARGEST_PID) {

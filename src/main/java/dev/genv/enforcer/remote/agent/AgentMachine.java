@@ -99,6 +99,7 @@ public final class AgentMachine implements Machine {
                 interest.settled().stream()
                         .map(id -> List.of((long) id.pid(), id.startTime()))
                         .toList(),
+                interest.deviceHolders(),
                 omitted.passwd(),
                 omitted.subuid(),
                 config.programs());

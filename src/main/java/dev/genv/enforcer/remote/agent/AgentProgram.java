@@ -26,6 +26,8 @@ record AgentProgram(String command, String text) {
                     "processes",
                     "relations",
                     "gpu",
+                    "devices",
+                    "holders",
                     "state",
                     "lease",
                     "observe",

@@ -43,7 +43,7 @@ final class HostMemory {
 
     void record(Answer.Observed answer, Omitted omitted) {
         var facts = answer.facts();
-        silent.record(facts.processes(), omitted.processes());
+        silent.record(facts.allProcesses(), omitted.processes());
         if (!omitted.tool()) {
             record(Step.GPU_TOOL, answer.toolHangs());
         }

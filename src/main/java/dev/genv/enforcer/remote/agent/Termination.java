@@ -20,6 +20,9 @@ import org.jspecify.annotations.Nullable;
 final class Termination {
     static final Result OTHER = Result.failed("its identity has changed since the rules were checked");
 
+    private static final Result RELEASED =
+            Result.failed("it is not listed, and no longer holds a device file of the GPU whose memory it may use");
+
     private final Order.Terminate order;
     /** What its environ must name. */
     private EnvironFacts environ;
@@ -61,6 +64,7 @@ final class Termination {
                 order.expected().exempt().stream().sorted().toList(),
                 order.kill() ? "KILL" : "TERM",
                 List.copyOf(files),
+                order.expected().minors().stream().sorted().toList(),
                 environ.id(),
                 environ.digest(),
                 numbers(addresses));
@@ -76,6 +80,7 @@ final class Termination {
             case TIMEOUT -> Optional.of(Result.failed("its environ does not answer"));
             case LATE -> Optional.of(Result.failed(RemoteActions.ABANDONED));
             case UNREADABLE -> Optional.of(OTHER);
+            case RELEASED -> Optional.of(RELEASED);
             case OTHER_USER -> ofOtherUser(answer.uid());
             case CHANGED -> changed(answer.environ(), answer.stat());
         };

@@ -87,10 +87,10 @@ def gpu_facts(request, machine):
     if request["skip"]:
         skipped = failed("SKIPPED", "nvidia-smi hung in an earlier observation and could not be terminated: "
                                     "it is not run for a while")
-        return {"processes": skipped, "devices": skipped}, [], False
+        return {"processes": skipped, "devices": skipped, "devicesAreCurrent": True}, [], False
     found = reading(find_program, request["program"])
     if "failure" in found:
-        return {"processes": found, "devices": found}, [], False
+        return {"processes": found, "devices": found, "devicesAreCurrent": True}, [], False
     tool, pids = Tool(found["value"]), []
     processes = tool_reading(tool, request["processes"], request, machine)
     devices = processes
@@ -103,7 +103,7 @@ def gpu_facts(request, machine):
     if len(pids) > MOST_PROCESSES:
         why = "%s lists more processes than can be observed: %d" % (tool.name, len(pids))
         processes, pids = failed("OTHER", why), []
-    return {"processes": processes, "devices": devices}, pids, tool.hangs
+    return {"processes": processes, "devices": devices, "devicesAreCurrent": True}, pids, tool.hangs
 
 
 def tool_reading(tool, query, request, machine):

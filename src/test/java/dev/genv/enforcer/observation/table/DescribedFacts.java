@@ -5,6 +5,7 @@ import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
@@ -16,6 +17,7 @@ import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -46,6 +48,7 @@ record DescribedFacts(DescribedMachine machine) {
                 listed,
                 relatedFacts(),
                 true,
+                holderFacts(),
                 machine.directory == null
                         ? present()
                         : new StateFacts(
@@ -65,6 +68,14 @@ record DescribedFacts(DescribedMachine machine) {
             facts.add(process(pid));
         }
         return facts;
+    }
+
+    private HolderFacts holderFacts() throws IOException {
+        var holders = new ArrayList<HolderFacts.Holder>();
+        for (var pid : machine.holders) {
+            holders.add(new HolderFacts.Holder(process(pid), List.of(DeviceFileHolder.MINOR)));
+        }
+        return new HolderFacts(machine.drivenGpus, holders, "");
     }
 
     private StateFacts present() throws IOException {

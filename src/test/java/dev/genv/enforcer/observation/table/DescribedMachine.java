@@ -18,6 +18,7 @@ import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.agent.LocalAgent;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.Closeable;
 import java.io.IOException;
@@ -58,6 +59,11 @@ final class DescribedMachine implements AutoCloseable {
     final List<Integer> related = new ArrayList<>();
 
     final Map<String, StateFile> files = new HashMap<>();
+    /** What the driver says of each GPU. */
+    final List<Bytes> drivenGpus = new ArrayList<>();
+    /** The processes that hold a device file without being listed. */
+    final List<Integer> holders = new ArrayList<>();
+
     LivenessFacts.Kernels kernels = LivenessFacts.Kernels.NONE;
     LockFacts lock = new LockFacts(LockFacts.Outcome.HELD, "", LOCK_LIMIT, Duration.ZERO, List.of());
 
@@ -154,6 +160,20 @@ final class DescribedMachine implements AutoCloseable {
         var size = Arrays.stream(environ).mapToInt(entry -> entry.length() + 1).sum();
         environs.put(pid, Reading.of(new EnvironFacts(size, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "", true)));
         return process;
+    }
+
+    /** Loads a driver, for which {@code /dev/full} is the device file of this GPU. */
+    void driver(String uuid) throws IOException {
+        DeviceFileHolder.write(proc.root(), uuid);
+        var information = "GPU UUID: \t %s\nDevice Minor: \t %d\n".formatted(uuid, DeviceFileHolder.MINOR);
+        drivenGpus.add(Bytes.of(information.getBytes(StandardCharsets.UTF_8)));
+    }
+
+    /** Has a process hold that device file. */
+    void holdsGpu(int pid) throws IOException {
+        Files.createSymbolicLink(
+                Files.createDirectory(proc.root().resolve(pid + "/fd")).resolve("3"), Path.of("/dev/full"));
+        holders.add(pid);
     }
 
     void noProcess(int pid) throws IOException {

@@ -107,6 +107,8 @@ class FactTableTest {
                 "\n",
                 List.of(
                         snapshot.processes().toString(),
+                        snapshot.unlisted().processes().toString(),
+                        snapshot.unlisted().memory().toString(),
                         snapshot.environments().toString(),
                         snapshot.devices().toString(),
                         snapshot.listedDevices().stream().sorted().toList().toString(),

@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.AccountFacts;
 import dev.genv.enforcer.facts.AccountFacts.TextFile;
+import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LivenessFacts.Kernels;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.remote.agent.message.SampleFacts;
 import java.util.List;
@@ -60,6 +62,15 @@ class HostMemoryTest {
     }
 
     @Test
+    void leavesOutAHolderThatDoesNotAnswer() {
+        var sample = SampleFacts.ALL;
+        var silent = SilentProcessesTest.process(9, 7, Reading.of(1000L), Failure.TIMEOUT);
+        var holders = new HolderFacts(List.of(), List.of(new HolderFacts.Holder(silent, List.of(0))), "");
+        record(facts(sample.accounts(), holders, sample.liveness()), false);
+        assertThat(memory.omitted().processes()).containsExactly(new ProcessId(9, 7));
+    }
+
+    @Test
     void remembersTheVersionsOfTheAccounts() {
         assertThat(memory.omitted().passwd()).isEmpty();
         record(accounts(Reading.of(new TextFile("1", null)), Reading.of(new TextFile("2", null))));
@@ -74,20 +85,20 @@ class HostMemoryTest {
 
     private void record(AccountFacts accounts) {
         var sample = SampleFacts.ALL;
-        record(facts(accounts, sample.liveness()), false);
+        record(facts(accounts, sample.holders(), sample.liveness()), false);
     }
 
     private void record(Kernels kernels, boolean toolHangs) {
         var sample = SampleFacts.ALL;
         var liveness = new LivenessFacts(Reading.of(List.of()), kernels);
-        record(facts(sample.accounts(), liveness), toolHangs);
+        record(facts(sample.accounts(), sample.holders(), liveness), toolHangs);
     }
 
     private void record(HostFacts facts, boolean toolHangs) {
         memory.record(new Answer.Observed(facts, toolHangs), memory.omitted());
     }
 
-    private static HostFacts facts(AccountFacts accounts, LivenessFacts liveness) {
+    private static HostFacts facts(AccountFacts accounts, HolderFacts holders, LivenessFacts liveness) {
         var sample = SampleFacts.ALL;
         return new HostFacts(
                 sample.machine(),
@@ -98,6 +109,7 @@ class HostMemoryTest {
                 sample.processes(),
                 sample.related(),
                 sample.relatedIsComplete(),
+                holders,
                 sample.state(),
                 liveness,
                 sample.enforcers(),

@@ -17,7 +17,7 @@ public final class NvmlBuilder {
 
     private final int index;
     private Answer<String> uuid;
-    private Answer<MemoryUse> memory = Answer.of(new MemoryUse(TOTAL, 0));
+    private Answer<MemoryUse> memory = Answer.of(new MemoryUse(TOTAL, 0, false));
     private @Nullable Answer<List<DeviceProcess>> compute;
     private final List<DeviceProcess> processes = new ArrayList<>();
     private final List<DeviceProcess> graphics = new ArrayList<>();
@@ -72,6 +72,11 @@ public final class NvmlBuilder {
         uuid = Answer.fault(code, "nvmlDeviceGetHandleByIndex_v2");
         memory = Answer.fault(code, "nvmlDeviceGetHandleByIndex_v2");
         compute = Answer.fault(code, "nvmlDeviceGetHandleByIndex_v2");
+        return this;
+    }
+
+    public NvmlBuilder used(long mebibytes, boolean includesReserve) {
+        memory = Answer.of(new MemoryUse(TOTAL, mebibytes * MEBIBYTE, includesReserve));
         return this;
     }
 

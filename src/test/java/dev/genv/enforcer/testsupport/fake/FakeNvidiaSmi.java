@@ -37,7 +37,7 @@ public final class FakeNvidiaSmi {
     public FakeNvidiaSmi gpus(int count) throws IOException {
         var lines = new StringBuilder();
         for (var index = 0; index < count; index++) {
-            lines.append("%d, %s, 16384\n".formatted(index, uuid(index)));
+            lines.append("%d, %s, 0\n".formatted(index, uuid(index)));
         }
         return gpuLines(lines.toString());
     }

@@ -83,6 +83,10 @@ public final class NvmlSource implements GpuSource<NvmlFacts>, Closeable {
         }
     }
 
+    /** Every reading asks for the devices. */
+    @Override
+    public void forgetDevices() {}
+
     @Override
     public void release() {
         try {

@@ -49,6 +49,7 @@ public sealed interface Request {
      * @param skip the processes whose memory is not read
      * @param verified the processes whose exit the service waits for
      * @param settled the pid and the start time of each process whose relations are not gathered
+     * @param holders whether to look for processes that hold GPUs without being listed
      * @param passwd the version of the file that is known; empty if none is
      * @param subuid likewise
      * @param programs the paths of the protected programs
@@ -61,6 +62,7 @@ public sealed interface Request {
             List<Integer> skip,
             List<Integer> verified,
             List<List<Long>> settled,
+            boolean holders,
             String passwd,
             String subuid,
             List<String> programs)
@@ -100,6 +102,7 @@ public sealed interface Request {
      * @param uid the real uid that it must have; null for any but an exempt one
      * @param exempt the exempt uids
      * @param files the protected programs that it must not run
+     * @param minors the device files of GPUs of which it must hold one, by their minor numbers; empty if any process may be signalled
      * @param id the id of the environment that its environ must name, see {@code EnvironFacts}
      * @param digest the digest of a long id; otherwise empty
      * @param addresses the fields 48 to 51 that its stat must have; empty for any
@@ -112,6 +115,7 @@ public sealed interface Request {
             List<Long> exempt,
             String signal,
             List<FileId> files,
+            List<Integer> minors,
             Bytes id,
             String digest,
             List<Long> addresses) {}

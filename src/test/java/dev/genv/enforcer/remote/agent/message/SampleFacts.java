@@ -8,6 +8,7 @@ import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LockFacts;
@@ -45,7 +46,8 @@ public final class SampleFacts {
                     Reading.failed(Failure.UNTRUSTED, "others can write /opt")),
             new GpuFacts.ToolFacts(
                     Reading.of(new GpuFacts.ToolOutput(0, bytes("GPU-0, 7, 1\n"), Bytes.EMPTY)),
-                    Reading.failed(Failure.TIMEOUT, "it hangs")),
+                    Reading.failed(Failure.TIMEOUT, "it hangs"),
+                    true),
             List.of(
                     new ProcessFacts(
                             7,
@@ -71,6 +73,18 @@ public final class SampleFacts {
                     Reading.of(bytes("9\t1")),
                     Reading.of(bytes("9 (x) S")))),
             true,
+            new HolderFacts(
+                    List.of(bytes("Device Minor: \t 0\n")),
+                    List.of(new HolderFacts.Holder(
+                            new ProcessFacts(
+                                    10,
+                                    Reading.of(bytes("10 (x) S")),
+                                    Reading.of(1000L),
+                                    Reading.of(ENVIRON),
+                                    Reading.failed(Failure.SKIPPED, ""),
+                                    Reading.of(bytes("10 (x) S"))),
+                            List.of(0))),
+                    "the search ended"),
             new StateFacts(
                     new StateFacts.Directory.Present(new FileId(-5, 4), 1_234_567_890_123L),
                     LOCK,

@@ -1,0 +1,27 @@
+package dev.genv.enforcer.e2e.unlisted;
+
+import dev.genv.enforcer.e2e.SshFleet;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/** On a machine over SSH. */
+class RemoteUnlistedIT extends UnlistedHolderSuite {
+    private SshFleet fleet;
+
+    @Override
+    Machine start(Path folder, Path driver) throws IOException {
+        fleet = new SshFleet(folder);
+        var host = fleet.startMachine("gpu-1");
+        host.mount(driver.resolve("devices"), Path.of("/proc/devices"));
+        host.mount(driver.resolve("driver"), Path.of("/proc/driver"));
+        fleet.setHosts(host);
+        return new Machine(fleet.node, host.gpus(), host.state(), host.stateDirectory());
+    }
+
+    @Override
+    void stop() throws IOException {
+        if (fleet != null) {
+            fleet.close();
+        }
+    }
+}
