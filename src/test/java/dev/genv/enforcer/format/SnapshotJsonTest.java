@@ -76,7 +76,7 @@ class SnapshotJsonTest {
                         "{\"devices\":[{\"index\":0,\"gpu_memory\":\"4096mi\"}],\"processes\":[{\"pid\":4711,\"start_time\":991232,"
                                 + "\"uid\":1003,\"command\":\"python\",\"devices\":[0],\"eid\":null,"
                                 + "\"membership\":{\"by\":\"environ\"},\"membership_unknown\":null,"
-                                + "\"immune\":null,\"since\":1204711}]}");
+                                + "\"immune\":null,\"since\":1204711,\"workload\":null}]}");
     }
 
     @Test

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.violation;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.workload.Workload;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -19,6 +20,9 @@ final class ResolvedViolations {
 
     private static final int PROCESS = 160;
     private static final int ACTION = 120;
+    /** With the number of a Slurm job. */
+    private static final int WORKLOAD = 240;
+
     private static final int NUMBER = 24;
     private static final int TEXT = 48;
     private static final int BYTES_PER_CHAR = 2;
@@ -78,7 +82,25 @@ final class ResolvedViolations {
 
     private static long size(GpuProcess process) {
         var eid = process.membership() instanceof Membership.InEnvironment(var id) ? id : null;
-        return PROCESS + NUMBER * (long) process.usage().size() + size(process.command()) + size(eid);
+        return PROCESS
+                + NUMBER * (long) process.usage().size()
+                + size(process.command())
+                + size(eid)
+                + size(process.workload());
+    }
+
+    private static long size(@Nullable Workload workload) {
+        if (workload == null) {
+            return 0;
+        }
+        var container = workload.container();
+        var pod = workload.pod();
+        return WORKLOAD
+                + size(workload.unit())
+                + (container == null ? 0 : size(container.id()))
+                + (pod == null
+                        ? 0
+                        : size(pod.uid()) + size(pod.namespace()) + size(pod.name()) + size(pod.container()));
     }
 
     private static long size(ViolationRecord.ActionNote action) {

@@ -7,6 +7,7 @@ import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
@@ -57,6 +58,9 @@ final class DescribedMachine implements AutoCloseable {
     final Map<String, Reading<ProgramFile>> programFiles = new HashMap<>();
     /** The processes to which listed ones are related that have overwritten their environs. */
     final List<Integer> related = new ArrayList<>();
+
+    /** The names of the kubelet's log files. */
+    PodFacts pods = PodFacts.NONE;
 
     final Map<String, StateFile> files = new HashMap<>();
     /** What the driver says of each GPU. */
@@ -154,11 +158,13 @@ final class DescribedMachine implements AutoCloseable {
         processes.put(pid, process);
         uids.put(pid, Reading.of(uid));
         var id = "";
+        var job = "";
         for (var entry : environ) {
             id = entry.startsWith("GENV_ENVIRONMENT_ID=") ? entry.substring(20) : id;
+            job = entry.startsWith("SLURM_JOB_ID=") ? entry.substring(13) : job;
         }
         var size = Arrays.stream(environ).mapToInt(entry -> entry.length() + 1).sum();
-        environs.put(pid, Reading.of(new EnvironFacts(size, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "", true)));
+        environs.put(pid, Reading.of(new EnvironFacts(size, bytes(id), "", true, bytes(job))));
         return process;
     }
 
@@ -174,6 +180,20 @@ final class DescribedMachine implements AutoCloseable {
         Files.createSymbolicLink(
                 Files.createDirectory(proc.root().resolve(pid + "/fd")).resolve("3"), Path.of("/dev/full"));
         holders.add(pid);
+    }
+
+    private static Bytes bytes(String text) {
+        return Bytes.of(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** Creates the kubelet's directory of a pod, and the link to the log of its container. */
+    void pod(String directory, String containerLog) throws IOException {
+        var logs = proc.hostRoot().resolve("var/log");
+        Files.createDirectories(logs.resolve("pods").resolve(directory));
+        Files.createDirectories(logs.resolve("containers"));
+        Files.createSymbolicLink(
+                logs.resolve("containers").resolve(containerLog), Path.of("/var/log/pods", directory, "main/0.log"));
+        pods = new PodFacts(List.of(directory), List.of(containerLog));
     }
 
     void noProcess(int pid) throws IOException {
