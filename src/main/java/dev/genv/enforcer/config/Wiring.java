@@ -9,7 +9,10 @@ import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
+import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.node.NodeMachine;
@@ -39,6 +42,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -95,14 +99,30 @@ class Wiring {
 
     @Produces
     @Singleton
+    EventLog events(@ConfigProperty(name = "quarkus.application.version") String version) {
+        var events = new EventLog();
+        events.append(
+                Ticker.ofSystem().now(),
+                List.of(new EventContent.ServiceStarted(
+                        version, settings.general().mode().name().toLowerCase(Locale.ROOT))));
+        return events;
+    }
+
+    @Produces
+    @Dependent
+    static Records records(ViolationRegistry violations, EventLog events) {
+        return new Records(violations, events);
+    }
+
+    @Produces
+    @Singleton
     GpuLossDetector gpuLossDetector() {
         return new GpuLossDetector();
     }
 
     @Produces
     @Singleton
-    Enforcer enforcer(ViolationRegistry violations, GpuLossDetector gpus, MeterRegistry registry)
-            throws InterruptedException {
+    Enforcer enforcer(Records records, GpuLossDetector gpus, MeterRegistry registry) throws InterruptedException {
         var config = new EnforcerConfig(
                 fleetWiring == null ? node() : fleet(fleetWiring),
                 fleetWiring != null,
@@ -117,13 +137,13 @@ class Wiring {
         countDroppedLines(registry);
         return new Enforcer(
                 config,
-                violations,
+                records,
                 Ticker.ofSystem(),
                 List.of(
                         gpus::record,
                         new CycleMetrics(registry)::record,
                         new HostMetrics(registry)::record,
-                        new ViolationMetrics(registry, violations)::record,
+                        new ViolationMetrics(registry, records.registry())::record,
                         new ActionMetrics(registry)::record,
                         this::exitOnError));
     }

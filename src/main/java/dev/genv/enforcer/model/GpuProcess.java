@@ -27,6 +27,18 @@ public record GpuProcess(
         @Nullable Immunity immunity,
         @Nullable Workload workload) {
 
+    /** Creates a process of which no workload is known. */
+    public GpuProcess(
+            ProcessId id,
+            @Nullable Long uid,
+            String command,
+            Membership membership,
+            MembershipSource membershipBy,
+            List<DeviceUsage> usage,
+            @Nullable Immunity immunity) {
+        this(id, uid, command, membership, membershipBy, usage, immunity, null);
+    }
+
     /** Creates a process with the membership that its environ names. */
     public GpuProcess(
             ProcessId id,

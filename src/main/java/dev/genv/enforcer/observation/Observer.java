@@ -121,7 +121,8 @@ public final class Observer {
                 privileges.isOutsideHostPid() ? settings.advice().namespaceReason() : other.orElse(null),
                 machine(facts.machine()),
                 state.lockWait(),
-                state.changedAt());
+                state.changedAt(),
+                accounts);
     }
 
     /** Returns the processes whose relations are not needed in the next observation. */

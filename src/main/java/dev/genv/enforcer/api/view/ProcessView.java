@@ -24,7 +24,7 @@ public record ProcessView(
     /** By what the membership was decided, such as {@code environ}. */
     public record MembershipView(String by) {}
 
-    static List<ProcessView> of(List<GpuProcess> processes) {
+    public static List<ProcessView> of(List<GpuProcess> processes) {
         return processes.stream()
                 .map(process -> new ProcessView(
                         process.pid(),

@@ -38,7 +38,10 @@ final class CgroupPath {
     private static final Pattern SLURM_USER = Pattern.compile("uid_[0-9]{1,10}");
     private static final Pattern SLURM_SCOPE = Pattern.compile("(?:[\\w.-]+_)?slurmstepd\\.scope");
     private static final Pattern SLURM_JOB = Pattern.compile("job_(?<id>[1-9][0-9]{0,9})");
-    private static final Pattern UNIT = Pattern.compile(".+\\.(?:scope|service)");
+    private static final Set<String> UNITS = Set.of(".scope", ".service");
+    /** The kernel's limit. */
+    private static final int LONGEST_NAME = 255;
+
     /** Services of root that create cgroups of containers below their own. */
     private static final Set<String> ENGINE_SERVICES = Set.of(
             "containerd.service",
@@ -117,8 +120,8 @@ final class CgroupPath {
 
     /** Goes on below a cgroup that is neither a container nor a job. */
     private void enter(String name) {
-        if (UNIT.matcher(name).matches() && !SLURM_SCOPE.matcher(name).matches()) {
-            unit = unit == null ? name : unit;
+        if (UNITS.stream().anyMatch(name::endsWith) && !SLURM_SCOPE.matcher(name).matches()) {
+            unit = unit == null && name.length() <= LONGEST_NAME ? name : unit;
             isDelegated = !ENGINE_SERVICES.contains(name);
         } else if (before.isEmpty() && name.equals("user")) {
             isDelegated = true; // pam_cgfs gives users their own cgroups there

@@ -19,8 +19,12 @@ public record WorkloadReadings(
     /** Returns what the cgroup shows; null if it was not read. */
     @Nullable
     CgroupFinding finding() {
-        return cgroup instanceof Reading.Value<Bytes>(var content)
-                ? CgroupFinding.parse(content.text(), content.length() < ProcessFacts.LARGEST_CGROUP)
-                : null;
+        if (!(cgroup instanceof Reading.Value<Bytes>(var content))) {
+            return null;
+        }
+        var text = content.text();
+        var isWhole = content.length() < ProcessFacts.LARGEST_CGROUP;
+        return CgroupFinding.parse(
+                isWhole ? text : text.substring(0, Math.min(text.length(), ProcessFacts.LARGEST_CGROUP)), isWhole);
     }
 }

@@ -80,7 +80,7 @@ class SignalCheckTest {
     private SignalCheck check(Membership membership, Content content) {
         var rules = new ImmunityRules(7, Set.of(), List.of());
         var process = new GpuProcess(
-                new ProcessId(812, 1), ALICE, "python", membership, MembershipSource.ANCESTOR, List.of(), null, null);
+                new ProcessId(812, 1), ALICE, "python", membership, MembershipSource.ANCESTOR, List.of(), null);
         return new SignalCheck(
                 process,
                 new ProgramEnviron(content, new Addresses(6000, 7000, 7000, 7022)),

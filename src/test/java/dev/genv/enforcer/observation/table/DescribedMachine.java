@@ -28,7 +28,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -157,14 +156,7 @@ final class DescribedMachine implements AutoCloseable {
         var process = proc.process(pid).uid(uid).environ(environ);
         processes.put(pid, process);
         uids.put(pid, Reading.of(uid));
-        var id = "";
-        var job = "";
-        for (var entry : environ) {
-            id = entry.startsWith("GENV_ENVIRONMENT_ID=") ? entry.substring(20) : id;
-            job = entry.startsWith("SLURM_JOB_ID=") ? entry.substring(13) : job;
-        }
-        var size = Arrays.stream(environ).mapToInt(entry -> entry.length() + 1).sum();
-        environs.put(pid, Reading.of(new EnvironFacts(size, bytes(id), "", true, bytes(job))));
+        environs.put(pid, Reading.of(DescribedEnviron.facts(environ)));
         return process;
     }
 
@@ -180,20 +172,6 @@ final class DescribedMachine implements AutoCloseable {
         Files.createSymbolicLink(
                 Files.createDirectory(proc.root().resolve(pid + "/fd")).resolve("3"), Path.of("/dev/full"));
         holders.add(pid);
-    }
-
-    private static Bytes bytes(String text) {
-        return Bytes.of(text.getBytes(StandardCharsets.UTF_8));
-    }
-
-    /** Creates the kubelet's directory of a pod, and the link to the log of its container. */
-    void pod(String directory, String containerLog) throws IOException {
-        var logs = proc.hostRoot().resolve("var/log");
-        Files.createDirectories(logs.resolve("pods").resolve(directory));
-        Files.createDirectories(logs.resolve("containers"));
-        Files.createSymbolicLink(
-                logs.resolve("containers").resolve(containerLog), Path.of("/var/log/pods", directory, "main/0.log"));
-        pods = new PodFacts(List.of(directory), List.of(containerLog));
     }
 
     void noProcess(int pid) throws IOException {

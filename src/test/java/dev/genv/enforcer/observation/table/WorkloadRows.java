@@ -4,12 +4,16 @@ import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.model.workload.Container;
 import dev.genv.enforcer.model.workload.Pod;
 import dev.genv.enforcer.model.workload.SlurmJob;
 import dev.genv.enforcer.model.workload.Workload;
 import dev.genv.enforcer.model.workload.WorkloadSource;
 import dev.genv.enforcer.observation.Observation;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -33,19 +37,19 @@ final class WorkloadRows {
                             new Workload(null, new Container(ID, "docker", WorkloadSource.CGROUP), null, null))),
             row("a pod", machine -> {
                         cgroup(machine, POD);
-                        machine.pod("ml_train-0_" + UID, "train-0_ml_main-" + ID + ".log");
+                        pod(machine);
                     })
                     .check(workload(new Workload(null, CONTAINER, new Pod(UID, "ml", "train-0", "main"), null))),
             row("a pod that was observed before", machine -> {
                         cgroup(machine, POD);
-                        machine.pod("ml_train-0_" + UID, "train-0_ml_main-" + ID + ".log");
+                        pod(machine);
                     })
                     .then(_ -> {})
                     .check(workload(new Workload(null, CONTAINER, new Pod(UID, "ml", "train-0", "main"), null))),
             row("a pod without the kubelet's files", machine -> cgroup(machine, POD))
                     .check(workload(new Workload(null, CONTAINER, new Pod(UID, null, null, null), null))),
             row("a pod whose files appear later", machine -> cgroup(machine, POD))
-                    .then(machine -> machine.pod("ml_train-0_" + UID, "train-0_ml_main-" + ID + ".log"))
+                    .then(machine -> pod(machine))
                     .check(workload(new Workload(null, CONTAINER, new Pod(UID, "ml", "train-0", "main"), null))),
             row("a job in the cgroup", machine -> cgroup(machine, "/system.slice/slurmstepd.scope/job_7/step_0"))
                     .check(workload(new Workload(null, null, null, new SlurmJob("7", WorkloadSource.CGROUP)))),
@@ -64,8 +68,20 @@ final class WorkloadRows {
 
     private WorkloadRows() {}
 
-    private static void cgroup(DescribedMachine machine, String path) throws java.io.IOException {
+    private static void cgroup(DescribedMachine machine, String path) throws IOException {
         Objects.requireNonNull(machine.processes.get(812)).cgroup(path);
+    }
+
+    /** Creates the kubelet's directory of the pod, and the link to the log of its container. */
+    private static void pod(DescribedMachine machine) throws IOException {
+        var directory = "ml_train-0_" + UID;
+        var link = "train-0_ml_main-" + ID + ".log";
+        var logs = machine.proc.hostRoot().resolve("var/log");
+        Files.createDirectories(logs.resolve("pods").resolve(directory));
+        Files.createSymbolicLink(
+                Files.createDirectories(logs.resolve("containers")).resolve(link),
+                Path.of("/var/log/pods", directory, "main/0.log"));
+        machine.pods = new PodFacts(List.of(directory), List.of(link));
     }
 
     private static Consumer<Observation> workload(@Nullable Workload workload) {
