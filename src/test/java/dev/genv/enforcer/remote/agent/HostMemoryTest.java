@@ -113,6 +113,7 @@ class HostMemoryTest {
                 sample.state(),
                 liveness,
                 sample.enforcers(),
-                sample.verified());
+                sample.verified(),
+                sample.pods());
     }
 }

@@ -49,6 +49,7 @@ public sealed interface Request {
      * @param skip the processes whose memory is not read
      * @param verified the processes whose exit the service waits for
      * @param settled the pid and the start time of each process whose relations are not gathered
+     * @param attributed likewise of each process whose cgroup is not read
      * @param holders whether to look for processes that hold GPUs without being listed
      * @param passwd the version of the file that is known; empty if none is
      * @param subuid likewise
@@ -62,6 +63,7 @@ public sealed interface Request {
             List<Integer> skip,
             List<Integer> verified,
             List<List<Long>> settled,
+            List<List<Long>> attributed,
             boolean holders,
             String passwd,
             String subuid,
