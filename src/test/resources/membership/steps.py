@@ -5,6 +5,7 @@ behind sleeps too, and is in the file after that pid. No step returns before the
 After a pause, the last pid is in a second file.
 """
 import ctypes
+import mmap
 import os
 import signal
 import sys
@@ -12,6 +13,7 @@ import time
 
 PR_SET_CHILD_SUBREAPER = 36
 left_behind = []
+mappings = []
 file = sys.argv[1]
 end = [file]
 
@@ -113,8 +115,12 @@ def again(values):
 
 
 def hold(path):
-    """Opens a file without the driver that it may belong to."""
-    os.open(path, os.O_PATH)
+    """Opens a file and maps it, if its driver permits that."""
+    file = os.open(path, os.O_RDWR | os.O_NOCTTY)
+    try:
+        mappings.append(mmap.mmap(file, 4096, flags=mmap.MAP_PRIVATE))
+    except OSError:
+        pass
 
 
 def pause(_):
