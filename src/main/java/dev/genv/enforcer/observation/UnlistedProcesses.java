@@ -90,7 +90,7 @@ public final class UnlistedProcesses {
             return Found.of(Unlisted.NONE);
         }
         var devices = devicesByMinor(facts.holders().gpus(), amounts);
-        var unlisted = interpret(facts, amounts, devices, listed(listing.value()), ownPid, member);
+        var unlisted = interpret(facts, amounts, devices, listing.value(), ownPid, member);
         return Found.of(
                 unlisted,
                 problems(
@@ -109,13 +109,14 @@ public final class UnlistedProcesses {
             HostFacts facts,
             Map<String, Amount> amounts,
             Map<Integer, Integer> devices,
-            Set<Integer> listed,
+            GpuListing listing,
             int ownPid,
             BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> member) {
         var found = new ArrayList<Unlisted.Holder>();
         var before = since;
         var held = new HashMap<ProcessId, Set<Integer>>();
-        var descent = Descent.of(facts.holders().holders(), listed);
+        var descent = Descent.of(facts.holders().holders(), listing);
+        var listed = listed(listing);
         for (var holder : facts.holders().holders()) {
             var uses = holder.minors().stream()
                     .distinct()
@@ -134,9 +135,7 @@ public final class UnlistedProcesses {
                 var mapped =
                         holder.mapped().stream().filter(devices::containsKey).collect(Collectors.toUnmodifiableSet());
                 found.add(new Unlisted.Holder(
-                        member.apply(process, uses),
-                        first,
-                        descent.isOfListed(process) ? List.of() : devices(earlier, mapped, devices)));
+                        member.apply(process, uses), first, used(process, earlier, mapped, devices, descent)));
                 held.put(process.id(), mapped);
             }
         }
@@ -148,11 +147,17 @@ public final class UnlistedProcesses {
                 found);
     }
 
-    private static List<Integer> devices(Set<Integer> earlier, Set<Integer> now, Map<Integer, Integer> devices) {
+    private static List<Integer> used(
+            ObservedProcess process,
+            Set<Integer> earlier,
+            Set<Integer> now,
+            Map<Integer, Integer> devices,
+            Descent descent) {
         return now.stream()
                 .filter(earlier::contains)
                 .map(devices::get)
                 .filter(Objects::nonNull)
+                .filter(device -> !descent.mayHaveInherited(process.id().pid(), device))
                 .sorted()
                 .toList();
     }

@@ -26,14 +26,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/**
- * The packaged program and real processes that use GPU 0 without being listed. A terminal stands for its device file, because no other
- * process has it, and what processes map is described by files in the place of their {@code maps}, because terminals cannot be mapped.
- */
+/** The packaged program and real processes that use GPU 0 without being listed. */
 abstract class UnlistedHolderSuite {
-    /** Of the terminals in {@code /dev/pts}. */
-    private static final int MAJOR = 136;
-
     private static final int USER = TestUsers.HONEST_UID;
     private static final int OTHER_USER = TestUsers.ATTACKER_UID;
     private static final Map<String, String> OUTSIDE = Map.of("HOME", "/");
@@ -42,8 +36,7 @@ abstract class UnlistedHolderSuite {
     private Path directory;
 
     private final List<AutoCloseable> processes = new ArrayList<>();
-    private Path file;
-    private Path driver;
+    private TerminalGpu gpu;
     private Machine machine;
     private ServiceClient client;
 
@@ -66,13 +59,9 @@ abstract class UnlistedHolderSuite {
     void startMachine() throws IOException {
         Requirements.rootWithCapabilities();
         Files.setAttribute(directory, "unix:mode", 0755); // the users must be able to enter it
-        file = openTerminal();
-        driver = Files.createDirectory(directory.resolve("driver"));
-        DeviceFileHolder.writeDriver(
-                driver,
-                FakeNvidiaSmi.uuid(0),
-                MAJOR,
-                Integer.parseInt(file.getFileName().toString()));
+        var driver = Files.createDirectory(directory.resolve("driver"));
+        gpu = TerminalGpu.create(driver, FakeNvidiaSmi.uuid(0));
+        add(gpu.keeper());
         machine = start(Files.createDirectory(directory.resolve("machine")), driver);
         Files.setAttribute(machine.stateDirectory, "unix:mode", 0777);
         machine.gpus.gpuLines("0, %s, 4096\n1, %s, 0\n".formatted(FakeNvidiaSmi.uuid(0), FakeNvidiaSmi.uuid(1)));
@@ -91,25 +80,9 @@ abstract class UnlistedHolderSuite {
         return process;
     }
 
-    /** Opens a terminal that every user may use, for the time of a test. */
-    private Path openTerminal() throws IOException {
-        var name = directory.resolve("terminal");
-        add(Child.running(List.of("/usr/bin/python3", "-I", "-S", "-c", """
-                import os, time
-                master, terminal = os.openpty()
-                os.chmod(os.ttyname(terminal), 0o666)
-                with open('%1$s.new', 'w') as file: file.write(os.ttyname(terminal))
-                os.close(terminal)
-                os.rename('%1$s.new', '%1$s')
-                while True: time.sleep(1000)
-                """.formatted(name)), Map.of()));
-        await().atMost(HANG).until(() -> Files.exists(name));
-        return Path.of(Files.readString(name));
-    }
-
     /** Starts a process that has the file open. */
     private Child open(Map<String, String> variables) throws IOException {
-        return add(DeviceFileHolder.start(file, variables, "")).child();
+        return add(DeviceFileHolder.start(gpu.file(), variables, "")).child();
     }
 
     /** Starts a process that maps the file too. */
@@ -122,21 +95,13 @@ abstract class UnlistedHolderSuite {
     /** Starts a process that maps the file, and has overwritten its environ, and whose parent has not. */
     private SteppedProcess useOverwritten(int uid, Map<String, String> variables) throws IOException {
         var process = add(SteppedProcess.ofUser(
-                uid, machine.stateDirectory, variables, "setsid", "fork", "hold:" + file, "clear"));
+                uid, machine.stateDirectory, variables, "setsid", "fork", "hold:" + gpu.file(), "clear"));
         map(process.pid());
         return process;
     }
 
     private void map(int pid) throws IOException {
-        var maps = Path.of("/proc", Integer.toString(pid), "maps");
-        var device = (long) Files.getAttribute(file, "unix:dev");
-        var line = "7f0000000000-7f0000001000 rw-s 00000000 %02x:%02x %d %s\n"
-                .formatted(
-                        (device >>> 8) & 0xfff,
-                        (device & 0xff) | ((device >>> 12) & ~0xff),
-                        (long) Files.getAttribute(file, "unix:ino"),
-                        file);
-        mount(Files.writeString(driver.resolve("maps-" + pid), Files.readString(maps) + line), maps);
+        mount(gpu.mapsOf(pid), Path.of("/proc", Integer.toString(pid), "maps"));
     }
 
     private void startService() throws IOException {
