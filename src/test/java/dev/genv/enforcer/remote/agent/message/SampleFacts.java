@@ -84,6 +84,7 @@ public final class SampleFacts {
                                     Reading.of(ENVIRON),
                                     Reading.failed(Failure.SKIPPED, ""),
                                     Reading.of(bytes("10 (x) S"))),
+                            List.of(0),
                             List.of(0))),
                     "the search ended"),
             new StateFacts(

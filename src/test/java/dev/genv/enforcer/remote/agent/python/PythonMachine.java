@@ -215,7 +215,7 @@ public final class PythonMachine {
                 .limit(4)
                 .mapToLong(Long::parseUnsignedLong)
                 .forEach(addresses::add);
-        action.putArray("minors");
+        action.putNull("minors");
         return action;
     }
 
