@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.Findings;
 import dev.genv.enforcer.observation.MachineStatus;
 import dev.genv.enforcer.observation.Observation;
@@ -81,6 +82,7 @@ public final class GenvObserver {
                 null,
                 null,
                 null,
+                Accounts.NONE,
                 new MachineStatus(true, List.of()));
     }
 
