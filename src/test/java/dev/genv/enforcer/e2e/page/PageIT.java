@@ -20,7 +20,10 @@ class PageIT extends PageSuite {
                 var member = Child.inEnvironment("a");
                 var stray = Child.withEnvironment(Map.of())) {
             writeEnvironment(shell);
-            node.gpus.process(0, member.pid(), "4096").process(1, member.pid(), "1024").process(2, stray.pid(), "2048");
+            node.gpus
+                    .process(0, member.pid(), "4096")
+                    .process(1, member.pid(), "1024")
+                    .process(2, stray.pid(), "2048");
             node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
             startService();
 
