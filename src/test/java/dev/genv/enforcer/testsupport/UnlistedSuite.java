@@ -98,8 +98,8 @@ public abstract class UnlistedSuite extends UnlistedUseSuite {
     void infersTheMembershipOfAHolderThatHasOverwrittenItsEnviron(String how, @TempDir Path folder) throws Exception {
         Requirements.rootWithCapabilities();
         Files.setAttribute(folder, "unix:mode", 0777);
-        try (var holder = SteppedProcess.ofUser(
-                USER, folder, MEMBER, "setsid", "fork", "hold:" + DeviceFileHolder.FILE, how)) {
+        try (var holder =
+                SteppedProcess.ofUser(USER, folder, MEMBER, "setsid", "fork", "hold:" + DeviceFileHolder.FILE, how)) {
             link(holder.pid(), holder.leftBehind(0));
             use(4096);
             for (var snapshot : List.of(observe(4), observe(1))) {
