@@ -23,12 +23,18 @@ import org.junit.jupiter.params.provider.EnumSource;
 class PageAccessibilityIT extends PageSuite {
     /** Each view, and a text of what it shows when it has its data. */
     private static final Map<String, String> VIEWS = Map.of(
-            "#/hosts", "outside all environments",
-            "#/violations", "is not running in a GPU environment",
-            "#/users/" + CurrentProcess.name(), "more than the maximum allowed",
-            "#/chart", "began in this period",
-            "#/plan", "env-devices",
-            "#/report", "Download CSV");
+            "#/hosts",
+            "outside all environments",
+            "#/violations",
+            "is not running in a GPU environment",
+            "#/users/" + CurrentProcess.name(),
+            "more than the maximum allowed",
+            "#/chart",
+            "began in this period",
+            "#/plan",
+            "env-devices",
+            "#/report",
+            "Download CSV");
 
     @ParameterizedTest
     @EnumSource(names = {"LIGHT", "DARK"})
@@ -94,14 +100,18 @@ class PageAccessibilityIT extends PageSuite {
             assertThat(window.heading()).isFocused();
 
             tabTo(window, "a.message", "Tab");
-            assertThat((Boolean) window.page().evaluate("getComputedStyle(document.activeElement).outlineStyle !== 'none'"))
+            assertThat((Boolean)
+                            window.page().evaluate("getComputedStyle(document.activeElement).outlineStyle !== 'none'"))
                     .isTrue();
             keyboard.press("Enter");
             assertThat(window.dialog()).isVisible();
             for (var i = 0; i < 5; i++) { // the focus stays in the dialog, or in the browser's own controls
                 keyboard.press("Tab");
-                assertThat((Boolean) window.page()
-                                .evaluate("document.activeElement === document.body || !!document.activeElement.closest('dialog')"))
+                assertThat(
+                                (Boolean)
+                                        window.page()
+                                                .evaluate(
+                                                        "document.activeElement === document.body || !!document.activeElement.closest('dialog')"))
                         .isTrue();
             }
             keyboard.press("Escape");
@@ -171,7 +181,8 @@ class PageAccessibilityIT extends PageSuite {
     private static void tabTo(Window window, String selector, String key) {
         for (var i = 0; i < 100; i++) {
             window.page().keyboard().press(key);
-            if (Boolean.TRUE.equals(window.page().evaluate("selector => document.activeElement.matches(selector)", selector))) {
+            if (Boolean.TRUE.equals(
+                    window.page().evaluate("selector => document.activeElement.matches(selector)", selector))) {
                 return;
             }
         }

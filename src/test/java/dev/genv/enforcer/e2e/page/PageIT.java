@@ -20,7 +20,10 @@ class PageIT extends PageSuite {
                 var member = Child.inEnvironment("a");
                 var stray = Child.withEnvironment(Map.of())) {
             writeEnvironment(shell);
-            node.gpus.process(0, member.pid(), "4096").process(1, member.pid(), "1024").process(2, stray.pid(), "2048");
+            node.gpus
+                    .process(0, member.pid(), "4096")
+                    .process(1, member.pid(), "1024")
+                    .process(2, stray.pid(), "2048");
             node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
             startService();
 
@@ -67,7 +70,7 @@ class PageIT extends PageSuite {
 
             window.awaitText("dialog h2", "Process outside all environments");
             assertThat(window.dialog().locator(".steps li strong"))
-                    .hasText(new String[] {"Seen", "Asked to terminate", "Terminated", "Resolved"});
+                    .hasText(new String[] {"Seen", "State changed", "Asked to terminate", "Terminated", "Resolved"});
             assertThat(window.page().url()).contains("#/violations/");
             window.page().keyboard().press("Escape");
             assertThat(window.dialog()).hasCount(0);

@@ -52,7 +52,8 @@ class PageSecurityIT extends PageSuite {
             var window = openWindow().open("#/hosts");
             window.awaitText(".tile", HOSTILE.getFirst());
             window.awaitText(".tile", "\\u{202e}gnitset");
-            for (var view : List.of("violations", "plan", "chart", "report", "users/" + "%3Cimg src=x%3E", "users/%", "%zz")) {
+            for (var view :
+                    List.of("violations", "plan", "chart", "report", "users/" + "%3Cimg src=x%3E", "users/%", "%zz")) {
                 window.open("#/" + view);
             }
             window.open("#/violations");
@@ -106,7 +107,8 @@ class PageSecurityIT extends PageSuite {
                     .containsPattern("(?i)content-type: (text/html|text/javascript|text/css|image/svg\\+xml)");
             var etag = ETAG.matcher(answer.head());
             assertThat(etag.find()).isTrue();
-            assertThat(http.get(path, "If-None-Match: " + etag.group(1)).status()).isEqualTo(304);
+            assertThat(http.get(path, "If-None-Match: " + etag.group(1)).status())
+                    .isEqualTo(304);
             assertThat(http.get(path, "If-None-Match: \"0\"").status()).isEqualTo(200);
         }
     }
@@ -135,16 +137,19 @@ class PageSecurityIT extends PageSuite {
                 "/application.properties")) {
             assertThat(http.get(path).status()).as(path).isIn(400, 401);
         }
-        assertThat(http.send("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").status())
+        assertThat(http.send("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                        .status())
                 .isIn(401, 421);
     }
 
     @Test
     void asksForTheTokenAndKeepsItInTheTab() throws IOException {
-        node.set("API_TOKEN_FILE", Files.writeString(directory.resolve("token"), TOKEN)).set("MODE", "audit");
+        node.set("API_TOKEN_FILE", Files.writeString(directory.resolve("token"), TOKEN))
+                .set("MODE", "audit");
         startService();
         var window = openWindow().open("#/violations");
-        var input = window.page().getByLabel("Token", new com.microsoft.playwright.Page.GetByLabelOptions().setExact(true));
+        var input =
+                window.page().getByLabel("Token", new com.microsoft.playwright.Page.GetByLabelOptions().setExact(true));
 
         assertThat(input).isFocused();
         input.fill("wrong");

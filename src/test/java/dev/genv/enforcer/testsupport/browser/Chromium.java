@@ -27,10 +27,10 @@ public final class Chromium implements AutoCloseable {
     private final Browser browser;
 
     private Chromium(Path program) throws IOException {
-        PlaywrightAssertions.setDefaultAssertionTimeout(TestTimeouts.HANG.toMillis());
+        PlaywrightAssertions.setDefaultAssertionTimeout((double) TestTimeouts.HANG.toMillis());
         // Playwright would otherwise download browsers of its own.
-        playwright =
-                Playwright.create(new Playwright.CreateOptions().setEnv(Map.of("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1")));
+        playwright = Playwright.create(
+                new Playwright.CreateOptions().setEnv(Map.of("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1")));
         var arguments = new ArrayList<>(List.of(
                 "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run"));
         if (CurrentProcess.isRoot()) {
@@ -38,7 +38,9 @@ public final class Chromium implements AutoCloseable {
         }
         browser = playwright
                 .chromium()
-                .launch(new BrowserType.LaunchOptions().setExecutablePath(program).setArgs(arguments));
+                .launch(new BrowserType.LaunchOptions()
+                        .setExecutablePath(program)
+                        .setArgs(arguments));
     }
 
     /** Starts the browser, or skips the test on a machine without one. */
