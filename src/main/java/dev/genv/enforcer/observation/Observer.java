@@ -22,6 +22,7 @@ import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
+import dev.genv.enforcer.observation.workload.Workloads;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -52,6 +53,7 @@ public final class Observer {
     private final UnlistedProcesses unlisted;
     private Accounts accounts = Accounts.NONE;
     private final MembershipResolver memberships;
+    private final Workloads workloads = new Workloads();
     private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
     private Map<ProcessId, ProgramEnviron> environs = Map.of();
 
@@ -82,7 +84,9 @@ public final class Observer {
         var processes = processes(listing, facts, findings);
         var state = stateParser.parse(facts.state(), facts.machine());
         var live = findings.add(LiveState.of(state, facts.liveness(), accounts, immunity.exempt()));
-        var members = new Members(RelatedFacts.of(processes, facts), memberships, live, immunity, facts, findings);
+        workloads.begin(facts.pods());
+        var members =
+                new Members(RelatedFacts.of(processes, facts), memberships, workloads, live, immunity, facts, findings);
         var listed = processes.stream()
                 .map(process -> members.resolve(
                         process, listing.usage().getOrDefault(process.id().pid(), List.of())))
@@ -93,6 +97,7 @@ public final class Observer {
         if (!findings.missing().contains(SnapshotPart.PROCESSES)
                 && !findings.missing().contains(SnapshotPart.EVERY_PROCESS)) {
             memberships.retain(environs.keySet());
+            workloads.retain(environs.keySet());
         }
         var snapshot = new Snapshot(
                 settings.host(),
@@ -123,6 +128,11 @@ public final class Observer {
     /** Returns the processes whose relations are not needed in the next observation. */
     public Set<ProcessId> settled() {
         return memberships.settled();
+    }
+
+    /** Returns the processes whose cgroups need not be read in the next observation. */
+    public Set<ProcessId> attributed() {
+        return workloads.known();
     }
 
     /** Returns the environ of a process as the last observation saw it. */

@@ -96,13 +96,18 @@ public final class AgentMachine implements Machine {
                 omitted.kernels(),
                 pids(omitted.processes()),
                 pids(interest.verified()),
-                interest.settled().stream()
-                        .map(id -> List.of((long) id.pid(), id.startTime()))
-                        .toList(),
+                identities(interest.settled()),
+                identities(interest.attributed()),
                 interest.deviceHolders(),
                 omitted.passwd(),
                 omitted.subuid(),
                 config.programs());
+    }
+
+    private static List<List<Long>> identities(Collection<ProcessId> processes) {
+        return processes.stream()
+                .map(id -> List.of((long) id.pid(), id.startTime()))
+                .toList();
     }
 
     private static List<Integer> pids(Collection<ProcessId> processes) {

@@ -135,6 +135,7 @@ def observe(machine):
     facts["holders"] = holder_facts(machine, set(pids), known)
     subjects = facts["processes"] + [holder["process"] for holder in facts["holders"]["holders"]]
     facts["related"], facts["relatedIsComplete"] = related_facts(machine, subjects)
+    facts["pods"] = pod_facts(machine, subjects)
     facts["machine"]["beforeState"] = machine.ticks()
     facts["state"], directory = state_facts(machine)
     facts["access"] = access_facts(machine, directory["isWritable"])

@@ -65,7 +65,7 @@ class HostMemoryTest {
     void leavesOutAHolderThatDoesNotAnswer() {
         var sample = SampleFacts.ALL;
         var silent = SilentProcessesTest.process(9, 7, Reading.of(1000L), Failure.TIMEOUT);
-        var holders = new HolderFacts(List.of(), List.of(new HolderFacts.Holder(silent, List.of(0))), "");
+        var holders = new HolderFacts(List.of(), List.of(new HolderFacts.Holder(silent, List.of(0), List.of())), "");
         record(facts(sample.accounts(), holders, sample.liveness()), false);
         assertThat(memory.omitted().processes()).containsExactly(new ProcessId(9, 7));
     }
@@ -113,6 +113,7 @@ class HostMemoryTest {
                 sample.state(),
                 liveness,
                 sample.enforcers(),
-                sample.verified());
+                sample.verified(),
+                sample.pods());
     }
 }

@@ -49,6 +49,7 @@ public sealed interface Request {
      * @param skip the processes whose memory is not read
      * @param verified the processes whose exit the service waits for
      * @param settled the pid and the start time of each process whose relations are not gathered
+     * @param attributed likewise of each process whose cgroup is not read
      * @param holders whether to look for processes that hold GPUs without being listed
      * @param passwd the version of the file that is known; empty if none is
      * @param subuid likewise
@@ -62,6 +63,7 @@ public sealed interface Request {
             List<Integer> skip,
             List<Integer> verified,
             List<List<Long>> settled,
+            List<List<Long>> attributed,
             boolean holders,
             String passwd,
             String subuid,
@@ -102,7 +104,7 @@ public sealed interface Request {
      * @param uid the real uid that it must have; null for any but an exempt one
      * @param exempt the exempt uids
      * @param files the protected programs that it must not run
-     * @param minors the device files of GPUs of which it must hold one, by their minor numbers; empty if any process may be signalled
+     * @param minors the device files of GPUs of which it must map one, by their minor numbers; null if the GPU tool lists it
      * @param id the id of the environment that its environ must name, see {@code EnvironFacts}
      * @param digest the digest of a long id; otherwise empty
      * @param addresses the fields 48 to 51 that its stat must have; empty for any
@@ -115,7 +117,7 @@ public sealed interface Request {
             List<Long> exempt,
             String signal,
             List<FileId> files,
-            List<Integer> minors,
+            @Nullable List<Integer> minors,
             Bytes id,
             String digest,
             List<Long> addresses) {}

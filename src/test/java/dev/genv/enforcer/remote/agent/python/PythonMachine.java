@@ -41,6 +41,7 @@ public final class PythonMachine {
             "relations",
             "devices",
             "holders",
+            "pods",
             "state",
             "lease",
             "observe");
@@ -84,6 +85,7 @@ public final class PythonMachine {
         request.putArray("skip");
         request.putArray("verified");
         request.putArray("settled");
+        request.putArray("attributed");
         request.putArray("programs");
         request.putArray("terminations");
         request.putNull("detach");
@@ -213,7 +215,7 @@ public final class PythonMachine {
                 .limit(4)
                 .mapToLong(Long::parseUnsignedLong)
                 .forEach(addresses::add);
-        action.putArray("minors");
+        action.putNull("minors");
         return action;
     }
 
