@@ -120,7 +120,8 @@ final class CgroupPath {
 
     /** Goes on below a cgroup that is neither a container nor a job. */
     private void enter(String name) {
-        if (UNITS.stream().anyMatch(name::endsWith) && !SLURM_SCOPE.matcher(name).matches()) {
+        if (UNITS.stream().anyMatch(name::endsWith)
+                && !SLURM_SCOPE.matcher(name).matches()) {
             unit = unit == null && name.length() <= LONGEST_NAME ? name : unit;
             isDelegated = !ENGINE_SERVICES.contains(name);
         } else if (before.isEmpty() && name.equals("user")) {
