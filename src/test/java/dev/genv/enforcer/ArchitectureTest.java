@@ -33,6 +33,7 @@ class ArchitectureTest {
             entry("observation", List.of("facts", "model", "format")),
             entry("enforcement", List.of("observation", "policy", "facts", "model", "format")),
             entry("node", List.of("enforcement", "facts", "model", "format", "files")),
+            entry("journal", List.of("enforcement", "policy", "model", "format", "files")),
             entry("remote", List.of("enforcement", "facts", "model", "format", "files")),
             entry("api", List.of("enforcement", "observation", "policy", "model", "format", "files")),
             entry("telemetry", List.of("enforcement", "observation", "policy", "model")),
@@ -47,6 +48,7 @@ class ArchitectureTest {
                             "facts",
                             "observation",
                             "node",
+                            "journal",
                             "remote",
                             "api",
                             "telemetry")));
