@@ -125,7 +125,8 @@ class Wiring {
 
     @Produces
     @Singleton
-    Enforcer enforcer(Records records, GpuLossDetector gpus, MetricsWiring metrics) throws InterruptedException {
+    Enforcer enforcer(Records records, RecordingWiring recording, GpuLossDetector gpus, MetricsWiring metrics)
+            throws InterruptedException {
         var config = new EnforcerConfig(
                 fleetWiring == null ? node() : fleet(fleetWiring),
                 fleetWiring != null,
@@ -140,6 +141,7 @@ class Wiring {
         var listeners = new ArrayList<Consumer<CycleReport>>();
         listeners.add(gpus::record);
         listeners.addAll(metrics.listeners(records.registry()));
+        listeners.add(recording::record);
         listeners.add(this::exitOnError);
         return new Enforcer(config, records, Ticker.ofSystem(), listeners);
     }
