@@ -196,7 +196,7 @@ class JournalFaultTest extends JournalFixture {
         }
         var sizes = segments().stream().mapToLong(file -> file.toFile().length());
         assertThat(sizes.sum()).isLessThan(maxBytes);
-        assertThat(segments().getFirst().getFileName().toString()).isNotEqualTo(Segment.name(1));
+        assertThat(segments().getFirst().getFileName().toString()).isNotEqualTo(FileNames.JOURNAL.segment(1));
         restart();
         assertThat(registry.find(id)).isPresent().get().satisfies(entry -> {
             assertThat(entry.active()).isTrue();

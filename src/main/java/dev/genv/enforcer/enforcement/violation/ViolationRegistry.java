@@ -99,7 +99,7 @@ public final class ViolationRegistry {
 
         private List<NextAction> next(Violation.Key violation) {
             return next.getOrDefault(violation, List.of()).stream()
-                    .limit(MAX_ACTIONS)
+                    .limit(ActionRecorder.MAX_ACTIONS)
                     .toList();
         }
     }
