@@ -4,6 +4,8 @@ import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.Execution;
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
@@ -15,12 +17,14 @@ import java.time.Instant;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Records a cycle at its end: in the log, in the registry, and for the decisions of later cycles. */
+/** Records a cycle at its end: in the log, in the registry, as events, and for the decisions of later cycles. */
 final class CycleRecorder {
     private final EnforcerConfig config;
     private final ViolationRegistry registry;
+    private final EventLog events;
     private final Safeguards safeguards;
     private final CycleClock clock;
+    private final Forecast forecast;
     private final ProblemLog problems;
     private final Ticker ticker;
 
@@ -36,10 +40,17 @@ final class CycleRecorder {
     }
 
     CycleRecorder(
-            EnforcerConfig config, ViolationRegistry registry, Safeguards safeguards, CycleClock clock, Ticker ticker) {
+            EnforcerConfig config,
+            Records records,
+            Safeguards safeguards,
+            Forecast forecast,
+            CycleClock clock,
+            Ticker ticker) {
         this.config = config;
-        this.registry = registry;
+        registry = records.registry();
+        events = records.events();
         this.safeguards = safeguards;
+        this.forecast = forecast;
         this.clock = clock;
         this.ticker = ticker;
         problems = new ProblemLog(config.quiet());
@@ -54,12 +65,14 @@ final class CycleRecorder {
         safeguards.record(execution.records());
         var reports = HostProblems.of(execution.problems(), plan.problems())
                 .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
-        problems.log(reports);
+        var changes = problems.log(reports);
+        var next = forecast.of(evidence, execution.records());
         clock.endCycle();
-        var outcome = new ViolationRegistry.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at());
+        var outcome = new ViolationRegistry.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at(), next);
         var update = registry.update(plan, outcome, config::effectiveMode, seen.fleet());
         evidence.endCycle(registry.active());
         ActionLog.log(seen.fleet(), update);
+        events.append(ticker.now(), CycleEvents.of(changes, update));
         return new CycleReport(
                 start.at(),
                 ticker.since(start.mark()),

@@ -3,6 +3,8 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.ActionDispatcher;
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.safeguard.SafeguardConfig;
@@ -47,16 +49,21 @@ public final class Enforcer {
     private final long createdAt;
     private volatile @Nullable Latest latest;
 
+    /** Creates an enforcer whose events nobody else reads. */
+    public Enforcer(
+            EnforcerConfig config, ViolationRegistry registry, Ticker ticker, List<Consumer<CycleReport>> listeners) {
+        this(config, new Records(registry, new EventLog()), ticker, listeners);
+    }
+
     /**
      * Creates an enforcer.
      *
      * @param listeners called at the end of every cycle
      */
-    public Enforcer(
-            EnforcerConfig config, ViolationRegistry registry, Ticker ticker, List<Consumer<CycleReport>> listeners) {
+    public Enforcer(EnforcerConfig config, Records records, Ticker ticker, List<Consumer<CycleReport>> listeners) {
         this.config = config;
         this.ticker = ticker;
-        this.registry = registry;
+        registry = records.registry();
         this.listeners = List.copyOf(listeners);
         policy = config.policy();
         var limits = config.safetyLimits();
@@ -72,7 +79,8 @@ public final class Enforcer {
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
         escalation = new KillEscalation(terminations, safeguards, ticker);
         dispatcher = new ActionDispatcher(workers, config.actionTimeout(), terminations, history, ticker);
-        recorder = new CycleRecorder(config, registry, safeguards, clock, ticker);
+        recorder = new CycleRecorder(
+                config, records, safeguards, new Forecast(safeguards, terminations, ticker), clock, ticker);
         createdAt = ticker.mark();
     }
 
@@ -164,6 +172,10 @@ public final class Enforcer {
     /** The clocks of the cycles. */
     public Ticker ticker() {
         return ticker;
+    }
+
+    public EnforcerConfig config() {
+        return config;
     }
 
     public Policy policy() {

@@ -16,6 +16,7 @@ import java.util.stream.Stream;
  * @param relatedIsComplete whether none of them was left out
  * @param holders the processes that hold device files of GPUs, and that the GPU tool does not list
  * @param verified the processes whose exit the service waits for
+ * @param pods the pods of the processes whose cgroups were read
  */
 public record HostFacts(
         MachineFacts machine,
@@ -30,7 +31,8 @@ public record HostFacts(
         StateFacts state,
         LivenessFacts liveness,
         EnforcerFacts enforcers,
-        List<VerifiedProcess> verified)
+        List<VerifiedProcess> verified,
+        PodFacts pods)
         implements Facts {
     /** The largest number of related processes. */
     public static final int MOST_RELATED = 512;

@@ -63,6 +63,7 @@ final class UnlistedJson {
         out.writeStringField(
                 "immune", process.immunity() == null ? null : process.immunity().reason());
         out.writeNumberField("since", holder.since());
+        WorkloadJson.write(process.workload(), out);
         out.writeEndObject();
     }
 }

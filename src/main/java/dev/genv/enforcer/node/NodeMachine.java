@@ -11,6 +11,7 @@ import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.facts.NvmlFacts;
 import dev.genv.enforcer.node.gpu.GpuSource;
 import dev.genv.enforcer.node.gpu.ListedPids;
+import dev.genv.enforcer.node.kubelet.PodLogs;
 import dev.genv.enforcer.node.linux.KernelClock;
 import dev.genv.enforcer.node.proc.DeviceHolders;
 import dev.genv.enforcer.node.proc.LivenessReader;
@@ -41,6 +42,7 @@ public final class NodeMachine implements Machine, Closeable {
     private final ProgramFiles programs;
     private final ProcessReader processes;
     private final RelationsReader relations;
+    private final PodLogs pods;
     private final LivenessReader liveness;
     private final DeviceHolders holders;
     private final GpuSource<?> gpus;
@@ -72,6 +74,7 @@ public final class NodeMachine implements Machine, Closeable {
         programs = new ProgramFiles(proc, paths.programs());
         processes = new ProcessReader(proc);
         relations = new RelationsReader(proc, processes);
+        pods = new PodLogs(proc);
         liveness = new LivenessReader(proc);
         var devices = new NvidiaDevices(paths.proc(), CONTROL_DEVICE);
         holders = new DeviceHolders(paths.proc(), proc, devices);
@@ -122,8 +125,11 @@ public final class NodeMachine implements Machine, Closeable {
         var found = interest.deviceHolders() ? holders.search(Set.copyOf(listed)) : DeviceHolders.Found.NONE;
         var processFacts = relations.read(
                 processes.readAll(
-                        Stream.concat(listed.stream(), found.pids().stream()).toList(), programFacts),
+                        Stream.concat(listed.stream(), found.pids().stream()).toList(),
+                        programFacts,
+                        interest.attributed()),
                 interest.settled());
+        var podFacts = pods.read(processFacts.processes());
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
         var stateFacts = state.read(check);
@@ -144,7 +150,8 @@ public final class NodeMachine implements Machine, Closeable {
                 check.enforcers(),
                 interest.verified().stream()
                         .map(id -> new VerifiedProcess(id.pid(), processes.stat(id.pid())))
-                        .toList());
+                        .toList(),
+                podFacts);
     }
 
     private static boolean isOfNvml(GpuFacts facts) {

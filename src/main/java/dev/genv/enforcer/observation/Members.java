@@ -10,6 +10,7 @@ import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
 import dev.genv.enforcer.observation.process.ObservedProcess;
 import dev.genv.enforcer.observation.state.LiveState;
+import dev.genv.enforcer.observation.workload.Workloads;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,6 +19,7 @@ import java.util.Map;
 final class Members {
     private final RelatedFacts related;
     private final MembershipResolver.Session session;
+    private final Workloads workloads;
     private final LiveState live;
     private final ImmunityRules immunity;
     private final Findings findings;
@@ -27,11 +29,13 @@ final class Members {
     Members(
             RelatedFacts related,
             MembershipResolver memberships,
+            Workloads workloads,
             LiveState live,
             ImmunityRules immunity,
             HostFacts facts,
             Findings findings) {
         this.related = related;
+        this.workloads = workloads;
         this.live = live;
         this.immunity = immunity;
         this.findings = findings;
@@ -53,7 +57,8 @@ final class Members {
                 decision.membership(),
                 decision.by(),
                 usage,
-                immunity.immunity(process))));
+                immunity.immunity(process),
+                workloads.resolve(process.id(), process.workload()))));
     }
 
     /** Returns the environs of the processes that were resolved. */

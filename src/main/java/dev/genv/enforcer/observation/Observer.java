@@ -15,6 +15,7 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.gpu.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.DeviceStatuses;
 import dev.genv.enforcer.observation.gpu.GpuAccess;
 import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.observation.gpu.GpuOrigin;
@@ -24,6 +25,7 @@ import dev.genv.enforcer.observation.process.ObservedProcess;
 import dev.genv.enforcer.observation.process.ProcessIdentity;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
+import dev.genv.enforcer.observation.workload.Workloads;
 import dev.genv.enforcer.observation.unlisted.UnlistedProcesses;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,6 +57,7 @@ public final class Observer {
     private final UnlistedProcesses unlisted;
     private Accounts accounts = Accounts.NONE;
     private final MembershipResolver memberships;
+    private final Workloads workloads = new Workloads();
     private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
     private Map<ProcessId, ProgramEnviron> environs = Map.of();
 
@@ -85,7 +88,9 @@ public final class Observer {
         var processes = processes(listing, facts, findings);
         var state = stateParser.parse(facts.state(), facts.machine());
         var live = findings.add(LiveState.of(state, facts.liveness(), accounts, immunity.exempt()));
-        var members = new Members(RelatedFacts.of(processes, facts), memberships, live, immunity, facts, findings);
+        workloads.begin(facts.pods());
+        var members =
+                new Members(RelatedFacts.of(processes, facts), memberships, workloads, live, immunity, facts, findings);
         var listed = processes.stream()
                 .map(process -> members.resolve(
                         process, listing.usage().getOrDefault(process.id().pid(), List.of())))
@@ -96,7 +101,9 @@ public final class Observer {
         if (!findings.missing().contains(SnapshotPart.PROCESSES)
                 && !findings.missing().contains(SnapshotPart.EVERY_PROCESS)) {
             memberships.retain(environs.keySet());
+            workloads.retain(environs.keySet());
         }
+        var status = MachineStatus.of(facts.state(), findings.add(DeviceStatuses.of(facts.gpu())));
         var snapshot = new Snapshot(
                 settings.host(),
                 listed,
@@ -119,12 +126,19 @@ public final class Observer {
                 privileges.isOutsideHostPid() ? settings.advice().namespaceReason() : other.orElse(null),
                 machine(facts.machine()),
                 state.lockWait(),
-                state.changedAt());
+                state.changedAt(),
+                accounts,
+                status);
     }
 
     /** Returns the processes whose relations are not needed in the next observation. */
     public Set<ProcessId> settled() {
         return memberships.settled();
+    }
+
+    /** Returns the processes whose cgroups need not be read in the next observation. */
+    public Set<ProcessId> attributed() {
+        return workloads.known();
     }
 
     /** Returns the environ of a process as the last observation saw it. */

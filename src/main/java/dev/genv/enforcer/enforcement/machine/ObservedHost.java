@@ -61,6 +61,7 @@ public final class ObservedHost implements Host {
         var observation = switch (machine.gather(new Interest(
                 verified,
                 observer.settled(),
+                observer.attributed(),
                 observer.unlisted().needsDeviceMemory(),
                 observer.unlisted().needsDeviceHolders()))) {
             case HostFacts facts -> observe(facts, verified);

@@ -45,11 +45,10 @@ final class AbsentViolations {
         entries.keySet().retainAll(now.keySet());
         entries.putAll(now);
         var surplus = new ArrayList<Violation.Key>();
-        var bytes =
-                entries.values().stream().mapToLong(ResolvedViolations::size).sum();
+        var bytes = entries.values().stream().mapToLong(ViolationSize::of).sum();
         while (bytes > maxBytes) {
             var first = entries.pollFirstEntry();
-            bytes -= ResolvedViolations.size(first.getValue());
+            bytes -= ViolationSize.of(first.getValue());
             surplus.add(first.getKey());
         }
         return surplus;

@@ -1,27 +1,15 @@
 package dev.genv.enforcer.enforcement.violation;
 
-import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /** The latest resolved violations. Users influence their number and their texts, so both are bounded. */
 final class ResolvedViolations {
     /** Estimated heap: enough for ten thousand entries with texts of genv's usual length. */
     static final long MAX_BYTES = 16L << 20;
-
-    /** The estimated size of an entry without its texts and processes. */
-    private static final int ENTRY = 400;
-
-    private static final int PROCESS = 160;
-    private static final int ACTION = 120;
-    private static final int NUMBER = 24;
-    private static final int TEXT = 48;
-    private static final int BYTES_PER_CHAR = 2;
 
     private final int most;
     private final long maxBytes;
@@ -36,9 +24,9 @@ final class ResolvedViolations {
     /** Adds an entry, and drops the oldest ones above the limits. */
     void add(ViolationRecord entry) {
         newestFirst.addFirst(entry);
-        bytes += size(entry);
+        bytes += ViolationSize.of(entry);
         while (newestFirst.size() > most || bytes > maxBytes) {
-            bytes -= size(newestFirst.removeLast());
+            bytes -= ViolationSize.of(newestFirst.removeLast());
         }
     }
 
@@ -49,43 +37,12 @@ final class ResolvedViolations {
                 .findFirst();
         found.ifPresent(entry -> {
             newestFirst.remove(entry);
-            bytes -= size(entry);
+            bytes -= ViolationSize.of(entry);
         });
         return found;
     }
 
     Stream<ViolationRecord> stream() {
         return newestFirst.stream();
-    }
-
-    /** The estimated heap that an entry takes. */
-    static long size(ViolationRecord entry) {
-        var violation = entry.violation();
-        var change = entry.change();
-        return ENTRY
-                + size(violation.message())
-                + size(violation.subject())
-                + size(violation.user())
-                + size(violation.environment())
-                + violation.hosts().stream().mapToLong(ResolvedViolations::size).sum()
-                + NUMBER * (long) violation.devices().size()
-                + violation.processes().stream()
-                        .mapToLong(ResolvedViolations::size)
-                        .sum()
-                + entry.actions().stream().mapToLong(ResolvedViolations::size).sum()
-                + (change == null ? 0 : size(change.before()) + size(change.after()));
-    }
-
-    private static long size(GpuProcess process) {
-        var eid = process.membership() instanceof Membership.InEnvironment(var id) ? id : null;
-        return PROCESS + NUMBER * (long) process.usage().size() + size(process.command()) + size(eid);
-    }
-
-    private static long size(ViolationRecord.ActionNote action) {
-        return ACTION + size(action.environment()) + size(action.detail());
-    }
-
-    private static long size(@Nullable String text) {
-        return text == null ? 0 : TEXT + BYTES_PER_CHAR * (long) text.length();
     }
 }

@@ -45,8 +45,24 @@ public final class ViolationRegistry {
         resolved = new ResolvedViolations(maxResolved, ResolvedViolations.MAX_BYTES);
     }
 
-    /** What a cycle added to the registry. */
-    public record Update(List<ViolationRecord> appeared, List<ActionRecord> actions, List<ViolationRecord> resolved) {}
+    /**
+     * What a cycle added to the registry.
+     *
+     * @param actions the actions that are not repetitions
+     * @param notes the same actions, once for each violation that caused them
+     */
+    public record Update(
+            List<ViolationRecord> appeared,
+            List<ActionRecord> actions,
+            List<NotedAction> notes,
+            List<ViolationRecord> resolved) {}
+
+    /**
+     * An action that was recorded with a violation.
+     *
+     * @param violation the violation after the action
+     */
+    public record NotedAction(ViolationRecord violation, ViolationRecord.ActionNote note) {}
 
     /**
      * The result of a cycle besides its plan.
@@ -55,9 +71,29 @@ public final class ViolationRegistry {
      * @param changes the state changes on which violations rest
      * @param ended the processes that a host reports as exited
      * @param at when the cycle observed the hosts
+     * @param next the actions that follow on violations if nothing changes, the earliest first
      */
     public record CycleOutcome(
-            List<ActionRecord> actions, Map<Violation.Key, StateChange> changes, Set<HostProcess> ended, Instant at) {}
+            List<ActionRecord> actions,
+            Map<Violation.Key, StateChange> changes,
+            Set<HostProcess> ended,
+            Instant at,
+            Map<Violation.Key, List<NextAction>> next) {
+        /** The result of a cycle after which no action follows. */
+        public CycleOutcome(
+                List<ActionRecord> actions,
+                Map<Violation.Key, StateChange> changes,
+                Set<HostProcess> ended,
+                Instant at) {
+            this(actions, changes, ended, at, Map.of());
+        }
+
+        private List<NextAction> next(Violation.Key violation) {
+            return next.getOrDefault(violation, List.of()).stream()
+                    .limit(MAX_ACTIONS)
+                    .toList();
+        }
+    }
 
     /**
      * Records a cycle.
@@ -78,7 +114,8 @@ public final class ViolationRegistry {
             var entry = known == null
                     ? ViolationRecord.begin(violation, mode, now, new ViolationRecord.Recency(++appearances, latest))
                     : known.seenAgain(violation, mode, now, latest);
-            entry = entry.withStateChange(cycleOutcome.changes().get(violation.key()));
+            entry = entry.withStateChange(cycleOutcome.changes().get(violation.key()))
+                    .withNext(cycleOutcome.next(violation.key()));
             if (known == null) {
                 appeared.add(entry);
             }
@@ -91,21 +128,22 @@ public final class ViolationRegistry {
                 if (AbsentViolations.isResolved(entry.violation(), cycleOutcome.ended(), fleet)) {
                     over.add(key);
                 } else {
-                    notFound.put(key, entry);
+                    notFound.put(key, entry.withNext(List.of()));
                 }
             }
         });
         over.addAll(absent.record(notFound));
+        active.putAll(notFound);
         active.putAll(seen);
         // Before violations are resolved, so that the exit of a process is recorded with the violation that it
         // resolves.
-        var reported = recordActions(cycleOutcome.actions(), modes);
+        var recorded = recordActions(cycleOutcome.actions(), modes);
         var ended = over.stream()
                 .flatMap(key -> Stream.ofNullable(active.remove(key)))
                 .map(ViolationRecord::resolved)
                 .toList();
         ended.forEach(resolved::add);
-        return new Update(appeared, reported, ended);
+        return new Update(appeared, recorded.actions(), recorded.notes(), ended);
     }
 
     /** Returns the processes for which the hosts verify in the next cycle whether they have exited. */
@@ -142,25 +180,28 @@ public final class ViolationRegistry {
                         .collect(Collectors.toUnmodifiableSet());
     }
 
+    private record RecordedActions(List<ActionRecord> actions, List<NotedAction> notes) {}
+
     /** Records the actions with the violations that caused them; repetitions are left out. */
-    private List<ActionRecord> recordActions(List<ActionRecord> records, Function<RuleDefinition, RuleMode> modes) {
-        var reported = new ArrayList<ActionRecord>();
+    private RecordedActions recordActions(List<ActionRecord> records, Function<RuleDefinition, RuleMode> modes) {
+        var actions = new ArrayList<ActionRecord>();
+        var notes = new ArrayList<NotedAction>();
         for (var each : records) {
-            var isNew = false;
-            for (var cause : each.planned().causes()) {
-                isNew |= recordAction(each, cause, modes.apply(cause.rule()));
-            }
-            if (isNew) {
-                reported.add(each);
+            var noted = each.planned().causes().stream()
+                    .flatMap(cause -> recordAction(each, cause, modes.apply(cause.rule())).stream())
+                    .toList();
+            notes.addAll(noted);
+            if (!noted.isEmpty()) {
+                actions.add(each);
             }
         }
-        return reported;
+        return new RecordedActions(actions, notes);
     }
 
-    private boolean recordAction(ActionRecord each, Violation cause, RuleMode mode) {
+    private Optional<NotedAction> recordAction(ActionRecord each, Violation cause, RuleMode mode) {
         var entry = active.get(cause.key());
         if (entry == null) {
-            return each.result().outcome() == Outcome.EXITED && recordLateExit(each, cause);
+            return each.result().outcome() == Outcome.EXITED ? recordLateExit(each, cause) : Optional.empty();
         }
         var done = mode == RuleMode.ENFORCE || each.result().outcome().isSkipped()
                 ? each.result()
@@ -170,18 +211,21 @@ public final class ViolationRegistry {
                 .filter(earlier -> earlier.target().equals(note.target()))
                 .findFirst();
         if (!note.outcome().hasEffect() && last.isPresent() && last.get().repeats(note)) {
-            return false;
+            return Optional.empty();
         }
-        active.put(cause.key(), entry.with(added(entry, note)));
-        return true;
+        var noted = new NotedAction(entry.with(added(entry, note)), note);
+        active.put(cause.key(), noted.violation());
+        return Optional.of(noted);
     }
 
     /** A process may release its device before it exits, so its exit may come after the violation was resolved. */
-    private boolean recordLateExit(ActionRecord each, Violation cause) {
-        var entry = resolved.remove(cause.key());
+    private Optional<NotedAction> recordLateExit(ActionRecord each, Violation cause) {
         var note = ViolationRecord.ActionNote.of(each.planned().action(), each.result(), each.at());
-        entry.ifPresent(over -> resolved.add(over.with(added(over, note))));
-        return entry.isPresent();
+        return resolved.remove(cause.key()).map(over -> {
+            var noted = new NotedAction(over.with(added(over, note)), note);
+            resolved.add(noted.violation());
+            return noted;
+        });
     }
 
     private static List<ViolationRecord.ActionNote> added(ViolationRecord entry, ViolationRecord.ActionNote note) {

@@ -21,6 +21,8 @@ import java.nio.file.NoSuchFileException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the facts of a process. */
@@ -33,22 +35,28 @@ public final class ProcessReader {
         this.proc = proc;
     }
 
-    /** Reads several processes, as {@link #read} does, and returns them in this order. */
-    public List<ProcessFacts> readAll(List<Integer> pids, List<Reading<ProgramFile>> programs)
+    /**
+     * Reads several processes, as {@link #read} does, and returns them in this order.
+     *
+     * @param attributed the processes whose cgroups are not read
+     */
+    public List<ProcessFacts> readAll(
+            List<Integer> pids, List<Reading<ProgramFile>> programs, Set<ProcessId> attributed)
             throws InterruptedException {
-        return proc.readAll(pids, pid -> read(pid, programs));
+        return proc.readAll(pids, pid -> read(pid, programs, true, process -> !attributed.contains(process)));
     }
 
     /**
-     * Reads one process.
+     * Reads one process without its cgroup.
      *
      * @param programs the protected programs: only a process that may run one of them has its program identified
      */
     public ProcessFacts read(int pid, List<Reading<ProgramFile>> programs) {
-        return read(pid, programs, true);
+        return read(pid, programs, true, _ -> false);
     }
 
-    private ProcessFacts read(int pid, List<Reading<ProgramFile>> programs, boolean withProgram) {
+    private ProcessFacts read(
+            int pid, List<Reading<ProgramFile>> programs, boolean withProgram, Predicate<ProcessId> withCgroup) {
         var before = proc.statBytes(pid);
         var stat = stat(before);
         if (stat.isEmpty() || stat.get().isZombie()) {
@@ -63,12 +71,14 @@ public final class ProcessReader {
                 uid,
                 owner == null ? unread() : environ(id, owner, stat.get()),
                 withProgram ? executable(id.pid(), programs) : Reading.failed(Failure.SKIPPED, ""),
+                withCgroup.test(id) ? cgroup(pid) : Reading.failed(Failure.SKIPPED, ""),
+                Reading.failed(Failure.SKIPPED, ""),
                 proc.statBytes(pid));
     }
 
     /** Reads a process that is related to a listed one. */
     ProcessFacts readRelated(int pid) {
-        var facts = read(pid, List.of(), false);
+        var facts = read(pid, List.of(), false, _ -> false);
         return withRelations(facts);
     }
 
@@ -80,9 +90,13 @@ public final class ProcessReader {
                 facts.uid(),
                 facts.environ(),
                 facts.executable(),
-                bytes(() -> proc.cgroup(facts.pid(), ProcessFacts.LARGEST_CGROUP)),
+                cgroup(facts.pid()),
                 bytes(() -> proc.namespacePids(facts.pid()).getBytes(StandardCharsets.US_ASCII)),
                 proc.statBytes(facts.pid()));
+    }
+
+    private Reading<Bytes> cgroup(int pid) {
+        return bytes(() -> proc.cgroup(pid, ProcessFacts.LARGEST_CGROUP));
     }
 
     private static Reading<Bytes> bytes(Callable reading) {
@@ -145,13 +159,15 @@ public final class ProcessReader {
     }
 
     private static EnvironFacts environ(byte[] bytes, boolean isTitle) {
-        var id = Environ.id(bytes);
+        var values = Environ.values(bytes);
+        var id = values.id();
         var isLong = id.length > EnvironFacts.LONGEST_ID;
         return new EnvironFacts(
                 bytes.length,
                 Bytes.of(isLong ? Arrays.copyOf(id, EnvironFacts.LONGEST_ID) : id),
                 isLong ? Sha256.hex(id) : "",
-                Environ.isWellFormed(bytes) && !isTitle);
+                Environ.isWellFormed(bytes) && !isTitle,
+                values.slurmJob().length > EnvironFacts.LONGEST_JOB ? Bytes.EMPTY : Bytes.of(values.slurmJob()));
     }
 
     private Reading<ExecutableFacts> executable(int pid, List<Reading<ProgramFile>> programs) {

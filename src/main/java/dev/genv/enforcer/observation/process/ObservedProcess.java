@@ -5,6 +5,7 @@ import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.workload.WorkloadReadings;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param uid its real uid; null if it could not be read, and then its environ is unavailable too
  * @param relations its place among the other processes; null if that changed while its parts were read
  * @param executable the program that it runs
+ * @param workload what was read about its workload
  */
 public record ObservedProcess(
         ProcessId id,
@@ -21,4 +23,5 @@ public record ObservedProcess(
         ProgramEnviron environ,
         @Nullable Relations relations,
         boolean kernelThread,
-        Reading<ExecutableFacts> executable) {}
+        Reading<ExecutableFacts> executable,
+        WorkloadReadings workload) {}

@@ -9,10 +9,14 @@ import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.workload.WorkloadReadings;
 import java.util.Optional;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** The identity of a process: start time, real uid, environ. */
 public sealed interface ProcessIdentity {
+    Pattern SLURM_JOB = Pattern.compile("[1-9][0-9]{0,9}");
     Membership.Unknown UID_UNKNOWN = new Membership.Unknown("its real uid cannot be read");
     Membership.Unknown SILENT = new Membership.Unknown("its environ does not answer");
 
@@ -41,14 +45,16 @@ public sealed interface ProcessIdentity {
             return new Gone();
         }
         var uid = facts.uid() instanceof Reading.Value<Long>(var number) ? number : null;
+        var environ = uid == null ? ProgramEnviron.unavailable(UID_UNKNOWN) : environ(facts.environ(), first, last);
         return new Present(new ObservedProcess(
                 new ProcessId(facts.pid(), last.startTime()),
                 uid,
                 last.command(),
-                uid == null ? ProgramEnviron.unavailable(UID_UNKNOWN) : environ(facts.environ(), first, last),
+                environ,
                 first.relations().equals(last.relations()) ? last.relations() : null,
                 last.isKernelThread(),
-                facts.executable()));
+                facts.executable(),
+                new WorkloadReadings(facts.cgroup(), slurmJob(facts.environ(), environ))));
     }
 
     /** Whether a process has certainly exited; a zombie has. */
@@ -72,6 +78,16 @@ public sealed interface ProcessIdentity {
                             case ABSENT, UNTRUSTED, OTHER -> unreadable(reason);
                         });
         };
+    }
+
+    /** Returns the job that an environ names, empty if it names none; null if it is not as execve(2) wrote it. */
+    private static @Nullable String slurmJob(Reading<EnvironFacts> reading, ProgramEnviron environ) {
+        if (!(environ.content() instanceof ProgramEnviron.Content.Intact)
+                || !(reading instanceof Reading.Value<EnvironFacts>(var facts))) {
+            return null;
+        }
+        var job = facts.slurmJob().text();
+        return SLURM_JOB.matcher(job).matches() ? job : "";
     }
 
     private static Membership.Unknown unreadable(String reason) {

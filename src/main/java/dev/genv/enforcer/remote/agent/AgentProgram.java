@@ -28,6 +28,7 @@ record AgentProgram(String command, String text) {
                     "gpu",
                     "devices",
                     "holders",
+                    "pods",
                     "state",
                     "lease",
                     "observe",

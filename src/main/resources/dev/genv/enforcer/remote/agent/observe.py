@@ -135,6 +135,7 @@ def observe(machine):
     facts["holders"] = holder_facts(machine, set(pids), known)
     subjects = facts["processes"] + [holder["process"] for holder in facts["holders"]["holders"]]
     facts["related"], facts["relatedIsComplete"] = related_facts(machine, subjects)
+    facts["pods"] = pod_facts(machine, subjects)
     facts["machine"]["beforeState"] = machine.ticks()
     facts["state"], directory = state_facts(machine)
     facts["access"] = access_facts(machine, directory["isWritable"])
@@ -144,6 +145,7 @@ def observe(machine):
         other = {"onMachine": {"pid": directory["enforcer"]}}
     facts["enforcers"] = {"other": other, "unusable": ""}
     facts["verified"] = [{"pid": pid, "stat": reading(machine.stat_text, pid)} for pid in request["verified"]]
+    facts["gpu"]["status"] = status_reading(request["gpu"], machine, facts["gpu"])
     shorten(facts)
     return {"facts": facts, "toolHangs": tool_hangs}
 

@@ -19,6 +19,7 @@ import dev.genv.enforcer.observation.ImmunityRules;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.workload.WorkloadReadings;
 import dev.genv.enforcer.observation.process.ObservedProcess;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
@@ -220,6 +221,7 @@ class ProgramFilesTest {
                 ProgramEnviron.unavailable(new Membership.Unknown("")),
                 null,
                 false,
-                executable));
+                executable,
+                WorkloadReadings.NONE));
     }
 }

@@ -19,6 +19,7 @@ import dev.genv.enforcer.observation.ImmunityRules;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.workload.WorkloadReadings;
 import dev.genv.enforcer.observation.process.ObservedProcess;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
@@ -182,6 +183,7 @@ class RunningProgramTest {
                 ProgramEnviron.unavailable(new Membership.Unknown("")),
                 null,
                 false,
-                executable));
+                executable,
+                WorkloadReadings.NONE));
     }
 }

@@ -59,7 +59,8 @@ record DescribedFacts(DescribedMachine machine) {
                                 null),
                 new LivenessFacts(Reading.of(live), machine.kernels),
                 EnforcerFacts.NONE,
-                List.of());
+                List.of(),
+                machine.pods);
     }
 
     private List<ProcessFacts> relatedFacts() throws IOException {
@@ -101,8 +102,17 @@ record DescribedFacts(DescribedMachine machine) {
                 machine.uids.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
                 machine.environs.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
                 machine.executables.getOrDefault(pid, Reading.failed(Failure.ABSENT, "No such file or directory")),
+                cgroup(pid),
+                Reading.failed(Failure.SKIPPED, ""),
                 stat);
         return machine.related.isEmpty() ? facts : DescribedRelations.of(facts, machine.processes.get(pid));
+    }
+
+    private Reading<Bytes> cgroup(int pid) throws IOException {
+        var process = machine.processes.get(pid);
+        return process == null
+                ? Reading.failed(Failure.ABSENT, "")
+                : Reading.of(Bytes.of(Files.readAllBytes(process.file("cgroup"))));
     }
 
     private Reading<Bytes> stat(int pid) throws IOException {

@@ -7,6 +7,7 @@ import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
@@ -27,7 +28,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -57,6 +57,9 @@ final class DescribedMachine implements AutoCloseable {
     final Map<String, Reading<ProgramFile>> programFiles = new HashMap<>();
     /** The processes to which listed ones are related that have overwritten their environs. */
     final List<Integer> related = new ArrayList<>();
+
+    /** The names of the kubelet's log files. */
+    PodFacts pods = PodFacts.NONE;
 
     final Map<String, StateFile> files = new HashMap<>();
     /** What the driver says of each GPU. */
@@ -153,12 +156,7 @@ final class DescribedMachine implements AutoCloseable {
         var process = proc.process(pid).uid(uid).environ(environ);
         processes.put(pid, process);
         uids.put(pid, Reading.of(uid));
-        var id = "";
-        for (var entry : environ) {
-            id = entry.startsWith("GENV_ENVIRONMENT_ID=") ? entry.substring(20) : id;
-        }
-        var size = Arrays.stream(environ).mapToInt(entry -> entry.length() + 1).sum();
-        environs.put(pid, Reading.of(new EnvironFacts(size, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "", true)));
+        environs.put(pid, Reading.of(DescribedEnviron.facts(environ)));
         return process;
     }
 

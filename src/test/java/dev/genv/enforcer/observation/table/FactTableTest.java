@@ -28,6 +28,7 @@ class FactTableTest {
                         GpuRows.ROWS,
                         ProcessRows.ROWS,
                         MembershipRows.ROWS,
+                        WorkloadRows.ROWS,
                         ImmunityRows.ROWS,
                         StateRows.ROWS,
                         LockRows.ROWS)

@@ -13,6 +13,7 @@ import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.MachineFacts;
+import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
@@ -27,7 +28,7 @@ import java.util.Set;
 
 /** Facts in which every record occurs. */
 public final class SampleFacts {
-    private static final EnvironFacts ENVIRON = new EnvironFacts(512, bytes("15971"), "", true);
+    private static final EnvironFacts ENVIRON = new EnvironFacts(512, bytes("15971"), "", true, bytes("4711"));
     private static final LockFacts LOCK = new LockFacts(
             LockFacts.Outcome.TIMEOUT,
             "",
@@ -47,7 +48,8 @@ public final class SampleFacts {
             new GpuFacts.ToolFacts(
                     Reading.of(new GpuFacts.ToolOutput(0, bytes("GPU-0, 7, 1\n"), Bytes.EMPTY)),
                     Reading.failed(Failure.TIMEOUT, "it hangs"),
-                    true),
+                    true,
+                    Reading.of(new GpuFacts.ToolOutput(0, bytes("0, 1, 2, 40, 5\n"), Bytes.EMPTY))),
             List.of(
                     new ProcessFacts(
                             7,
@@ -98,7 +100,8 @@ public final class SampleFacts {
                             new LivenessFacts.LiveProcess(8, null, null))),
                     new LivenessFacts.Kernels(Set.of("kernel-1.json"), "")),
             new EnforcerFacts(new EnforcerFacts.Other.Leased(3, 57), ""),
-            List.of(new HostFacts.VerifiedProcess(9, Reading.failed(Failure.ABSENT, ""))));
+            List.of(new HostFacts.VerifiedProcess(9, Reading.failed(Failure.ABSENT, ""))),
+            new PodFacts(List.of("ml_train-0_abc"), List.of("train-0_ml_main-abc.log")));
 
     static final Answer.Acted ACTED = new Answer.Acted(
             new Answer.Leased(1, 2),

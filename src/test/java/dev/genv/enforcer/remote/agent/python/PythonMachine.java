@@ -41,6 +41,7 @@ public final class PythonMachine {
             "relations",
             "devices",
             "holders",
+            "pods",
             "state",
             "lease",
             "observe");
@@ -84,6 +85,7 @@ public final class PythonMachine {
         request.putArray("skip");
         request.putArray("verified");
         request.putArray("settled");
+        request.putArray("attributed");
         request.putArray("programs");
         request.putArray("terminations");
         request.putNull("detach");
@@ -92,7 +94,9 @@ public final class PythonMachine {
                 .put("timeout", 60)
                 .put("processes", "--query-compute-apps=gpu_uuid,pid,used_gpu_memory")
                 .put("devices", "--query-gpu=index,uuid,memory.used")
+                .put("status", "")
                 .put("skip", false)
+                .put("skipStatus", false)
                 .putArray("arguments")
                 .add("--format=csv,noheader,nounits");
     }
