@@ -21,7 +21,8 @@ final class MembershipAttacks {
     private static final int FREE_DEVICE = 2;
     private static final String UNKNOWN = "membership_unknown";
     private static final Map<String, String> OUTSIDE = Map.of("HOME", "/");
-    private static final Map<String, String> IN_ATTACKER_ENVIRONMENT = Map.of("GENV_ENVIRONMENT_ID", ATTACKER_ENVIRONMENT);
+    private static final Map<String, String> IN_ATTACKER_ENVIRONMENT =
+            Map.of("GENV_ENVIRONMENT_ID", ATTACKER_ENVIRONMENT);
     private static final Map<String, String> IN_VICTIM_ENVIRONMENT = Map.of("GENV_ENVIRONMENT_ID", VICTIM_ENVIRONMENT);
     private static final Map<String, String> OVERWRITTEN_IS_OUTSIDE = Map.of("OVERWRITTEN_ENVIRON", "outside");
     /** So that a process outside of all environments breaks no rule. */
