@@ -1,4 +1,5 @@
 import { readSnapshot, data, onChange, start } from './data/store.js';
+import { followViolations } from './data/stream.js';
 import { setHidden, setText } from './dom/dom.js';
 import { connectionText, showAlerts } from './views/alerts.js';
 import { announceViolations } from './views/announcements.js';
@@ -73,4 +74,5 @@ addEventListener('hashchange', showRoute);
 onChange(update);
 showRoute();
 start();
+followViolations();
 setInterval(() => setText(document.getElementById('connection'), connectionText()), 5000);

@@ -21,7 +21,7 @@ export class Poller {
   /**
    * @param {string} path
    * @param {number} intervalSeconds
-   * @param accept called with the JSON of every answer, and without an argument after an error
+   * @param accept called with the JSON of every answer and the time of its request, and without an argument after an error
    */
   constructor(path, intervalSeconds, accept) {
     this.#path = path;
@@ -59,11 +59,12 @@ export class Poller {
 
   async #read() {
     this.#isReading = true;
+    const begin = Date.now();
     try {
       const json = await getJson(this.#path);
       this.error = null;
       this.#failures = 0;
-      this.#accept(json);
+      this.#accept(json, begin);
     } catch (error) {
       this.error = error;
       this.#failures++;

@@ -2,6 +2,7 @@ import { keepSame, keepSameItems, keepSameMembers } from './changes.js';
 import { Poller } from './poller.js';
 
 const INTERVAL_SECONDS = 5;
+const INTERVAL_WITH_STREAM_SECONDS = 15;
 const POLICY_INTERVAL_SECONDS = 60;
 export const MOST_VIOLATIONS = 1000;
 
@@ -14,6 +15,9 @@ export let lastAnswer = null;
 const listeners = new Set();
 let isDrawing = false;
 
+/** The violations that the stream has reported since the last poll, with the time; a poll that began before is older. */
+const streamed = new Map();
+
 const pollers = {
   policy: new Poller('/policy', POLICY_INTERVAL_SECONDS, (json) => accept(() => {
     data.policy = keepSame(data.policy, json);
@@ -21,8 +25,11 @@ const pollers = {
   hosts: new Poller('/hosts', INTERVAL_SECONDS, (json) => accept(() => {
     data.hosts = keepSameItems(data.hosts, json, (host) => host.host);
   }, json)),
-  violations: new Poller(`/violations?limit=${MOST_VIOLATIONS}`, INTERVAL_SECONDS, (json) => accept(() => {
+  violations: new Poller(`/violations?limit=${MOST_VIOLATIONS}`, INTERVAL_SECONDS, (json, begin) => accept(() => {
     data.violations = keepSameItems(data.violations, json, (violation) => violation.id);
+    const newer = [...streamed.values()].filter(({ at }) => at >= begin);
+    streamed.clear();
+    newer.forEach(({ violation }) => acceptViolation(violation));
   }, json)),
   snapshot: new Poller('/snapshot', INTERVAL_SECONDS, (json) => accept(() => {
     data.snapshot = keepSameMembers(data.snapshot, json);
@@ -55,17 +62,24 @@ export function errorOf(source) {
   return pollers[source].error;
 }
 
-/** Adds or replaces a violation that a stream has reported. */
+/** Adds or replaces a violation that the stream has reported. */
 export function acceptViolation(violation) {
-  const others = (data.violations ?? []).filter((other) => other.id !== violation.id);
-  const newestFirst = (one, other) => Date.parse(other.last_seen) - Date.parse(one.last_seen);
-  data.violations = [violation, ...others].sort(newestFirst).slice(0, MOST_VIOLATIONS);
+  streamed.set(violation.id, { violation, at: Date.now() });
+  const before = data.violations ?? [];
+  const index = before.findIndex((other) => other.id === violation.id);
+  data.violations = index < 0
+    ? [violation, ...before].slice(0, MOST_VIOLATIONS)
+    : before.with(index, keepSame(before[index], violation));
   draw();
 }
 
-/** Polls violations seldom while a stream reports them. */
+export function refreshViolations() {
+  pollers.violations.refresh();
+}
+
+/** Polls violations less often while a stream reports them. */
 export function setStreaming(isStreaming) {
-  pollers.violations.setInterval(isStreaming ? POLICY_INTERVAL_SECONDS : INTERVAL_SECONDS);
+  pollers.violations.setInterval(isStreaming ? INTERVAL_WITH_STREAM_SECONDS : INTERVAL_SECONDS);
 }
 
 /** Calls a listener before the next frame after each change. */

@@ -1,51 +1,73 @@
 import { element } from '../dom/dom.js';
-import { count, name, shortened, time } from '../dom/format.js';
+import { count, name, number, shortened, time } from '../dom/format.js';
 import { address } from './navigation.js';
 
 const MOST = 200;
 
-/** The result of a plan: how much it would do, to whom, and each action. */
-export function showPlan(plan, period) {
-  const actions = plan.actions ?? [];
-  const violations = plan.violations ?? [];
+/** The result of a plan: how much it would do now, to whom, and each action. */
+export function showPlan({ violations, actions }) {
+  const byUser = new Map();
+  violations.forEach(({ user }) => byUser.set(user, (byUser.get(user) ?? 0) + 1));
+  const rows = [...byUser].sort(([, one], [, other]) => other - one);
   const terminations = actions.filter((action) => action.type === 'terminate').length;
-  const detachments = actions.length - terminations;
   return [
-    element('h2', {}, `Result for ${period}`),
-    element('p', { class: 'result' },
-      `${count(violations.length, 'violation')}, ${count(terminations, 'termination')}, ${count(detachments, 'detachment')}.`),
-    ...usersOf(violations),
-    ...listOf('Violations', violations.map((violation) => element('li', {}, ...hostOf(violation), shortened(violation.message, 300)))),
-    ...listOf('Actions', actions.map((action) => element('li', {}, ...describe(action)))),
+    element('h2', {}, 'Result for now'),
+    element('p', { class: 'result' }, `${count(violations.length, 'violation')}, ${sums(terminations, actions.length - terminations)}`),
+    ...table('By user', ['User', 'Violations'], rows.map(([user, violationCount]) => [userLink(user), String(violationCount)])),
+    ...list('Violations', violations.map(({ host, message }) => [hostPrefix(host), shortened(message, 300)])),
+    ...list('Actions', actions.map((action) => [hostPrefix(action.host), describe(action)])),
   ];
 }
 
-function usersOf(violations) {
-  const byUser = new Map();
-  violations.forEach(({ user }) => byUser.set(user, (byUser.get(user) ?? 0) + 1));
-  const rows = [...byUser].sort(([, one], [, other]) => other - one).slice(0, MOST);
-  return rows.length === 0 ? [] : [element('table', {},
-    element('caption', {}, 'By user'),
-    element('thead', {}, element('tr', {}, element('th', { scope: 'col' }, 'User'), element('th', { scope: 'col' }, 'Violations'))),
-    element('tbody', {}, rows.map(([user, number]) => element('tr', {}, element('th', { scope: 'row' },
-      user === null ? 'without a user' : element('a', { href: address('users', user) }, name(user))), element('td', {}, String(number))))))];
+/** The result of a replay: what a policy would have done in the past, by user. */
+export function showReplay(replay, period) {
+  const { totals, users, cycles, from, to, recorded_since: recordedSince, complete } = replay;
+  if (cycles === 0) {
+    return [element('h2', {}, `Result for ${period}`), element('p', { class: 'result' }, recordedSince === null
+      ? 'Nothing is recorded yet. The past is recorded in the folder of GENV_ENFORCER_JOURNAL_DIR.' : 'Nothing is recorded in this period.')];
+  }
+  return [
+    element('h2', {}, `Result for ${period}`),
+    element('p', { class: 'result' }, `${count(totals.users, 'user')}, ${sums(totals.terminations, totals.detachments)}`),
+    element('p', { class: 'facts' }, `${number(cycles)} cycles, from `, time(from), ' to ', time(to),
+      complete ? '.' : '. The time limit ended the replay before the end of the period.'),
+    ...table('By user', ['User', 'Terminations', 'Detachments'],
+      users.map((user) => [userLink(user.user), String(user.terminations), String(user.detachments)])),
+    ...list('Actions', users.flatMap((user) => user.actions).sort((one, other) => Date.parse(one.at) - Date.parse(other.at))
+      .map((action) => [time(action.at), ' ', hostPrefix(action.host), describe(action), ' · ', shortened(action.message, 200)])),
+  ];
 }
 
-function listOf(title, items) {
+function sums(terminations, detachments) {
+  return `${count(terminations, 'termination')}, ${count(detachments, 'detachment')}.`;
+}
+
+function table(title, columns, rows) {
+  return rows.length === 0 ? [] : [element('table', {}, element('caption', {}, title),
+    element('thead', {}, element('tr', {}, columns.map((column) => element('th', { scope: 'col' }, column)))),
+    element('tbody', {}, rows.slice(0, MOST).map(([first, ...others]) => element('tr', {},
+      element('th', { scope: 'row' }, first), others.map((cell) => element('td', {}, cell))))))];
+}
+
+function list(title, items) {
   if (items.length === 0) {
     return [];
   }
-  const rest = items.length > MOST && element('p', {}, `and ${items.length - MOST} more`);
-  return [element('h3', {}, title), element('ul', { class: 'plain' }, items.slice(0, MOST)), rest].filter(Boolean);
+  const rest = items.length > MOST ? [element('p', {}, `and ${items.length - MOST} more`)] : [];
+  return [element('h3', {}, title), element('ul', { class: 'plain' }, items.slice(0, MOST).map((item) => element('li', {}, item))), ...rest];
 }
 
-function hostOf({ host, at }) {
-  return [at && time(at), at && ' ', host && name(host), host && ': '].filter(Boolean);
+function userLink(user) {
+  return user === null ? 'without a known user' : element('a', { href: address('users', user) }, name(user));
 }
 
-function describe(action) {
-  const rules = ` (${(action.rules ?? []).join(', ')})`;
-  return action.type === 'detach'
-    ? [...hostOf(action), 'detach environment ', name(action.environment, 40), ` from GPU ${action.device}${rules}`]
-    : [...hostOf(action), `terminate process ${action.pid} on GPU ${(action.devices ?? []).join(', ')}${rules}`];
+function hostPrefix(host) {
+  return host ? [name(host), ': '] : [];
+}
+
+function describe({ type, pid, command, environment, device, devices, rules }) {
+  const because = ` (${rules.join(', ')})`;
+  return type === 'detach'
+    ? ['detach environment ', name(environment, 40), ` from GPU ${device}${because}`]
+    : [`terminate process ${pid} `, command ? [name(command), ' '] : [], `on GPU ${(devices ?? []).join(', ')}${because}`];
 }

@@ -1,10 +1,18 @@
 import { element, setChildren } from '../dom/dom.js';
 import { ApiError, postJson } from '../data/api.js';
 import { data } from '../data/store.js';
-import { showPlan } from './plan-result.js';
+import { showPlan, showReplay } from './plan-result.js';
 import { ruleTitle } from './rules.js';
 
-const PERIODS = { 'now': null, 'the last day': 1, 'the last 7 days': 7, 'the last 30 days': 30, 'the last 90 days': 90 };
+const DAY = 86_400;
+const PERIODS = {
+  'now': null,
+  'the last hour': 3600,
+  'the last day': DAY,
+  'the last 7 days': 7 * DAY,
+  'the last 30 days': 30 * DAY,
+  'the last 90 days': 90 * DAY,
+};
 const LIMITED = 'max-devices-per-user';
 
 /** What another policy would do now, or would have done in the past. The service takes no action. */
@@ -45,9 +53,14 @@ export function planView() {
     submit.disabled = true;
     setChildren(result, element('p', {}, 'Computing …'));
     try {
-      const days = PERIODS[period.value];
-      const since = days === null ? '' : `?since=${new Date(Date.now() - days * 86_400_000).toISOString()}`;
-      setChildren(result, showPlan(await postJson(`/plan${since}`, { policy: policy() }), period.value));
+      const seconds = PERIODS[period.value];
+      const body = { policy: policy() };
+      if (seconds === null) {
+        setChildren(result, showPlan(await postJson('/plan', body)));
+      } else {
+        const since = new Date(Date.now() - 1000 * seconds).toISOString();
+        setChildren(result, showReplay(await postJson(`/plan?since=${since}`, body), period.value));
+      }
     } catch (error) {
       if (!(error instanceof ApiError)) {
         throw error;

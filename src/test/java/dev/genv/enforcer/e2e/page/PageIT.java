@@ -70,7 +70,7 @@ class PageIT extends PageSuite {
 
             window.awaitText("dialog h2", "Process outside all environments");
             assertThat(window.dialog().locator(".steps li strong"))
-                    .hasText(new String[] {"Seen", "Asked to terminate", "Terminated", "Resolved"});
+                    .hasText(new String[] {"Seen", "State changed", "Asked to terminate", "Terminated", "Resolved"});
             assertThat(window.page().url()).contains("#/violations/");
             window.page().keyboard().press("Escape");
             assertThat(window.dialog()).hasCount(0);

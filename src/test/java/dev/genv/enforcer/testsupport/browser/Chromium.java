@@ -27,7 +27,7 @@ public final class Chromium implements AutoCloseable {
     private final Browser browser;
 
     private Chromium(Path program) throws IOException {
-        PlaywrightAssertions.setDefaultAssertionTimeout(TestTimeouts.HANG.toMillis());
+        PlaywrightAssertions.setDefaultAssertionTimeout((double) TestTimeouts.HANG.toMillis());
         // Playwright would otherwise download browsers of its own.
         playwright = Playwright.create(
                 new Playwright.CreateOptions().setEnv(Map.of("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1")));

@@ -23,7 +23,7 @@ public final class Window implements AutoCloseable {
     public Window(Chromium chromium, int port, Browser.NewContextOptions options) {
         origin = "http://127.0.0.1:" + port;
         context = chromium.browser().newContext(options);
-        context.setDefaultTimeout(TestTimeouts.HANG.toMillis());
+        context.setDefaultTimeout((double) TestTimeouts.HANG.toMillis());
         context.onRequest(request -> requests.add(request.url()));
         page = context.newPage();
         page.onPageError(errors::add);

@@ -1,7 +1,8 @@
-package dev.genv.enforcer.observation.gpu;
+package dev.genv.enforcer.observation.unlisted;
 
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.observation.gpu.GpuListing;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;

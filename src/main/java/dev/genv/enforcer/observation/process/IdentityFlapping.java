@@ -1,4 +1,4 @@
-package dev.genv.enforcer.observation;
+package dev.genv.enforcer.observation.process;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;

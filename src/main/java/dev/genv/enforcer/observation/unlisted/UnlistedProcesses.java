@@ -1,4 +1,4 @@
-package dev.genv.enforcer.observation;
+package dev.genv.enforcer.observation.unlisted;
 
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.HolderFacts;
@@ -15,8 +15,9 @@ import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.gpu.GpuListing;
-import dev.genv.enforcer.observation.gpu.UnexplainedMemory;
-import dev.genv.enforcer.observation.gpu.UnexplainedMemory.Amount;
+import dev.genv.enforcer.observation.process.ObservedProcess;
+import dev.genv.enforcer.observation.process.ProcessIdentity;
+import dev.genv.enforcer.observation.unlisted.UnexplainedMemory.Amount;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -46,7 +47,7 @@ public final class UnlistedProcesses {
     private Map<ProcessId, Long> since = Map.of();
     private Map<ProcessId, Set<Integer>> minors = Map.of();
 
-    UnlistedProcesses(Memory tolerated) {
+    public UnlistedProcesses(Memory tolerated) {
         unexplained = new UnexplainedMemory(tolerated);
     }
 
@@ -72,7 +73,7 @@ public final class UnlistedProcesses {
      * @param ownPid the pid of the service on this machine
      * @param member resolves the membership of a process that may use these devices
      */
-    Found<Unlisted> observe(
+    public Found<Unlisted> observe(
             HostFacts facts,
             Found<GpuListing> listing,
             int ownPid,

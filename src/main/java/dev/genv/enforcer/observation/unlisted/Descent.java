@@ -1,7 +1,8 @@
-package dev.genv.enforcer.observation;
+package dev.genv.enforcer.observation.unlisted;
 
 import dev.genv.enforcer.facts.HolderFacts.Holder;
 import dev.genv.enforcer.observation.gpu.GpuListing;
+import dev.genv.enforcer.observation.process.ProcessIdentity;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -1,9 +1,10 @@
-package dev.genv.enforcer.observation.gpu;
+package dev.genv.enforcer.observation.unlisted;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.observation.gpu.GpuListing;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

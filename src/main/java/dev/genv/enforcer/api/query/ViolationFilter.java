@@ -1,14 +1,17 @@
-package dev.genv.enforcer.api;
+package dev.genv.enforcer.api.query;
 
-import dev.genv.enforcer.api.error.ApiException;
+import static dev.genv.enforcer.api.query.QueryParameters.unreadable;
+
 import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.rule.Rules;
-import jakarta.ws.rs.core.MultivaluedMap;
 import java.time.Instant;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeParseException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -16,35 +19,42 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The filter of a query for violations. */
-record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
+public record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
     static final int USUAL_LIMIT = 100;
     static final int HIGHEST_LIMIT = 1000;
-    private static final Set<String> NAMES = Set.of("status", "rule", "user", "host", "since", "limit");
 
-    /** Parses the query. An unknown name is refused, because a filter with a typing error must not return everything. */
-    static ViolationFilter of(MultivaluedMap<String, String> query) {
-        for (var name : query.keySet()) {
-            if (!NAMES.contains(name)) {
-                throw ApiException.badRequest("the parameter %s is not known; these are: %s"
-                        .formatted(name, NAMES.stream().sorted().collect(Collectors.joining(", "))));
-            }
-            if (query.get(name).size() > 1) {
-                throw ApiException.badRequest("the parameter %s is there more than once".formatted(name));
-            }
-        }
+    /** The parameters for what a violation concerns. */
+    public static final Set<String> SUBJECT = Set.of("rule", "user", "host");
+
+    private static final Set<String> ALL = with(SUBJECT, "status", "since", "limit");
+
+    /** Parses a query for a list. */
+    public static ViolationFilter of(Map<String, List<String>> query) {
+        var parameters = QueryParameters.of(query, ALL);
+        var which = subject(parameters);
+        which = and(which, parameters.get("status"), ViolationFilter::status);
+        which = and(which, parameters.get("since"), ViolationFilter::since);
+        return new ViolationFilter(which, limit(parameters.get("limit")));
+    }
+
+    /** Parses the parameters for what a violation concerns. */
+    public static Predicate<ViolationRecord> subject(QueryParameters parameters) {
         Predicate<ViolationRecord> which = entry -> true;
-        which = and(which, query.getFirst("status"), ViolationFilter::status);
-        which = and(which, query.getFirst("rule"), ViolationFilter::rule);
-        which = and(which, query.getFirst("since"), ViolationFilter::since);
+        which = and(which, parameters.get("rule"), ViolationFilter::rule);
         which = and(
                 which,
-                query.getFirst("user"),
+                parameters.get("user"),
                 user -> entry -> user.equals(entry.violation().user()));
-        which = and(
+        return and(
                 which,
-                query.getFirst("host"),
+                parameters.get("host"),
                 host -> entry -> host.equals(entry.violation().host()));
-        return new ViolationFilter(which, limit(query.getFirst("limit")));
+    }
+
+    private static Set<String> with(Set<String> names, String... more) {
+        var all = new HashSet<>(names);
+        all.addAll(List.of(more));
+        return Set.copyOf(all);
     }
 
     private static Predicate<ViolationRecord> and(
@@ -93,10 +103,5 @@ record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
             // The error is the same as for a number out of bounds.
         }
         throw unreadable("limit", value, "a number from 1 to " + HIGHEST_LIMIT);
-    }
-
-    private static ApiException unreadable(String parameter, String value, String expected) {
-        return ApiException.badRequest(
-                "the parameter %s is \"%s\"; it can be %s".formatted(parameter, value, expected));
     }
 }
