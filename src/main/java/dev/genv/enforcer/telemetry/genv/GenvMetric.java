@@ -33,6 +33,7 @@ enum GenvMetric {
 
     private final String exposedName;
     private final String description;
+
     @SuppressWarnings("ImmutableEnumChecker") // List.of
     private final List<String> labels;
 
