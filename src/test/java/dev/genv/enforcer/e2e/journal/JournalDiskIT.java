@@ -75,8 +75,7 @@ class JournalDiskIT extends NodeSuite {
 
             var restarted = new ServiceClient(node.startService());
             restarted.awaitObservation();
-            assertThat(restarted.json("/violations").findValuesAsText("id"))
-                    .isEqualTo(before.findValuesAsText("id"));
+            assertThat(restarted.json("/violations").findValuesAsText("id")).isEqualTo(before.findValuesAsText("id"));
             await().during(Duration.ofSeconds(3)).until(() -> first.count() == 1 && second.count() == 1);
         }
     }

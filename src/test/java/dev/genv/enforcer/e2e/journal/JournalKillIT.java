@@ -115,7 +115,9 @@ class JournalKillIT extends NodeSuite {
         seen.forEach((id, before) -> {
             assertThat(now).as("seed %d: pid %d", seed, before.pid).containsKey(id);
             assertThat(now.get(id).firstSeen).isEqualTo(before.firstSeen);
-            assertThat(now.get(id).actions).as("actions on pid %d", before.pid).startsWith(before.actions.toArray(JsonNode[]::new));
+            assertThat(now.get(id).actions)
+                    .as("actions on pid %d", before.pid)
+                    .startsWith(before.actions.toArray(JsonNode[]::new));
         });
     }
 
