@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.journal.DiskJournal;
 import dev.genv.enforcer.journal.JournalConfig;
+import dev.genv.enforcer.journal.SegmentLimits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,13 +23,16 @@ final class JournalWiring {
     static Journal open(Settings settings) {
         return settings.journal()
                 .journalDir()
-                .<Journal>map(directory -> new DiskJournal(new JournalConfig(
-                        directory,
-                        settings.journal().journalMaxSize().bytes(),
-                        settings.journal().journalMaxAge(),
-                        processes(settings),
-                        Enforcer.savedKinds())))
+                .<Journal>map(directory -> new DiskJournal(
+                        new JournalConfig(directory, limits(settings), processes(settings), Enforcer.savedKinds())))
                 .orElse(Journal.NONE);
+    }
+
+    /** The events and the recorded observations have a half each, so that one of them cannot displace the other. */
+    static SegmentLimits limits(Settings settings) {
+        return new SegmentLimits(
+                settings.journal().journalMaxSize().bytes() / 2,
+                settings.journal().journalMaxAge());
     }
 
     /**

@@ -10,24 +10,25 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.OptionalInt;
 
 /**
  * The open folder of the journal, locked for this service. The service uses only files that no other user could have written: regular
  * files of its own, with one name and closed to others.
  */
 final class JournalDirectory implements AutoCloseable {
-    private static final String LOCK = "journal.lock";
-    private static final String TEMPORARY = "journal.tmp";
     private static final int OWNER_ONLY = 0600;
     private static final int GROUP_AND_OTHERS = 0077;
     private static final int WRITABLE_BY_OTHERS = 0002;
 
     private final Path path;
+    private final FileNames names;
     private final int directory;
-    private final int lock;
+    private final OptionalInt lock;
 
-    private JournalDirectory(Path path, int directory, int lock) {
+    private JournalDirectory(Path path, FileNames names, int directory, OptionalInt lock) {
         this.path = path;
+        this.names = names;
         this.directory = directory;
         this.lock = lock;
     }
@@ -37,7 +38,16 @@ final class JournalDirectory implements AutoCloseable {
      *
      * @throws JournalException if it cannot be used
      */
-    static JournalDirectory open(Path path) throws JournalException {
+    static JournalDirectory open(Path path, FileNames names) throws JournalException {
+        return open(path, names, true);
+    }
+
+    /** The same without a lock, only for reading. */
+    static JournalDirectory openToRead(Path path, FileNames names) throws JournalException {
+        return open(path, names, false);
+    }
+
+    private static JournalDirectory open(Path path, FileNames names, boolean isLocked) throws JournalException {
         int directory;
         try {
             directory = FileCalls.openat(
@@ -47,7 +57,8 @@ final class JournalDirectory implements AutoCloseable {
         }
         try {
             checkOwner(path, FileCalls.status(directory));
-            return new JournalDirectory(path, directory, lock(path, directory));
+            var lock = isLocked ? OptionalInt.of(lock(path, names, directory)) : OptionalInt.empty();
+            return new JournalDirectory(path, names, directory, lock);
         } catch (JournalException e) {
             closeQuietly(directory, e);
             throw e;
@@ -66,17 +77,18 @@ final class JournalDirectory implements AutoCloseable {
         }
     }
 
-    private static int lock(Path path, int directory) throws IOException {
+    private static int lock(Path path, FileNames names, int directory) throws IOException {
         int file;
+        var name = names.lock();
         try {
-            file = FileCalls.openat(directory, LOCK, FileCalls.O_RDONLY | FileCalls.O_CREAT, OWNER_ONLY);
+            file = FileCalls.openat(directory, name, FileCalls.O_RDONLY | FileCalls.O_CREAT, OWNER_ONLY);
         } catch (Errno e) {
             throw e.is(Errno.ELOOP)
-                    ? JournalException.foreign(path.resolve(LOCK) + " is a symbolic link")
-                    : JournalException.unwritable(path.resolve(LOCK).toString(), e);
+                    ? JournalException.foreign(path.resolve(name) + " is a symbolic link")
+                    : JournalException.unwritable(path.resolve(name).toString(), e);
         }
         try {
-            checkFile(path.resolve(LOCK), FileCalls.status(file));
+            checkFile(path.resolve(name), FileCalls.status(file));
             if (!FileCalls.tryFlock(file)) {
                 throw JournalException.locked("another service uses " + path);
             }
@@ -105,7 +117,7 @@ final class JournalDirectory implements AutoCloseable {
         try (var entries = Files.newDirectoryStream(Path.of("/proc/self/fd", Integer.toString(directory)))) {
             for (var entry : entries) {
                 var name = String.valueOf(entry.getFileName());
-                var number = Segment.number(name);
+                var number = names.number(name);
                 if (number.isPresent()) {
                     var status = FileCalls.status(directory, name);
                     checkFile(path.resolve(name), status);
@@ -121,9 +133,9 @@ final class JournalDirectory implements AutoCloseable {
 
     /** Opens a segment for reading; the caller closes the descriptor. */
     int openToRead(Segment segment) throws IOException {
-        var file = FileCalls.openat(directory, segment.name(), FileCalls.O_RDONLY, 0);
+        var file = FileCalls.openat(directory, names.segment(segment.number()), FileCalls.O_RDONLY, 0);
         try {
-            checkFile(path.resolve(segment.name()), FileCalls.status(file));
+            checkFile(path.resolve(names.segment(segment.number())), FileCalls.status(file));
             return file;
         } catch (IOException e) {
             closeQuietly(file, e);
@@ -133,9 +145,10 @@ final class JournalDirectory implements AutoCloseable {
 
     /** Opens a segment, to add to its end. */
     SegmentFile openToAppend(Segment segment) throws IOException {
-        var file = FileCalls.openat(directory, segment.name(), FileCalls.O_WRONLY | FileCalls.O_APPEND, 0);
+        var file = FileCalls.openat(
+                directory, names.segment(segment.number()), FileCalls.O_WRONLY | FileCalls.O_APPEND, 0);
         try {
-            checkFile(path.resolve(segment.name()), FileCalls.status(file));
+            checkFile(path.resolve(names.segment(segment.number())), FileCalls.status(file));
             return new SegmentFile(file, FileCalls.status(file).size());
         } catch (IOException e) {
             closeQuietly(file, e);
@@ -145,24 +158,24 @@ final class JournalDirectory implements AutoCloseable {
 
     /** Creates a segment with this content. It is complete on the disk when it gets its name. */
     SegmentFile create(long number, byte[] content) throws IOException {
-        removeIfPresent(TEMPORARY);
+        removeIfPresent(names.temporary());
         var flags = FileCalls.O_WRONLY | FileCalls.O_CREAT | FileCalls.O_EXCL | FileCalls.O_APPEND;
-        var file = new SegmentFile(FileCalls.openat(directory, TEMPORARY, flags, OWNER_ONLY), 0);
+        var file = new SegmentFile(FileCalls.openat(directory, names.temporary(), flags, OWNER_ONLY), 0);
         try {
             file.append(content);
             file.sync();
-            FileCalls.renameat(directory, TEMPORARY, Segment.name(number));
+            FileCalls.renameat(directory, names.temporary(), names.segment(number));
             FileCalls.fsync(directory);
             return file;
         } catch (IOException e) {
             file.closeQuietly(e);
-            removeQuietly(TEMPORARY, e);
+            removeQuietly(names.temporary(), e);
             throw e;
         }
     }
 
     void remove(Segment segment) throws IOException {
-        removeIfPresent(segment.name());
+        removeIfPresent(names.segment(segment.number()));
     }
 
     private void removeIfPresent(String name) throws IOException {
@@ -195,7 +208,9 @@ final class JournalDirectory implements AutoCloseable {
     @Override
     public void close() throws IOException {
         try {
-            FileCalls.close(lock);
+            if (lock.isPresent()) {
+                FileCalls.close(lock.getAsInt());
+            }
         } finally {
             FileCalls.close(directory);
         }

@@ -152,7 +152,7 @@ final class JournalThread {
 
     private void open() {
         try {
-            var directory = JournalDirectory.open(config.directory());
+            var directory = JournalDirectory.open(config.directory(), FileNames.JOURNAL);
             try {
                 var content = JournalReading.read(directory, config);
                 lastSequence = content.restored().lastSequence();

@@ -28,7 +28,7 @@ final class JournalWriter implements AutoCloseable {
         this.config = config;
         this.directory = directory;
         segments = new ArrayDeque<>(content.segments());
-        if (!segments.isEmpty() && segments.getLast().bytes() < config.segmentBytes() / 2) {
+        if (!segments.isEmpty() && segments.getLast().bytes() < config.limits().segmentBytes() / 2) {
             current = directory.openToAppend(segments.getLast());
             if (content.lastLineIsTorn()) {
                 current.endTornLine();
@@ -57,7 +57,7 @@ final class JournalWriter implements AutoCloseable {
             segments.add(new Segment(number, current.size(), at));
             checkpointEnd = current.size();
             written = cycle.state();
-            removeOld(at);
+            config.limits().removeOld(segments, directory, at);
         } else if (written == null) {
             buffer.writeBytes(checkpoint(cycle));
             flush();
@@ -142,26 +142,11 @@ final class JournalWriter implements AutoCloseable {
 
     private boolean isFull(SegmentFile file, Instant now) {
         var begun = segments.getLast().begun();
-        return file.size() - checkpointEnd >= config.segmentBytes()
-                || (begun != null && Duration.between(begun, now).compareTo(config.segmentAge()) > 0);
-    }
-
-    /** A segment is as old as the one after it, because it ends where that one begins. */
-    private void removeOld(Instant now) throws IOException {
-        var bytes = segments.stream().mapToLong(Segment::bytes).sum();
-        // The newest segment grows up to its own limit.
-        var limit = config.maxBytes() - config.segmentBytes();
-        while (segments.size() > 1) {
-            var oldest = segments.removeFirst();
-            var ended = segments.getFirst().begun();
-            var isOld = ended != null && Duration.between(ended, now).compareTo(config.maxAge()) > 0;
-            if (bytes <= limit && !isOld) {
-                segments.addFirst(oldest);
-                return;
-            }
-            directory.remove(oldest);
-            bytes -= oldest.bytes();
-        }
+        return file.size() - checkpointEnd >= config.limits().segmentBytes()
+                || (begun != null
+                        && Duration.between(begun, now)
+                                        .compareTo(config.limits().segmentAge())
+                                > 0);
     }
 
     private void closeCurrent() throws IOException {

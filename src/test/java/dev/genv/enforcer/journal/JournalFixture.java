@@ -83,7 +83,8 @@ abstract class JournalFixture {
     }
 
     final JournalConfig config() {
-        return new JournalConfig(directory, maxBytes, Duration.ofDays(90), processes, Enforcer.savedKinds());
+        return new JournalConfig(
+                directory, new SegmentLimits(maxBytes, Duration.ofDays(90)), processes, Enforcer.savedKinds());
     }
 
     /** Starts the service again; this takes no time. */

@@ -34,9 +34,8 @@ final class MembershipAttacks {
     private MembershipAttacks() {}
 
     static List<Attack> all() {
-        return Stream.of(ofAttackersProcess(), ofVictimsProcess())
-                .flatMap(List::stream)
-                .toList();
+        var all = Stream.concat(ofAttackersProcess().stream(), ofVictimsProcess().stream());
+        return all.map(Attack::withOverwrittenEnviron).toList();
     }
 
     private static List<Attack> ofAttackersProcess() {
