@@ -20,14 +20,6 @@ import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.telemetry.ActionMetrics;
-import dev.genv.enforcer.telemetry.CycleMetrics;
-import dev.genv.enforcer.telemetry.HostMetrics;
-import dev.genv.enforcer.telemetry.RequestLabels;
-import dev.genv.enforcer.telemetry.ViolationMetrics;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.config.MeterFilter;
 import io.quarkus.runtime.Quarkus;
 import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.Dependent;
@@ -37,10 +29,12 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
@@ -131,7 +125,7 @@ class Wiring {
 
     @Produces
     @Singleton
-    Enforcer enforcer(Records records, RecordingWiring recording, GpuLossDetector gpus, MeterRegistry registry)
+    Enforcer enforcer(Records records, RecordingWiring recording, GpuLossDetector gpus, MetricsWiring metrics)
             throws InterruptedException {
         var config = new EnforcerConfig(
                 fleetWiring == null ? node() : fleet(fleetWiring),
@@ -144,26 +138,12 @@ class Wiring {
                 observationTimeout(),
                 actionTimeout(),
                 fleetWiring != null && fleetWiring.remote().quiet());
-        countDroppedLines(registry);
-        return new Enforcer(
-                config,
-                records,
-                Ticker.ofSystem(),
-                List.of(
-                        gpus::record,
-                        new CycleMetrics(registry)::record,
-                        new HostMetrics(registry)::record,
-                        new ViolationMetrics(registry, records.registry())::record,
-                        new ActionMetrics(registry)::record,
-                        recording::record,
-                        this::exitOnError));
-    }
-
-    /** Lines are counted where they are dropped, because some are dropped before the registry exists. */
-    private static void countDroppedLines(MeterRegistry registry) {
-        FunctionCounter.builder("genv.enforcer.log.lines.dropped", registry, _ -> ConsoleOutput.dropped())
-                .description("Lines of the log that were dropped because no process read the output in time")
-                .register(registry);
+        var listeners = new ArrayList<Consumer<CycleReport>>();
+        listeners.add(gpus::record);
+        listeners.addAll(metrics.listeners(records.registry()));
+        listeners.add(recording::record);
+        listeners.add(this::exitOnError);
+        return new Enforcer(config, records, Ticker.ofSystem(), listeners);
     }
 
     @Produces
@@ -172,12 +152,6 @@ class Wiring {
         var names = new HashSet<>(settings.http().httpAllowedHosts());
         names.add(nodeName());
         return new AllowedHosts(names);
-    }
-
-    @Produces
-    @Singleton
-    MeterFilter requestLabels() {
-        return new RequestLabels();
     }
 
     private String nodeName() {

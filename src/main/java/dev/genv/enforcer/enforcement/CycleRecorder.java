@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.Execution;
 import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
@@ -24,6 +25,7 @@ final class CycleRecorder {
     private final CycleMemory memory;
     private final Safeguards safeguards;
     private final CycleClock clock;
+    private final Forecast forecast;
     private final ProblemLog problems;
     private final Ticker ticker;
 
@@ -43,6 +45,7 @@ final class CycleRecorder {
             Records records,
             CycleMemory memory,
             Safeguards safeguards,
+            Forecast forecast,
             CycleClock clock,
             Ticker ticker) {
         this.config = config;
@@ -50,6 +53,7 @@ final class CycleRecorder {
         registry = records.registry();
         events = records.events();
         this.safeguards = safeguards;
+        this.forecast = forecast;
         this.clock = clock;
         this.ticker = ticker;
         problems = new ProblemLog(config.quiet());
@@ -67,8 +71,9 @@ final class CycleRecorder {
                 .onEachHost(memory.problems())
                 .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
         var changes = problems.log(reports);
+        var next = forecast.of(evidence, execution.records());
         clock.endCycle();
-        var outcome = new ViolationRegistry.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at());
+        var outcome = new ViolationRegistry.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at(), next);
         var update = registry.record(plan, outcome, config::effectiveMode, seen.fleet());
         evidence.endCycle(registry.active());
         events.raise(memory.lastSequenceOfEarlierRuns());

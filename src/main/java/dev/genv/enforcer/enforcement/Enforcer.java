@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.ActionDispatcher;
 import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.journal.Journal;
@@ -82,7 +83,8 @@ public final class Enforcer {
         var memory = new CycleMemory(records, clock, history, terminations, ticker);
         dispatcher =
                 new ActionDispatcher(workers, config.actionTimeout(), terminations, history, memory.intents(), ticker);
-        recorder = new CycleRecorder(config, records, memory, safeguards, clock, ticker);
+        var forecast = new Forecast(safeguards, terminations, ticker);
+        recorder = new CycleRecorder(config, records, memory, safeguards, forecast, clock, ticker);
         createdAt = ticker.mark();
     }
 
@@ -161,6 +163,11 @@ public final class Enforcer {
         return running.get();
     }
 
+    /** Whether a cycle runs, or what a cycle abandoned: the task of a host, which may have to kill a child process. */
+    public boolean isBusy() {
+        return running.get() || workers.areBusy();
+    }
+
     public Optional<CycleReport> latest() {
         return Optional.ofNullable(latest).map(Latest::report);
     }
@@ -174,6 +181,10 @@ public final class Enforcer {
     /** The clocks of the cycles. */
     public Ticker ticker() {
         return ticker;
+    }
+
+    public EnforcerConfig config() {
+        return config;
     }
 
     public Policy policy() {

@@ -2,6 +2,7 @@ package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.user.Accounts;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -21,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * @param machine an id of the machine that does not depend on its name; null if unknown
  * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
  * @param stateChangedAt when the state was last changed, in clock ticks since boot; null if unknown
+ * @param accounts the local accounts; none if they could not be read
+ * @param status what is observed only for those who watch the machine
  */
 public record Observation(
         Snapshot snapshot,
@@ -33,4 +36,6 @@ public record Observation(
         @Nullable String readOnlyReason,
         @Nullable String machine,
         @Nullable Duration lockWait,
-        @Nullable Long stateChangedAt) {}
+        @Nullable Long stateChangedAt,
+        Accounts accounts,
+        MachineStatus status) {}

@@ -47,7 +47,18 @@ public final class Policy {
     }
 
     public RuleMode modeOf(RuleDefinition rule) {
-        return configs.getOrDefault(rule, RuleConfig.OFF).mode();
+        return configOf(rule).mode();
+    }
+
+    /** Returns how the rule is configured; off if it is not. */
+    public RuleConfig configOf(RuleDefinition rule) {
+        return configs.getOrDefault(rule, RuleConfig.OFF);
+    }
+
+    /** Returns the limits of a rule; {@link Limits#NONE} if it has none or is off. */
+    public Limits limitsOf(RuleDefinition rule) {
+        var config = configs.getOrDefault(rule, RuleConfig.OFF);
+        return config.mode() == RuleMode.OFF ? Limits.NONE : config.limits();
     }
 
     /** Whether a decision about one host can depend on another one. */
@@ -69,7 +80,7 @@ public final class Policy {
         var findings = new ArrayList<Finding>();
         var problems = new ArrayList<HostProblem>();
         for (var rule : Rules.all()) {
-            var config = configs.getOrDefault(rule.definition(), RuleConfig.OFF);
+            var config = configOf(rule.definition());
             if (config.mode() == RuleMode.OFF) {
                 continue;
             }

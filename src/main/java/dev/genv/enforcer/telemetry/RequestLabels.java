@@ -18,7 +18,9 @@ public final class RequestLabels implements MeterFilter {
             Set.of(
                     "/hosts",
                     "/plan",
+                    "/events",
                     "/snapshot",
+                    "/users/{name}",
                     "/violations",
                     "/violations/stream",
                     "/violations/{id}",

@@ -53,7 +53,7 @@ abstract class JournalFixture {
     EventLog events;
     DiskJournal journal;
     Enforcer enforcer;
-    CycleReport report;
+    private List<ProblemCode> latestProblems = List.of();
 
     @BeforeEach
     void start() throws IOException {
@@ -96,7 +96,10 @@ abstract class JournalFixture {
     final CycleReport cycle() {
         time.pass(INTERVAL);
         node.setTicks(1_000 + time.passed().toMillis() / 10);
-        report = enforcer.runCycle().orElseThrow();
+        var report = enforcer.runCycle().orElseThrow();
+        latestProblems = report.hosts().getFirst().problems().stream()
+                .map(Problem::code)
+                .toList();
         return report;
     }
 
@@ -108,8 +111,9 @@ abstract class JournalFixture {
         return all.getFirst();
     }
 
+    /** The problems of the last cycle. */
     final List<ProblemCode> problems() {
-        return report.hosts().getFirst().problems().stream().map(Problem::code).toList();
+        return latestProblems;
     }
 
     final List<Path> segments() throws IOException {

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -127,6 +128,15 @@ public final class PendingTerminations {
             case Termination.Exited _, Termination.Forgotten _ -> pending.remove(process);
         }
         return Optional.of(state);
+    }
+
+    /** Returns the signals that follow if the processes continue to break rules. */
+    public synchronized List<NextSignal> nextSignals() {
+        var now = ticker.mark();
+        return pending.keySet().stream()
+                .sorted()
+                .flatMap(process -> Termination.next(Objects.requireNonNull(pending.get(process)), now, times).stream())
+                .toList();
     }
 
     /** Returns the violations for which a process was signalled. */

@@ -1,7 +1,10 @@
 package dev.genv.enforcer.enforcement.termination;
 
+import dev.genv.enforcer.enforcement.action.WaitReason;
 import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Signal;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * The life of a termination, from the first signal until the process has exited or is forgotten.
@@ -172,6 +175,18 @@ public sealed interface Termination {
         return Duration.ofNanos(now - compliant.since).compareTo(times.compliancePeriod()) >= 0
                 ? new Forgotten()
                 : compliant;
+    }
+
+    /** Returns the signal that follows if the process continues to break rules; empty if none follows, or if it is due already. */
+    static Optional<NextSignal> next(Pending state, long now, TerminationTimes times) {
+        return switch (state) {
+            case Asked(var progress)
+            when times.killAfter() != null ->
+                Optional.of(progress.next(Signal.KILL, WaitReason.KILL_AFTER, now, times));
+            case PerhapsAsked(var progress) ->
+                Optional.of(progress.next(Signal.TERM, WaitReason.UNCONFIRMED_SIGNAL, now, times));
+            case Pending _ -> Optional.empty();
+        };
     }
 
     /** Nothing is due for a process that was not observed. */

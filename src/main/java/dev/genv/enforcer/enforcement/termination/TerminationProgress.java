@@ -1,8 +1,13 @@
 package dev.genv.enforcer.enforcement.termination;
 
+import dev.genv.enforcer.enforcement.action.WaitReason;
+import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
 import java.util.OptionalLong;
+import java.util.stream.Collectors;
 
 /**
  * How far a termination has come.
@@ -42,6 +47,19 @@ public record TerminationProgress(
 
     TerminationProgress unobserved() {
         return new TerminationProgress(last, at, brokenFor, brokenSince, true);
+    }
+
+    /** Returns the signal that follows when the process has broken rules for the time after a signal. */
+    NextSignal next(Signal signal, WaitReason because, long now, TerminationTimes times) {
+        var left = times.afterSignal().minus(brokenFor).minus(sinceBroken(now));
+        var causes = last.causes().stream().map(Violation::key).collect(Collectors.toUnmodifiableSet());
+        // Only a termination is pending.
+        var process = ((Action.Terminate) last.action()).process();
+        return new NextSignal(
+                new Action.Terminate(last.action().host(), process, signal),
+                causes,
+                because,
+                left.isNegative() ? Duration.ZERO : left);
     }
 
     private Duration sinceBroken(long now) {

@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.Recency;
 import dev.genv.enforcer.model.GpuProcess;
 import java.time.Instant;
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -61,6 +62,7 @@ public record SavedViolation(ViolationRecord entry, boolean isPresent) {
                 cycles,
                 entry.actions(),
                 entry.change(),
-                new Recency(entry.recency().number(), latest));
+                new Recency(entry.recency().number(), latest),
+                List.of());
     }
 }

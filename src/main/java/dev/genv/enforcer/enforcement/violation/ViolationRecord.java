@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param actions the actions on it, oldest first
  * @param recency its position among all entries, independent of the wall clock
  * @param change the state change on which it rests; null if none is known
+ * @param next the actions that follow if nothing changes, the earliest first; empty if the last cycle did not find it
  */
 public record ViolationRecord(
         String id,
@@ -34,7 +35,8 @@ public record ViolationRecord(
         int cycles,
         List<ActionNote> actions,
         @Nullable StateChange change,
-        Recency recency) {
+        Recency recency,
+        List<NextAction> next) {
 
     /**
      * The position of an entry among all entries.
@@ -58,7 +60,38 @@ public record ViolationRecord(
             Outcome outcome,
             @Nullable String detail) {
         /** What the action concerns. */
-        public sealed interface Target {}
+        public sealed interface Target {
+            static Target of(Action action) {
+                return switch (action) {
+                    case Action.Terminate(var _, var process, var _) -> new TargetProcess(process.pid());
+                    case Action.Detach(var _, var environment, var device, var _) ->
+                        new TargetAttachment(environment.eid(), device);
+                };
+            }
+
+            /** The kind of action: {@code terminate} or {@code detach}. */
+            default String type() {
+                return switch (this) {
+                    case TargetProcess _ -> "terminate";
+                    case TargetAttachment _ -> "detach";
+                };
+            }
+
+            /** The process that is signalled; null for a detachment. */
+            default @Nullable Integer processId() {
+                return this instanceof TargetProcess(var pid) ? pid : null;
+            }
+
+            /** The environment that is detached; null for a termination. */
+            default @Nullable String detached() {
+                return this instanceof TargetAttachment(var environment, var _) ? environment : null;
+            }
+
+            /** The device that it is detached from; null for a termination. */
+            default @Nullable Integer detachedFrom() {
+                return this instanceof TargetAttachment(var _, var device) ? device : null;
+            }
+        }
 
         /** A process that is to be terminated. */
         public record TargetProcess(int pid) implements Target {}
@@ -67,35 +100,21 @@ public record ViolationRecord(
         public record TargetAttachment(String environment, int device) implements Target {}
 
         static ActionNote of(Action action, Result result, Instant at) {
-            return switch (action) {
-                case Action.Terminate(var _, var process, var signal) ->
-                    new ActionNote(
-                            new TargetProcess(process.pid()),
-                            result.outcome().isSkipped() ? Optional.empty() : Optional.of(signal),
-                            at,
-                            result.outcome(),
-                            result.detail());
-                case Action.Detach(var _, var environment, var device, var _) ->
-                    new ActionNote(
-                            new TargetAttachment(environment.eid(), device),
-                            Optional.empty(),
-                            at,
-                            result.outcome(),
-                            result.detail());
-            };
+            Optional<Signal> sent = action instanceof Action.Terminate terminate
+                            && !result.outcome().isSkipped()
+                    ? Optional.of(terminate.signal())
+                    : Optional.empty();
+            return new ActionNote(Target.of(action), sent, at, result.outcome(), result.detail());
         }
 
         /** The kind of action: {@code terminate} or {@code detach}. */
         public String type() {
-            return switch (target) {
-                case TargetProcess _ -> "terminate";
-                case TargetAttachment _ -> "detach";
-            };
+            return target.type();
         }
 
         /** The process that was signalled; null for a detachment. */
         public @Nullable Integer pid() {
-            return target instanceof TargetProcess(var pid) ? pid : null;
+            return target.processId();
         }
 
         /** The name of the signal; null if none was sent. */
@@ -105,12 +124,12 @@ public record ViolationRecord(
 
         /** The environment that was detached; null for a termination. */
         public @Nullable String environment() {
-            return target instanceof TargetAttachment(var environment, var _) ? environment : null;
+            return target.detached();
         }
 
         /** The device that it was detached from; null for a termination. */
         public @Nullable Integer device() {
-            return target instanceof TargetAttachment(var _, var device) ? device : null;
+            return target.detachedFrom();
         }
 
         /** Whether another action is the same except for its time. */
@@ -122,7 +141,7 @@ public record ViolationRecord(
     /** Creates the entry of a violation that a cycle found for the first time. */
     public static ViolationRecord begin(Violation violation, RuleMode mode, Instant at, Recency recency) {
         return new ViolationRecord(
-                UUID.randomUUID().toString(), violation, mode, true, at, at, 1, List.of(), null, recency);
+                UUID.randomUUID().toString(), violation, mode, true, at, at, 1, List.of(), null, recency, List.of());
     }
 
     /**
@@ -142,12 +161,13 @@ public record ViolationRecord(
                 cycles + 1,
                 actions,
                 change,
-                new Recency(recency.number(), latest));
+                new Recency(recency.number(), latest),
+                next);
     }
 
     ViolationRecord with(List<ActionNote> all) {
         return new ViolationRecord(
-                id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all), change, recency);
+                id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all), change, recency, next);
     }
 
     /** Adds a state change; a known one is kept. */
@@ -155,10 +175,16 @@ public record ViolationRecord(
         return other == null
                 ? this
                 : new ViolationRecord(
-                        id, violation, mode, active, firstSeen, lastSeen, cycles, actions, other, recency);
+                        id, violation, mode, active, firstSeen, lastSeen, cycles, actions, other, recency, next);
+    }
+
+    ViolationRecord withNext(List<NextAction> other) {
+        return new ViolationRecord(
+                id, violation, mode, active, firstSeen, lastSeen, cycles, actions, change, recency, List.copyOf(other));
     }
 
     ViolationRecord resolved() {
-        return new ViolationRecord(id, violation, mode, false, firstSeen, lastSeen, cycles, actions, change, recency);
+        return new ViolationRecord(
+                id, violation, mode, false, firstSeen, lastSeen, cycles, actions, change, recency, List.of());
     }
 }

@@ -80,9 +80,29 @@ public final class ViolationRegistry {
      * @param changes the state changes on which violations rest
      * @param ended the processes that a host reports as exited
      * @param at when the cycle observed the hosts
+     * @param next the actions that follow on violations if nothing changes, the earliest first
      */
     public record CycleOutcome(
-            List<ActionRecord> actions, Map<Violation.Key, StateChange> changes, Set<HostProcess> ended, Instant at) {}
+            List<ActionRecord> actions,
+            Map<Violation.Key, StateChange> changes,
+            Set<HostProcess> ended,
+            Instant at,
+            Map<Violation.Key, List<NextAction>> next) {
+        /** The result of a cycle after which no action follows. */
+        public CycleOutcome(
+                List<ActionRecord> actions,
+                Map<Violation.Key, StateChange> changes,
+                Set<HostProcess> ended,
+                Instant at) {
+            this(actions, changes, ended, at, Map.of());
+        }
+
+        private List<NextAction> next(Violation.Key violation) {
+            return next.getOrDefault(violation, List.of()).stream()
+                    .limit(ActionRecorder.MAX_ACTIONS)
+                    .toList();
+        }
+    }
 
     /** Records a cycle as {@link #record} does, and shows it to readers at once. */
     public Update update(Plan plan, CycleOutcome cycleOutcome, Function<RuleDefinition, RuleMode> modes, Fleet fleet) {
@@ -111,7 +131,8 @@ public final class ViolationRegistry {
             var entry = known == null
                     ? ViolationRecord.begin(violation, mode, now, new ViolationRecord.Recency(++appearances, latest))
                     : known.seenAgain(violation, mode, now, latest);
-            entry = entry.withStateChange(cycleOutcome.changes().get(violation.key()));
+            entry = entry.withStateChange(cycleOutcome.changes().get(violation.key()))
+                    .withNext(cycleOutcome.next(violation.key()));
             if (known == null) {
                 appeared.add(entry);
             }
@@ -124,11 +145,12 @@ public final class ViolationRegistry {
                 if (AbsentViolations.isResolved(entry.violation(), cycleOutcome.ended(), fleet)) {
                     over.add(key);
                 } else {
-                    notFound.put(key, entry);
+                    notFound.put(key, entry.withNext(List.of()));
                 }
             }
         });
         over.addAll(absent.record(notFound));
+        active.putAll(notFound);
         active.putAll(seen);
         found = Set.copyOf(seen.keySet());
         // Before violations are resolved, so that the exit of a process is recorded with the violation that it

@@ -116,6 +116,9 @@ public enum ProblemCode {
     DEVICE_UNLISTED(REPORTED_ONLY, """
             An active environment is attached to a device that nvidia-smi does not list. Any user can write such an attachment.
             If a GPU is gone, repair it; otherwise detach the environment."""),
+    DEVICE_STATUS_UNKNOWN(REPORTED_ONLY, """
+            nvidia-smi does not answer the query for the memory, the temperature and the utilization of the GPUs, which only metrics need. They have no series while the problem lasts.
+            Run the query of the detail on the machine. Without persistence mode nvidia-smi may be too slow. `GENV_ENFORCER_GENV_METRICS=off` disables the query."""),
     PROC_UNREADABLE(NO_RULE_ACTS, """
             The service cannot read `/proc`.
             Check that the container shares the PID namespace of the host, and that `/proc` is mounted."""),
@@ -125,6 +128,9 @@ public enum ProblemCode {
     MEMBERSHIP_UNKNOWN(PROCESS_SKIPPED, """
             The service cannot determine to which environment a process belongs. The detail gives the reason.
             With genv's Python SDK and Ray this is normal. Otherwise see the reason."""),
+    GPU_UNLISTED(REPORTED_ONLY, """
+            More of a GPU's memory is used than the listed processes explain. The detail names a process that holds the GPU's device file, if one was found.
+            If the process should not run, stop it, or set `GENV_ENFORCER_UNLISTED_PROCESSES`. Without a process, reset the GPU."""),
     MEMORY_UNKNOWN(MEMORY_NOT_CHECKED, "The GPU driver does not report how much memory a process uses."),
     TERMINATION_LIMIT_REACHED(TERMINATIONS_WAIT, """
             More processes are to be terminated than `GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE` allows for one cycle.

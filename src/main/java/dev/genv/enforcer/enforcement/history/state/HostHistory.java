@@ -176,7 +176,7 @@ final class HostHistory {
                 observed.interrupted();
             }
         });
-        var now = ListedProcesses.of(snapshot.processes());
+        var now = ListedProcesses.of(snapshot.allProcesses());
         if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)) {
             onGpu = now;
         }

@@ -120,7 +120,7 @@ public final class UnobservedChanges {
     /** A process that the rules could not check counts as not observed. */
     private static Stream<Use> checkedUses(Snapshot snapshot) {
         return snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
-                ? snapshot.processes().stream()
+                ? snapshot.allProcesses().stream()
                         .filter(process -> !(process.membership() instanceof Membership.Unknown))
                         .flatMap(process -> uses(snapshot.host(), process))
                 : Stream.empty();
