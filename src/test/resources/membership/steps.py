@@ -48,6 +48,15 @@ def clear(_):
     ctypes.memset(start, 0, end - start)
 
 
+def overflow(_):
+    """Overwrites arguments and environ with one long title that has an equals sign."""
+    with open("/proc/self/stat", "rb") as stat:
+        start, _, environ, end = (int(field) for field in stat.read().rpartition(b")")[2].split()[45:49])
+    ctypes.memset(start, ord("x"), end - start - 1)
+    ctypes.memset(environ + 1, ord("="), 1)
+    ctypes.memset(end - 1, 0, 1)
+
+
 def title(text):
     import setproctitle
     setproctitle.setproctitle(text)
@@ -179,7 +188,7 @@ def write_pids():
 
 STEPS = {"again": again, "cgroup": cgroup, "clear": clear, "exec": execute, "fork": fork, "fork-beside": fork_beside,
          "fork-exec": fork_and_exec, "fork-uid": fork_and_change_uid, "hold": hold, "listen": listen,
-         "orphan": orphan, "pass": pass_file, "pause": pause, "setsid": setsid,
+         "orphan": orphan, "overflow": overflow, "pass": pass_file, "pause": pause, "setsid": setsid,
          "subreaper": subreaper, "title": title, "uid": change_uid}
 
 remaining = sys.argv[2:]

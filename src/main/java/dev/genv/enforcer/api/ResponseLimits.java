@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api;
 
+import dev.genv.enforcer.api.connection.ForcedClose;
 import dev.genv.enforcer.api.error.HttpErrors;
 import dev.genv.enforcer.api.user.UsersResource;
 import io.quarkus.vertx.http.runtime.filters.Filters;
@@ -55,7 +56,8 @@ public class ResponseLimits {
         var isReleased = new AtomicBoolean();
         var deadline = request.vertx()
                 .setTimer(
-                        LONGEST.toMillis(), _ -> request.request().connection().close());
+                        LONGEST.toMillis(),
+                        _ -> ForcedClose.close(request.request().connection()));
         request.addEndHandler(_ -> {
             if (isReleased.compareAndSet(false, true)) {
                 request.vertx().cancelTimer(deadline);

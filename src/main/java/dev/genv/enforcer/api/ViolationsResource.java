@@ -1,7 +1,10 @@
 package dev.genv.enforcer.api;
 
 import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.query.ViolationFilter;
+import dev.genv.enforcer.api.stream.EventId;
 import dev.genv.enforcer.api.view.ViolationView;
+import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
@@ -13,6 +16,7 @@ import java.util.List;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.enums.ParameterIn;
 import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
+import org.jboss.resteasy.reactive.RestResponse;
 
 /** The active and resolved violations. */
 @Path(ViolationsResource.PATH)
@@ -21,9 +25,11 @@ public class ViolationsResource {
     static final String PATH = "/violations";
 
     private final ViolationRegistry registry;
+    private final EventLog events;
 
-    ViolationsResource(ViolationRegistry registry) {
+    ViolationsResource(ViolationRegistry registry, EventLog events) {
         this.registry = registry;
+        this.events = events;
     }
 
     @GET
@@ -40,11 +46,16 @@ public class ViolationsResource {
             name = "limit",
             in = ParameterIn.QUERY,
             description = "the largest number of entries, 1 to 1000; the default is 100")
-    public List<ViolationView> list(@Context UriInfo uri) {
+    public RestResponse<List<ViolationView>> list(@Context UriInfo uri) {
         var filter = ViolationFilter.of(uri.getQueryParameters());
-        return registry.find(filter.predicate(), filter.limit()).stream()
+        // Before the violations are read, so that a client that continues with the events after it misses none.
+        var latest = EventId.latest(events);
+        var violations = registry.find(filter.predicate(), filter.limit()).stream()
                 .map(ViolationView::of)
                 .toList();
+        return RestResponse.ResponseBuilder.ok(violations)
+                .header(EventId.HEADER, latest)
+                .build();
     }
 
     @GET

@@ -50,7 +50,7 @@ public record ProcessFacts(
      * @param id the value of the last {@code GENV_ENVIRONMENT_ID}, of a longer one only the first {@value #LONGEST_ID} bytes; empty if
      *     there is none
      * @param digest the SHA-256 of the whole value in hexadecimal, if it is longer; otherwise empty
-     * @param wellFormed whether every string of it is a name that is not empty, an equals sign, and a value, and the last one ends with a
+     * @param wellFormed whether it is no title that extends from the arguments into it, and every string of it is a name that is not empty, an equals sign, and a value, and the last one ends with a
      *     zero byte; true if it is empty
      * @param slurmJob the value of the last {@code SLURM_JOB_ID}; empty if there is none, or if it is longer than {@value #LONGEST_JOB}
      *     bytes and therefore no number of a job

@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.observation.membership.Decision;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.process.ObservedProcess;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.workload.Workloads;
 import java.util.HashMap;

@@ -15,13 +15,17 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.gpu.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.DeviceStatuses;
 import dev.genv.enforcer.observation.gpu.GpuAccess;
 import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.observation.gpu.GpuOrigin;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.process.ObservedProcess;
+import dev.genv.enforcer.observation.process.ProcessIdentity;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
+import dev.genv.enforcer.observation.unlisted.UnlistedProcesses;
 import dev.genv.enforcer.observation.workload.Workloads;
 import java.util.ArrayList;
 import java.util.List;
@@ -99,6 +103,7 @@ public final class Observer {
             memberships.retain(environs.keySet());
             workloads.retain(environs.keySet());
         }
+        var status = MachineStatus.of(facts.state(), findings.add(DeviceStatuses.of(facts.gpu())));
         var snapshot = new Snapshot(
                 settings.host(),
                 listed,
@@ -122,7 +127,8 @@ public final class Observer {
                 machine(facts.machine()),
                 state.lockWait(),
                 state.changedAt(),
-                accounts);
+                accounts,
+                status);
     }
 
     /** Returns the processes whose relations are not needed in the next observation. */

@@ -8,6 +8,8 @@ import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.observation.membership.RelatedProcess;
 import dev.genv.enforcer.observation.membership.RelatedProcesses;
+import dev.genv.enforcer.observation.process.ObservedProcess;
+import dev.genv.enforcer.observation.process.ProcessIdentity;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

@@ -23,6 +23,8 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * What every adapter must find of real processes that hold a device file. A {@code /proc} with a driver for that file links to them, so
@@ -91,12 +93,13 @@ public abstract class UnlistedSuite extends UnlistedUseSuite {
     }
 
     /** Root is no single user, so nothing would be inferred for its processes. */
-    @Test
-    void infersTheMembershipOfAHolderThatHasOverwrittenItsEnviron(@TempDir Path folder) throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"clear", "overflow"})
+    void infersTheMembershipOfAHolderThatHasOverwrittenItsEnviron(String how, @TempDir Path folder) throws Exception {
         Requirements.rootWithCapabilities();
         Files.setAttribute(folder, "unix:mode", 0777);
-        try (var holder = SteppedProcess.ofUser(
-                USER, folder, MEMBER, "setsid", "fork", "hold:" + DeviceFileHolder.FILE, "clear")) {
+        try (var holder =
+                SteppedProcess.ofUser(USER, folder, MEMBER, "setsid", "fork", "hold:" + DeviceFileHolder.FILE, how)) {
             link(holder.pid(), holder.leftBehind(0));
             use(4096);
             for (var snapshot : List.of(observe(4), observe(1))) {

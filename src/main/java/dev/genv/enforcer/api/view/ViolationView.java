@@ -56,7 +56,7 @@ public record ViolationView(
             Instant at,
             String outcome,
             @Nullable String detail) {
-        static ActionView of(ViolationRecord.ActionNote note) {
+        public static ActionView of(ViolationRecord.ActionNote note) {
             return new ActionView(
                     note.type(),
                     note.pid(),

@@ -76,6 +76,16 @@ public final class Environ {
         return start == environ.length;
     }
 
+    /** Whether it is a single string, as a title is that extends from the arguments into it. */
+    public static boolean isOneString(byte[] environ) {
+        for (var i = 0; i < environ.length - 1; i++) {
+            if (environ[i] == 0) {
+                return false;
+            }
+        }
+        return environ.length > 0;
+    }
+
     /** Returns the membership for a value of the variable. */
     public static Membership named(byte[] id) {
         return named(id, id.length > LONGEST_ID ? Sha256.hex(id) : "");

@@ -11,6 +11,7 @@ import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import java.io.IOException;
@@ -26,6 +27,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads the facts of a process. */
 public final class ProcessReader {
+    private static final int LARGEST_PAGE = 64 << 10;
+
     private final ProcFs proc;
 
     public ProcessReader(ProcFs proc) {
@@ -132,14 +135,30 @@ public final class ProcessReader {
 
     private Reading<EnvironFacts> environ(ProcessId process, long uid, ProcStat stat) {
         try {
-            return Reading.of(
-                    environ(stat.hasEnded() ? proc.environOfAThread(process, uid) : proc.environ(process, uid)));
+            if (stat.hasEnded()) {
+                return Reading.of(environ(proc.environOfAThread(process, uid), false));
+            }
+            var bytes = proc.environ(process, uid);
+            return Reading.of(environ(bytes, Environ.isOneString(bytes) && isTitle(process, uid, stat.addresses())));
         } catch (IOException e) {
             return Reading.failed(failure(e), ErrorText.of(e));
         }
     }
 
-    private static EnvironFacts environ(byte[] bytes) {
+    /**
+     * Whether a title extends from the arguments into the environ. Then the kernel shows it as {@code cmdline}, up to the size of a page;
+     * otherwise it shows exactly the arguments.
+     */
+    private boolean isTitle(ProcessId process, long uid, Addresses addresses) throws IOException {
+        var size = addresses.argumentsEnd() - addresses.argumentsBegin();
+        if (!addresses.areKnown() || size <= 0) {
+            return false;
+        }
+        var shown = proc.arguments(process, uid, (int) Math.min(size, LARGEST_PAGE) + 1).length;
+        return shown > 0 && shown != Math.min(size, LARGEST_PAGE + 1);
+    }
+
+    private static EnvironFacts environ(byte[] bytes, boolean isTitle) {
         var values = Environ.values(bytes);
         var id = values.id();
         var isLong = id.length > EnvironFacts.LONGEST_ID;
@@ -147,7 +166,7 @@ public final class ProcessReader {
                 bytes.length,
                 Bytes.of(isLong ? Arrays.copyOf(id, EnvironFacts.LONGEST_ID) : id),
                 isLong ? Sha256.hex(id) : "",
-                Environ.isWellFormed(bytes),
+                Environ.isWellFormed(bytes) && !isTitle,
                 values.slurmJob().length > EnvironFacts.LONGEST_JOB ? Bytes.EMPTY : Bytes.of(values.slurmJob()));
     }
 

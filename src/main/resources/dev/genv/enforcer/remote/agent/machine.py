@@ -5,6 +5,7 @@ LONGEST_ID = 4096
 NEITHER_END_NOR_EQUALS = bytes(set(range(256)) - {0, ord("=")})
 LARGEST_ENVIRON = 8 << 20
 LARGEST_CGROUP = 4096
+LARGEST_PAGE = 64 << 10
 MOST_HOLDERS = 20
 
 
@@ -76,7 +77,20 @@ class Machine:
         is_well_formed = content.endswith(b"\0") and b"\0=" not in content and (
             b"\0\0" not in content.translate(None, NEITHER_END_NOR_EQUALS))
         return {"size": len(content) - 1, "id": base64(value[:LONGEST_ID]), "digest": digest,
-                "wellFormed": is_well_formed, "slurmJob": base64(job if len(job) <= LONGEST_JOB else b"")}
+                "wellFormed": is_well_formed, "slurmJob": base64(job if len(job) <= LONGEST_JOB else b""),
+                "isOneString": content.find(b"\0", 1) == len(content) - 1}
+
+    def is_title(self, pid, stat_before):
+        """Whether a title extends from the arguments into the environ.
+
+        Then the kernel shows it as cmdline, up to the size of a page; otherwise it shows exactly the arguments.
+        """
+        start, end = (int(field or 0) for field in fields(stat_before)[45:47])
+        size = end - start
+        if size <= 0:
+            return False
+        shown = len(reading(read_file, self.path(pid, "cmdline"), min(size, LARGEST_PAGE) + 1).get("value", b""))
+        return 0 < shown != min(size, LARGEST_PAGE + 1)
 
     def program(self, task):
         """Returns the name of the program; None if its path is longer than the kernel shows."""
@@ -115,6 +129,9 @@ class Machine:
                 yield {"cgroup": self.cgroup_text(pid)}
             task = self.running_task(pid, before)
             environ = reading(self.environ, task)
+            is_one_string = environ.get("value", {}).pop("isOneString", False)
+            if is_one_string and task == pid and self.is_title(pid, before):
+                environ["value"]["wellFormed"] = False
             if task != pid and environ.get("value", {}).get("size") == 0 and not self.has_memory(task):
                 environ = failed("OTHER", "the thread has exited")
             yield {"environ": environ}

@@ -225,12 +225,7 @@ final class TwoUserNode implements Closeable {
         serviceClient.awaitNext(serviceClient.awaitNext(serviceClient.observe()));
     }
 
-    /** Stops the service, and starts another one on the same node. */
-    void restartService() throws Exception {
-        restartServiceAfter(_ -> {});
-    }
-
-    /** The same, with a step while no service runs. */
+    /** Stops the service, and starts another one on the same node after this step. */
     void restartServiceAfter(Attack.Step step) throws Exception {
         service.stop();
         step.run(this);

@@ -74,13 +74,22 @@ public sealed interface Request {
      * How nvidia-smi is run.
      *
      * @param program a path, or a name that is searched in the standard directories
-     * @param arguments of both queries
+     * @param arguments of all queries
      * @param processes the argument that asks for the processes
      * @param devices the argument that asks for the devices
+     * @param status the argument that asks for what is measured on the devices; empty if it is not asked for
      * @param skip whether it is not run
+     * @param skipStatus whether only that last query is not made
      */
     record Gpu(
-            String program, Duration timeout, List<String> arguments, String processes, String devices, boolean skip) {}
+            String program,
+            Duration timeout,
+            List<String> arguments,
+            String processes,
+            String devices,
+            String status,
+            boolean skip,
+            boolean skipStatus) {}
 
     /**
      * Execute actions.
