@@ -45,11 +45,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @OutputTimeUnit(TimeUnit.MILLISECONDS)
 @Fork(
         value = 3,
-        jvmArgsAppend = {
-            "-Xmx96m",
-            "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=1",
-            "--enable-native-access=ALL-UNNAMED"
+        jvmArgsAppend = {"-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED"
         })
 @Warmup(iterations = 0)
 @Measurement(iterations = 1)
@@ -66,7 +62,7 @@ public class JournalBenchmark {
     @Setup
     public void write() throws IOException {
         var directory = Files.createTempDirectory("journal");
-        config = new JournalConfig(directory, 8L << 30, Duration.ofDays(90), "boot", Enforcer.savedKinds());
+        config = new JournalConfig(directory, new SegmentLimits(8L << 30, Duration.ofDays(90)), "boot", Enforcer.savedKinds());
         try (var journal = new DiskJournal(config, Duration.ofMinutes(1))) {
             for (var first = 1; first <= events; first += EVENTS_OF_A_CYCLE) {
                 journal.commit(cycle(first));

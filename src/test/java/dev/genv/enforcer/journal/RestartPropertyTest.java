@@ -11,8 +11,15 @@ import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.journal.ActionIntent;
+import dev.genv.enforcer.enforcement.journal.CycleCommit;
 import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.enforcement.saved.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
@@ -24,6 +31,7 @@ import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -103,12 +111,18 @@ class RestartPropertyTest {
             latest = service.events.latest();
             if (restartsAfter.test(cycle)) {
                 service.journal.close();
+                var last = service.journal.last;
                 service = new RunningService(node, time, folder);
+                assertThat(service.journal.restored().memory()).hasValueSatisfying(memory -> {
+                    assertThat(memory.cycle()).isEqualTo(last.cycle());
+                    assertThat(present(memory.state())).isEqualTo(present(last.state()));
+                });
             }
         }
         service.journal.close();
         var violating = service.enforcer.latest().orElseThrow().plan().violations().stream()
-                .filter(violation -> !violation.rule().equals(KnownRules.ENV_OWNER)) // its grace depends on the whole past
+                .filter(violation ->
+                        !violation.rule().equals(KnownRules.ENV_OWNER)) // its grace depends on the whole past
                 .flatMap(violation -> violation.processes().stream())
                 .map(each -> Integer.toString(each.pid()))
                 .collect(Collectors.toSet());
@@ -117,13 +131,13 @@ class RestartPropertyTest {
 
     private static final class RunningService {
         final EventLog events = new EventLog();
-        final Journal journal;
+        final WatchedJournal journal;
         final Enforcer enforcer;
 
         RunningService(FakeHost node, FakeTime time, Path folder) {
-            journal = new DiskJournal(
-                    new JournalConfig(folder, 64 << 20, Duration.ofDays(90), "boot", Enforcer.savedKinds()),
-                    TestTimeouts.HANG);
+            journal = new WatchedJournal(new DiskJournal(
+                    new JournalConfig(folder, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds()),
+                    TestTimeouts.HANG));
             var config = EnforcerConfigBuilder.enforcerConfig(node)
                     .rules(
                             Map.of(
@@ -145,6 +159,65 @@ class RestartPropertyTest {
                     new Records(new ViolationRegistry(1_000), events, journal, List.of()),
                     time.ticker(),
                     List.of());
+        }
+    }
+
+    private static Map<SavedKind<?, ?>, Object> present(SavedState state) {
+        var present = new HashMap<SavedKind<?, ?>, Object>(state.all());
+        present.values().removeIf(entries -> ((Map<?, ?>) entries).isEmpty());
+        return present;
+    }
+
+    /** Remembers what was written last. */
+    private static final class WatchedJournal implements Journal {
+        private final Journal journal;
+        private CycleCommit last;
+
+        WatchedJournal(Journal journal) {
+            this.journal = journal;
+            last = new CycleCommit(
+                    List.of(), new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0), SavedState.EMPTY);
+        }
+
+        @Override
+        public boolean isEnabled() {
+            return true;
+        }
+
+        @Override
+        public Restored restored() {
+            return journal.restored();
+        }
+
+        @Override
+        public long lastSequence() {
+            return journal.lastSequence();
+        }
+
+        @Override
+        public void begin(List<ActionIntent> intents) {
+            journal.begin(intents);
+        }
+
+        @Override
+        public void end(ActionIntent.Outcome outcome) {
+            journal.end(outcome);
+        }
+
+        @Override
+        public void commit(CycleCommit cycle) {
+            last = cycle;
+            journal.commit(cycle);
+        }
+
+        @Override
+        public List<Problem> problems() {
+            return journal.problems();
+        }
+
+        @Override
+        public void close() {
+            journal.close();
         }
     }
 
@@ -190,7 +263,9 @@ class RestartPropertyTest {
                 env(name).uid(1000 + name.charAt(0)).pids(name.charAt(0)).attached(device)));
         for (var pid : pids) {
             var started = process(pid).startedLaterBy(1_000L * (pid - 100) + 500);
-            var each = pid % 4 == 0 ? started : started.inEnvironment(List.of("a", "b", "c").get(pid % 3));
+            var each = pid % 4 == 0
+                    ? started
+                    : started.inEnvironment(List.of("a", "b", "c").get(pid % 3));
             builder.with(each.uid(1097 + pid % 2).uses(pid % 3));
         }
         return builder;
