@@ -29,6 +29,7 @@ GENV_ENFORCER_GPU_TIMEOUT: settings.gpuTimeout
 GENV_ENFORCER_UNLISTED_MEMORY: settings.unlistedMemory
 GENV_ENFORCER_REQUIRE_HOST_PID: settings.requireHostPid
 GENV_TERMINATE_PROCESSES: settings.terminateProcesses
+GENV_ENFORCER_GENV_METRICS: settings.genvMetrics
 QUARKUS_LOG_CONSOLE_JSON_ENABLED: settings.logJson
 QUARKUS_HTTP_HOST: settings.httpHost
 QUARKUS_HTTP_PORT: settings.httpPort
@@ -57,6 +58,8 @@ ones with an exponent. It reads "off" without quotes as false.
 {{- else if kindIs "bool" .value -}}
 {{- if has $name $modes -}}
 {{- ternary "enforce" "off" .value -}}
+{{- else if eq $name "genvMetrics" -}}
+off
 {{- else if eq $name "terminateProcesses" -}}
 {{- ternary "1" "0" .value -}}
 {{- else -}}

@@ -42,7 +42,7 @@ final class NodeWiring {
                 settings.stateDirectory(),
                 settings.state().lockTimeout(),
                 observer.programs().stream().map(ProtectedExecutable::path).toList());
-        machine = new NodeMachine(paths, GpuWiring.source(settings.gpu()));
+        machine = new NodeMachine(paths, GpuWiring.source(settings));
     }
 
     NodeMachine machine() {

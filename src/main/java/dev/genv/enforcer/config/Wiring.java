@@ -24,9 +24,12 @@ import dev.genv.enforcer.telemetry.CycleMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
 import dev.genv.enforcer.telemetry.RequestLabels;
 import dev.genv.enforcer.telemetry.ViolationMetrics;
+import dev.genv.enforcer.telemetry.genv.GenvCollector;
+import dev.genv.enforcer.telemetry.genv.GenvMetrics;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.config.MeterFilter;
+import io.prometheus.client.CollectorRegistry;
 import io.quarkus.runtime.Quarkus;
 import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.Dependent;
@@ -40,6 +43,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
@@ -122,7 +126,8 @@ class Wiring {
 
     @Produces
     @Singleton
-    Enforcer enforcer(Records records, GpuLossDetector gpus, MeterRegistry registry) throws InterruptedException {
+    Enforcer enforcer(Records records, GpuLossDetector gpus, MeterRegistry registry, CollectorRegistry collectors)
+            throws InterruptedException {
         var config = new EnforcerConfig(
                 fleetWiring == null ? node() : fleet(fleetWiring),
                 fleetWiring != null,
@@ -145,7 +150,18 @@ class Wiring {
                         new HostMetrics(registry)::record,
                         new ViolationMetrics(registry, records.registry())::record,
                         new ActionMetrics(registry)::record,
+                        genvMetrics(collectors),
                         this::exitOnError));
+    }
+
+    private Consumer<CycleReport> genvMetrics(CollectorRegistry collectors) {
+        var wanted = settings.general().genvMetrics();
+        if (wanted == GenvMetrics.OFF) {
+            return _ -> {};
+        }
+        var collector = new GenvCollector(wanted, settings.isRemote());
+        collectors.register(collector);
+        return collector::record;
     }
 
     /** Lines are counted where they are dropped, because some are dropped before the registry exists. */

@@ -154,6 +154,11 @@ public final class Enforcer {
         return running.get();
     }
 
+    /** Whether a cycle runs, or what a cycle abandoned: the task of a host, which may have to kill a child process. */
+    public boolean isBusy() {
+        return running.get() || workers.areBusy();
+    }
+
     public Optional<CycleReport> latest() {
         return Optional.ofNullable(latest).map(Latest::report);
     }

@@ -13,12 +13,24 @@ public sealed interface GpuFacts permits GpuFacts.ToolFacts, GpuFacts.SelectedFa
      * @param devices the answer to the query for the devices; any failure if the other query failed. It may be older than the other one,
      *     by a minute at most
      * @param devicesAreCurrent whether it is not older
+     * @param status the answer to the query for memory, temperature and utilization; {@link #NOT_ASKED} if it was not made
      */
-    record ToolFacts(Reading<ToolOutput> processes, Reading<ToolOutput> devices, boolean devicesAreCurrent)
+    record ToolFacts(
+            Reading<ToolOutput> processes,
+            Reading<ToolOutput> devices,
+            boolean devicesAreCurrent,
+            Reading<ToolOutput> status)
             implements GpuFacts {
-        /** Creates answers to queries that were made one directly after the other. */
+        /** A query that was not made because nothing needs its answer. */
+        public static final Reading<ToolOutput> NOT_ASKED = Reading.failed(Reading.Failure.SKIPPED, "");
+
+        /** Creates answers to queries that were made one directly after the other, without the query for the status. */
         public ToolFacts(Reading<ToolOutput> processes, Reading<ToolOutput> devices) {
-            this(processes, devices, true);
+            this(processes, devices, true, NOT_ASKED);
+        }
+
+        public ToolFacts withStatus(Reading<ToolOutput> answer) {
+            return new ToolFacts(processes, devices, devicesAreCurrent, answer);
         }
     }
 

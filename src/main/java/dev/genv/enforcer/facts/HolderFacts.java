@@ -24,6 +24,8 @@ public record HolderFacts(List<Bytes> gpus, List<Holder> holders, String incompl
      * A process that holds device files of GPUs.
      *
      * @param minors the minor numbers of the files: N of {@code /dev/nvidiaN}
+     * @param mapped those of the files that it maps, which no other process can arrange; a file without a descriptor is only among them if
+     *     the kernel permits to examine mappings
      */
-    public record Holder(ProcessFacts process, List<Integer> minors) {}
+    public record Holder(ProcessFacts process, List<Integer> minors, List<Integer> mapped) {}
 }

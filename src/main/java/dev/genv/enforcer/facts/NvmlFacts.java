@@ -80,6 +80,7 @@ public sealed interface NvmlFacts extends GpuFacts {
      * @param graphics its processes with a graphics context; a process can be in both lists, with the same memory
      * @param instances its MIG devices; none if MIG is off or not supported
      * @param utilization the latest samples, which the driver keeps for some seconds
+     * @param status null if it was not asked for
      */
     record Device(
             int index,
@@ -89,7 +90,17 @@ public sealed interface NvmlFacts extends GpuFacts {
             Answer<List<DeviceProcess>> compute,
             Answer<List<DeviceProcess>> graphics,
             Answer<List<MigDevice>> instances,
-            Answer<List<Utilization>> utilization) {}
+            Answer<List<Utilization>> utilization,
+            @Nullable Status status) {}
+
+    /**
+     * What is measured on a GPU.
+     *
+     * @param temperature of the GPU itself, in degrees Celsius
+     * @param utilization the share of the last sample period, at most a second, in which a kernel ran, in percent; NVML does not
+     *     support it with MIG
+     */
+    record Status(Answer<Integer> temperature, Answer<Integer> utilization) {}
 
     /**
      * The memory of a GPU, in bytes.

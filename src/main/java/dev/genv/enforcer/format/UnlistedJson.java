@@ -48,6 +48,11 @@ final class UnlistedJson {
             out.writeNumber(device);
         }
         out.writeEndArray();
+        out.writeArrayFieldStart("used_devices");
+        for (var device : holder.used()) {
+            out.writeNumber(device);
+        }
+        out.writeEndArray();
         out.writeStringField("eid", process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null);
         out.writeObjectFieldStart("membership");
         out.writeStringField("by", process.membershipBy().label());

@@ -27,8 +27,9 @@ public record Unlisted(Map<Integer, Memory> memory, List<Holder> holders) {
      *
      * @param process its usage names the devices with unexplained memory whose files it holds; its own memory is unknown
      * @param since when it was first found as a holder, in clock ticks since boot
+     * @param used those of the devices that it proves to use: it maps their files, and no process that is listed there is its parent
      */
-    public record Holder(GpuProcess process, long since) {}
+    public record Holder(GpuProcess process, long since, List<Integer> used) {}
 
     /** Returns the processes. */
     public List<GpuProcess> processes() {

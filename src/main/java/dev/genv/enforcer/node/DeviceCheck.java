@@ -7,13 +7,14 @@ import dev.genv.enforcer.node.proc.DeviceHolders;
 import dev.genv.enforcer.node.proc.NvidiaDevices;
 import java.io.IOException;
 import java.util.Optional;
+import java.util.Set;
 
-/** Requires that a process holds a device file of the driver, where nothing else proves that it uses a GPU. */
+/** Requires that a process uses a device file of the driver, where nothing else proves that it uses a GPU. */
 final class DeviceCheck {
     private static final Result WITHOUT_DEVICE = Result.failed(
             "NVML lists it, but it has no device file of the NVIDIA driver open, so it is not terminated");
     private static final Result RELEASED =
-            Result.failed("it is not listed, and no longer holds a device file of the GPU whose memory it may use");
+            Result.failed("it is not listed, and no longer maps a device file of the GPU whose memory it may use");
 
     private final NvidiaDevices devices;
     private final DeviceHolders holders;
@@ -33,8 +34,9 @@ final class DeviceCheck {
      *     way would be any process
      */
     Optional<Result> refusal(Order.Terminate order, boolean listedByNvml) {
-        if (!order.expected().minors().isEmpty()) {
-            return refusalOfUnlisted(order);
+        var minors = order.expected().minors();
+        if (minors != null) {
+            return refusalOfUnlisted(order, minors);
         }
         var refusal = listedByNvml && devices.areUsed() ? refusalOfListed(order) : Optional.<Result>empty();
         if (refusal.isPresent()) {
@@ -51,12 +53,10 @@ final class DeviceCheck {
         }
     }
 
-    private Optional<Result> refusalOfUnlisted(Order.Terminate order) {
+    private Optional<Result> refusalOfUnlisted(Order.Terminate order, Set<Integer> minors) {
         var uid = order.expected().uid();
         try {
-            return uid != null
-                            && holders.holdsOneOf(
-                                    order.process(), uid, order.expected().minors())
+            return uid != null && holders.mapsOneOf(order.process(), uid, minors)
                     ? Optional.empty()
                     : Optional.of(RELEASED);
         } catch (IOException e) {

@@ -15,6 +15,7 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.gpu.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.DeviceStatuses;
 import dev.genv.enforcer.observation.gpu.GpuAccess;
 import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.observation.gpu.GpuOrigin;
@@ -99,6 +100,7 @@ public final class Observer {
             memberships.retain(environs.keySet());
             workloads.retain(environs.keySet());
         }
+        var status = MachineStatus.of(facts.state(), findings.add(DeviceStatuses.of(facts.gpu())));
         var snapshot = new Snapshot(
                 settings.host(),
                 listed,
@@ -122,7 +124,8 @@ public final class Observer {
                 machine(facts.machine()),
                 state.lockWait(),
                 state.changedAt(),
-                accounts);
+                accounts,
+                status);
     }
 
     /** Returns the processes whose relations are not needed in the next observation. */

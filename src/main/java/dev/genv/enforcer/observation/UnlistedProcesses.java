@@ -21,12 +21,15 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The processes that hold devices with unexplained memory without being listed. It keeps how long the memory is unexplained, and since
@@ -57,9 +60,9 @@ public final class UnlistedProcesses {
         return unexplained.isLasting();
     }
 
-    /** Returns the device files of which an unlisted process must hold one to be terminated; empty for a listed process. */
-    public Set<Integer> minors(ProcessId process) {
-        return minors.getOrDefault(process, Set.of());
+    /** Returns the device files of which an unlisted process must map one to be terminated; null for a listed process. */
+    public @Nullable Set<Integer> minors(ProcessId process) {
+        return minors.get(process);
     }
 
     /**
@@ -87,8 +90,7 @@ public final class UnlistedProcesses {
             return Found.of(Unlisted.NONE);
         }
         var devices = devicesByMinor(facts.holders().gpus(), amounts);
-        var unlisted =
-                interpret(facts, amounts, devices, listing.value().usage().keySet(), ownPid, member);
+        var unlisted = interpret(facts, amounts, devices, listing.value(), ownPid, member);
         return Found.of(
                 unlisted,
                 problems(
@@ -98,16 +100,23 @@ public final class UnlistedProcesses {
                         facts.holders().incomplete()));
     }
 
+    private static Set<Integer> listed(GpuListing listing) {
+        return Stream.concat(listing.usage().keySet().stream(), listing.graphics().stream())
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
     private Unlisted interpret(
             HostFacts facts,
             Map<String, Amount> amounts,
             Map<Integer, Integer> devices,
-            Set<Integer> listed,
+            GpuListing listing,
             int ownPid,
             BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> member) {
         var found = new ArrayList<Unlisted.Holder>();
         var before = since;
         var held = new HashMap<ProcessId, Set<Integer>>();
+        var descent = Descent.of(facts.holders().holders(), listing);
+        var listed = listed(listing);
         for (var holder : facts.holders().holders()) {
             var uses = holder.minors().stream()
                     .distinct()
@@ -121,10 +130,13 @@ public final class UnlistedProcesses {
                     && !listed.contains(process.id().pid())
                     && process.id().pid() != ownPid) {
                 var first = before.getOrDefault(process.id(), facts.machine().beforeListing());
-                found.add(new Unlisted.Holder(member.apply(process, uses), first));
-                held.put(
-                        process.id(),
-                        holder.minors().stream().filter(devices::containsKey).collect(Collectors.toUnmodifiableSet()));
+                // A process that was just started may be listed in a moment, so it must have been found before.
+                var earlier = minors.getOrDefault(process.id(), Set.of());
+                var mapped =
+                        holder.mapped().stream().filter(devices::containsKey).collect(Collectors.toUnmodifiableSet());
+                found.add(new Unlisted.Holder(
+                        member.apply(process, uses), first, used(process, earlier, mapped, devices, descent)));
+                held.put(process.id(), mapped);
             }
         }
         since = found.stream()
@@ -133,6 +145,21 @@ public final class UnlistedProcesses {
         return new Unlisted(
                 amounts.values().stream().collect(Collectors.toMap(Amount::index, Amount::now, (first, _) -> first)),
                 found);
+    }
+
+    private static List<Integer> used(
+            ObservedProcess process,
+            Set<Integer> earlier,
+            Set<Integer> now,
+            Map<Integer, Integer> devices,
+            Descent descent) {
+        return now.stream()
+                .filter(earlier::contains)
+                .map(devices::get)
+                .filter(Objects::nonNull)
+                .filter(device -> !descent.mayHaveInherited(process.id().pid(), device))
+                .sorted()
+                .toList();
     }
 
     /** Returns a problem for each process and device, and one for each device without such a process. */

@@ -27,7 +27,7 @@ export function devicesOf(snapshot) {
 
 /** The name of an environment's user, or the uid without one. */
 export function userOf(environment) {
-  return environment ? (environment.username ?? `uid ${environment.uid}`) : null;
+  return environment ? (environment.username ?? String(environment.uid)) : null;
 }
 
 function usesByDevice(processes) {

@@ -77,6 +77,11 @@ export function removeListener(listener) {
   listeners.delete(listener);
 }
 
+/** Has the view drawn again before the next frame. */
+export function changed() {
+  draw();
+}
+
 function accept(store, json) {
   if (json !== undefined) {
     lastAnswer = Date.now();

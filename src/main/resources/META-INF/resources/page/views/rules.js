@@ -51,6 +51,18 @@ export const OUTCOMES = {
   failed: 'failed',
 };
 
+/** Why an action is not done yet. */
+export const WAITS = {
+  grace_period: 'grace period',
+  state_change_grace: 'state-change grace',
+  observation_grace: 'the state may have changed before the service observed it',
+  stranger_grace: 'the process must be observed in an environment of another user for a time',
+  kill_after: 'time to exit after SIGTERM',
+  unconfirmed_signal: 'it is unknown whether the first signal was sent',
+  termination_limit: 'termination limit of a cycle',
+  next_cycle: 'the next cycle decides again',
+};
+
 /** One action in a few words. */
 export function describeAction(action) {
   const outcome = OUTCOMES[action.outcome] ?? action.outcome;

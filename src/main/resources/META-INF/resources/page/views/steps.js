@@ -1,9 +1,9 @@
 import { duration, shortened, time } from '../dom/format.js';
-import { OUTCOMES, ruleTitle } from './rules.js';
+import { OUTCOMES, ruleTitle, WAITS } from './rules.js';
 
 /**
  * The story of a violation in steps, the oldest first. It includes other violations of the same processes.
- * @returns {Array} `{at, title, text, kind}`
+ * @returns {Array} `{at, title, text}`, with a `kind` for the end and for what follows
  */
 export function stepsOf(violation, others) {
   const steps = [
@@ -12,15 +12,16 @@ export function stepsOf(violation, others) {
     ...groupsOf(violation.actions).map(actionStep),
     ...relatedTo(violation, others).map((other) => step(other.first_seen, 'Also seen', ruleTitle(other.rule))),
   ];
-  if (violation.status === 'resolved') {
-    steps.push(step(violation.last_seen, 'Last seen', 'resolved since then', 'end'));
-  }
   const inOrder = steps.sort((one, other) => one.order - other.order);
-  return [...inOrder, ...nextOf(violation)];
+  return [...inOrder, ...endOf(violation), ...nextOf(violation)];
 }
 
-function step(instant, title, text, kind = null) {
-  return { at: time(instant), order: Date.parse(instant), title, text, kind };
+function step(instant, title, text) {
+  return { at: time(instant), order: Date.parse(instant), title, text };
+}
+
+function endOf({ status, last_seen: lastSeen }) {
+  return status === 'resolved' ? [{ ...step(lastSeen, 'Resolved', 'not seen after this time'), kind: 'end' }] : [];
 }
 
 function changeOf(change) {
@@ -46,7 +47,7 @@ function actionStep({ first, latest, count }) {
   const target = first.type === 'detach' ? `environment ${shortened(first.environment ?? '', 40)} from GPU ${first.device}` : `process ${first.pid}`;
   const detail = first.detail ? ` (${shortened(first.detail)})` : '';
   const repeated = count > 1 ? `, ${count} times in ${duration((Date.parse(latest.at) - Date.parse(first.at)) / 1000)}` : '';
-  return step(first.at, titleOf(first), `${target}${detail}${repeated}`, first.outcome);
+  return step(first.at, titleOf(first), `${target}${detail}${repeated}`);
 }
 
 /** The verb of the step, as people say it. */
@@ -79,13 +80,18 @@ function identity({ pid, start_time: startTime }) {
   return `${pid} ${startTime}`;
 }
 
-/** What the service will do next and when, if it has said so. */
-export function nextOf({ next }) {
-  const steps = Array.isArray(next) ? next : next ? [next] : [];
-  return steps.map((one) => {
-    const at = one.at ?? one.not_before ?? null;
-    const what = [one.type ?? one.action, one.pid && `process ${one.pid}`, one.signal && `SIG${one.signal}`, one.reason]
-      .filter(Boolean).map((text) => shortened(text)).join(' · ');
-    return { at: at ? time(at) : '', order: Infinity, title: 'Next', text: what, kind: 'next' };
-  });
+/** What the service will do if nothing changes. */
+function nextOf({ next }) {
+  return (next ?? []).map((action) => ({
+    at: time(action.not_before),
+    title: 'Next',
+    text: `not before this time: ${describeNext(action)}`,
+    kind: 'next',
+  }));
+}
+
+/** One action that follows, with the reason why it waits. */
+export function describeNext({ type, pid, signal, environment, device, because }) {
+  const what = type === 'detach' ? `detach environment ${shortened(environment, 40)} from GPU ${device}` : `SIG${signal} to process ${pid}`;
+  return `${what} (waits: ${WAITS[because] ?? because})`;
 }

@@ -90,8 +90,14 @@ function processesOf({ processes }) {
   return rest > 0 ? [...shown, element('li', {}, `and ${rest} more`)] : shown;
 }
 
-/** The container, pod or job of a process, where the service knows it: every member that is a text or a number. */
+/** The container, pod or job of a process, where the service knows it. */
 function workloadOf(workload) {
-  return Object.entries(workload ?? {}).filter(([, value]) => ['string', 'number'].includes(typeof value))
-    .flatMap(([key, value]) => [` · ${key.replaceAll('_', ' ')} `, name(value, 64)]);
+  const { unit, container, pod, slurm_job: job } = workload ?? {};
+  const parts = [
+    ['pod', pod && [pod.namespace, pod.name ?? pod.uid, pod.container].filter(Boolean).join('/')],
+    ['container', container?.id],
+    ['Slurm job', job?.id],
+    ['unit', unit],
+  ];
+  return parts.filter(([, value]) => value).flatMap(([title, value]) => [` · ${title} `, name(value, 64)]);
 }

@@ -1,72 +1,97 @@
-import { element, setChildren } from '../dom/dom.js';
-import { name } from '../dom/format.js';
+import { element, setChildren, setHidden, setText } from '../dom/dom.js';
+import { memory, name } from '../dom/format.js';
 import { showList } from '../dom/list.js';
-import { devicesOf, userOf } from '../data/devices.js';
-import { data } from '../data/store.js';
+import { Poller } from '../data/poller.js';
+import { keepSameItems } from '../data/changes.js';
+import { changed, data } from '../data/store.js';
 import { RULES, ruleTitle } from './rules.js';
 import { createViolation } from './violation.js';
 
-/** What one user has and what the service says about it. Its address can be given to that user. */
+const INTERVAL_SECONDS = 5;
+
+/** What one user has, and what the service has done and will do. Its address can be given to that user. */
 export function userView(route) {
   const user = route.argument ?? '';
-  const facts = element('p', { class: 'facts' });
-  const held = element('ul', { class: 'held' });
+  const facts = element('p', { class: 'facts', role: 'status' }, 'No answer yet.');
+  const devices = element('ul', { class: 'held' });
+  const processes = element('ul', { class: 'held' });
   const active = element('ol', { class: 'violations' });
   const resolved = element('ol', { class: 'violations' });
-  const noneActive = element('p');
   const advice = element('ul');
-  const node = element('div', {},
-    element('h1', { tabindex: '-1' }, 'User ', name(user)),
-    facts,
-    element('h2', {}, 'GPUs'), held,
-    element('h2', {}, 'Active violations'), noneActive, active,
-    element('h2', {}, 'What to do'), advice,
-    element('h2', {}, 'Earlier violations'), resolved);
+  const sections = [
+    section('GPUs', devices, 'No GPU is attached to an environment of this user.'),
+    section('Processes', processes, 'No process of this user is on a GPU.'),
+    section('Active violations', active, 'No rule is broken.'),
+    section('What to do', advice, null),
+    section('Earlier violations', resolved, null),
+  ];
+  const node = element('div', {}, element('h1', { tabindex: '-1' }, 'User ', name(user)), facts, sections.map(({ node: its }) => its));
+  let report = null;
+  let violations = [];
+
+  const poller = new Poller(`/users/${encodeURIComponent(user.toWellFormed())}`, INTERVAL_SECONDS, (json) => {
+    report = json ?? report;
+    violations = keepSameItems(violations, report?.violations ?? [], (violation) => violation.id);
+    changed();
+  });
 
   function update() {
-    const own = (data.violations ?? []).filter((violation) => violation.user === user);
-    const now = own.filter((violation) => violation.status === 'active');
-    const devices = heldBy(user);
-    setChildren(facts, factsOf(user, devices));
-    showList(held, devices.length > 0 ? devices : [null], (device) => (device ? `${device.host} ${device.index}` : ''), createHeld);
-    setChildren(noneActive, data.violations === null ? 'No answer yet.' : now.length === 0 && 'None. No rule is broken.');
-    showList(active, now, (violation) => violation.id, createViolation);
-    showList(resolved, own.filter((violation) => violation.status !== 'active'), (violation) => violation.id, createViolation);
-    showList(advice, [...new Set(now.map((violation) => violation.rule))], (rule) => rule, createAdvice);
+    if (report === null) {
+      setText(facts, poller.error === null ? 'No answer yet.' : poller.error.message);
+    } else {
+      setText(facts, factsOf(report));
+      const now = violations.filter((violation) => violation.status === 'active');
+      showList(devices, report.devices, (device) => `${device.host} ${device.device} ${device.environment}`, createDevice);
+      showList(processes, report.processes, ({ host, process }) => `${host} ${process.pid} ${process.start_time}`, createProcess);
+      showList(active, now, (violation) => violation.id, createViolation);
+      showList(advice, [...new Set(now.map((violation) => violation.rule))], (rule) => rule, createAdvice);
+      showList(resolved, violations.filter((violation) => violation.status !== 'active'), (violation) => violation.id, createViolation);
+    }
+    sections.forEach((one) => one.update(report !== null));
   }
-  return { title: `User ${user.slice(0, 80)}`, node, update, accept: (next) => next.name === 'users' && next.argument === user, usesSnapshot: true };
+
+  poller.start();
+  return {
+    title: `User ${user.slice(0, 80)}`,
+    node,
+    update,
+    accept: (next) => next.name === 'users' && (next.argument ?? '') === user,
+    close: () => poller.stop(),
+  };
 }
 
-function factsOf(user, devices) {
-  const rule = data.policy?.rules.find((one) => one.limited);
-  const limit = rule && rule.mode !== 'off' ? rule.limits_of_users[user] ?? rule.limit : null;
+/** A list with a heading; without entries it says so, or is not shown. */
+function section(title, list, empty) {
+  const none = element('p', {}, empty);
+  const node = element('section', {}, element('h2', {}, title), none, list);
+  return {
+    node,
+    update: (isKnown) => {
+      const isEmpty = list.childElementCount === 0;
+      setHidden(node, !isKnown || (isEmpty && empty === null));
+      setHidden(none, !isEmpty);
+      setHidden(list, isEmpty);
+    },
+  };
+}
+
+function factsOf({ devices_held: held, device_limit: limit }) {
   const mode = data.policy?.mode === 'audit' ? ' The service is in audit mode: it only reports.' : '';
-  return limit === null || limit === undefined
-    ? `Holds ${devices.length} GPUs. There is no limit.${mode}`
-    : `Holds ${devices.length} of at most ${limit} GPUs.${mode}`;
+  return limit === null ? `Holds ${held} GPUs. There is no limit.${mode}` : `Holds ${held} of at most ${limit} GPUs.${mode}`;
 }
 
-/** The GPUs that are attached to the user's environments, each once. */
-function heldBy(user) {
-  return Object.entries(data.snapshot ?? {}).flatMap(([host, snapshot]) => {
-    const hasEnvironment = snapshot.envs.envs.some((environment) => userOf(environment) === user);
-    return !hasEnvironment ? [] : devicesOf(snapshot)
-      .filter((device) => device.attachments.some((attachment) => attachment.user === user))
-      .map((device) => ({
-        host,
-        index: device.index,
-        environments: device.attachments.filter((attachment) => attachment.user === user).map(({ eid }) => eid),
-        pids: device.users.filter((group) => group.user === user).flatMap((group) => group.pids),
-      }));
-  });
-}
-
-function createHeld() {
+function createDevice() {
   const node = element('li');
-  const update = (device) => setChildren(node, ...(device === null ? ['No GPU is attached to an environment of this user.'] : [
-    name(device.host), ` · GPU ${device.index} · environment `, ...device.environments.flatMap((eid, i) => [i > 0 && ', ', name(eid, 40)]),
-    device.pids.length > 0 ? ` · processes ${device.pids.slice(0, 20).join(', ')}` : ' · idle',
-  ]));
+  const update = (device) => setChildren(node, name(device.host), ` · GPU ${device.device} · environment `, name(device.environment, 40),
+    device.since && ` · since ${device.since.replace('T', ' ')} (local time of the host)`, !device.counted && ' · does not count for the limit');
+  return { node, update };
+}
+
+function createProcess() {
+  const node = element('li');
+  const update = ({ host, environment, devices, process }) => setChildren(node, name(host), ` · pid ${process.pid} `, name(process.command),
+    environment !== null && [' · environment ', name(environment, 40)],
+    devices.map(({ device, used_bytes: bytes }) => ` · GPU ${device}: ${memory(bytes === null ? null : bytes / 1_048_576)}`));
   return { node, update };
 }
 

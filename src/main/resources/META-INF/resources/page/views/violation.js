@@ -1,7 +1,8 @@
-import { element, setAttribute, setChildren, setText } from '../dom/dom.js';
-import { name, shortened, time, visible } from '../dom/format.js';
+import { element, setAttribute, setChildren, setHidden, setText } from '../dom/dom.js';
+import { clock, name, shortened, time, visible } from '../dom/format.js';
 import { address } from './navigation.js';
 import { describeAction } from './rules.js';
+import { describeNext } from './steps.js';
 
 const LONGEST_MESSAGE = 300;
 
@@ -12,7 +13,8 @@ export function createViolation() {
   const rule = element('span', { class: 'rule' });
   const facts = element('p', { class: 'facts' });
   const done = element('p', { class: 'done' });
-  const node = element('li', { class: 'violation' }, element('div', { class: 'violation-head' }, status, rule), link, facts, done);
+  const next = element('p', { class: 'next' });
+  const node = element('li', { class: 'violation' }, element('div', { class: 'violation-head' }, status, rule), link, facts, done, next);
 
   function update(violation) {
     setAttribute(node, 'class', `violation ${violation.status}`);
@@ -23,6 +25,8 @@ export function createViolation() {
     setText(rule, violation.rule);
     setChildren(facts, ...factsOf(violation));
     setText(done, doneText(violation));
+    setHidden(next, !violation.next?.length);
+    setText(next, violation.next?.length ? nextText(violation.next[0]) : '');
   }
   return { node, update };
 }
@@ -40,4 +44,8 @@ function doneText(violation) {
   const detail = last.detail ? ` (${shortened(last.detail, 100)})` : '';
   const further = violation.actions.length > 1 ? `, ${violation.actions.length - 1} earlier` : '';
   return visible(describeAction(last)) + detail + further;
+}
+
+function nextText(action) {
+  return `Next, not before ${clock(action.not_before)}: ${describeNext(action)}`;
 }

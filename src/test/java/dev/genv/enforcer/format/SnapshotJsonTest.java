@@ -71,7 +71,9 @@ class SnapshotJsonTest {
         var snapshot = new Snapshot(
                 "gpu-1",
                 List.of(),
-                new Unlisted(Map.of(0, Memory.ofMebibytes(4096)), List.of(new Unlisted.Holder(holder, 1_204_711))),
+                new Unlisted(
+                        Map.of(0, Memory.ofMebibytes(4096)),
+                        List.of(new Unlisted.Holder(holder, 1_204_711, List.of(0)))),
                 List.of(),
                 List.of(),
                 Set.of(0),
@@ -82,7 +84,7 @@ class SnapshotJsonTest {
         assertThat(JsonTree.of(out -> SnapshotJson.write(snapshot, out)).path("gpu_unlisted"))
                 .hasToString(
                         "{\"devices\":[{\"index\":0,\"gpu_memory\":\"4096mi\"}],\"processes\":[{\"pid\":4711,\"start_time\":991232,"
-                                + "\"uid\":1003,\"command\":\"python\",\"devices\":[0],\"eid\":null,"
+                                + "\"uid\":1003,\"command\":\"python\",\"devices\":[0],\"used_devices\":[0],\"eid\":null,"
                                 + "\"membership\":{\"by\":\"environ\"},\"membership_unknown\":null,"
                                 + "\"immune\":null,\"since\":1204711,\"workload\":null}]}");
     }

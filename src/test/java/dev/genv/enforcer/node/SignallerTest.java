@@ -228,7 +228,7 @@ class SignallerTest {
         var order = new Order.Terminate(
                 process.id(),
                 false,
-                new Order.Expected(process.uid(), exempt, Set.of(), null, Addresses.UNKNOWN, Set.of()),
+                new Order.Expected(process.uid(), exempt, Set.of(), null, Addresses.UNKNOWN, null),
                 new SignalCheck(
                         process,
                         ProgramEnviron.unavailable(new Membership.Unknown("")),

@@ -65,7 +65,10 @@ record PolicyOracle(Fleet fleet, Limits limits) {
         var culprits = new HashSet<HostProcess>();
         for (var snapshot : fleet.snapshots()) {
             var candidates = rule.equals(KnownRules.UNLISTED_PROCESSES)
-                    ? snapshot.unlisted().processes()
+                    ? snapshot.unlisted().holders().stream()
+                            .filter(holder -> !holder.used().isEmpty())
+                            .map(Unlisted.Holder::process)
+                            .toList()
                     : snapshot.processes();
             for (var process : candidates) {
                 if (breaks(rule, snapshot, process)) {

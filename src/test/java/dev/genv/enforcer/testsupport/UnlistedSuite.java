@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.MembershipSource;
@@ -14,17 +13,13 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Signal;
-import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import dev.genv.enforcer.testsupport.linux.SteppedProcess;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.assertj.core.groups.Tuple;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,37 +29,9 @@ import org.junit.jupiter.api.io.TempDir;
  * that no other process is found.
  */
 @Timeout(600)
-public abstract class UnlistedSuite {
+public abstract class UnlistedSuite extends UnlistedUseSuite {
     /** Of no account. */
     private static final int USER = 54_012;
-
-    private static final Map<String, String> MEMBER = Map.of("GENV_ENVIRONMENT_ID", "15971");
-
-    /** The {@code /proc} of the machine. */
-    protected abstract Path proc();
-
-    /** The GPU tool of the machine, which lists the device 0. */
-    protected abstract FakeNvidiaSmi smi();
-
-    protected abstract Snapshot observe() throws Exception;
-
-    protected abstract Result execute(Action action) throws Exception;
-
-    private Snapshot observe(int times) throws Exception {
-        var snapshot = observe();
-        for (var i = 1; i < times; i++) {
-            snapshot = observe();
-        }
-        return snapshot;
-    }
-
-    private void use(int mebibytes) throws IOException {
-        smi().gpuLines("0, %s, %d\n".formatted(FakeNvidiaSmi.uuid(0), mebibytes));
-    }
-
-    private void link(int... pids) throws IOException {
-        DeviceFileHolder.write(proc(), FakeNvidiaSmi.uuid(0), pids);
-    }
 
     private static List<String> problems(Snapshot snapshot) {
         return snapshot.problems().stream()
@@ -123,31 +90,6 @@ public abstract class UnlistedSuite {
                         "4096 MiB on device 0 belong to no listed process, and no process was found that holds it, except protected programs");
     }
 
-    @Test
-    void signalsAHolderOnlyWhileItHoldsTheFile() throws Exception {
-        var release = """
-                import os, signal
-                signal.signal(signal.SIGUSR1, lambda *_: os.close(device))
-                """;
-        try (var holder = DeviceFileHolder.start(Map.of(), "");
-                var released = DeviceFileHolder.start(Map.of(), release)) {
-            link(holder.pid(), released.pid());
-            use(4096);
-            var processes = observe(4).unlisted().processes();
-            assertThat(processes).hasSize(2);
-            released.release();
-            var results = new ArrayList<Result>();
-            for (var process : sorted(processes, holder.pid())) {
-                results.add(execute(new Action.Terminate("gpu-1", process, Signal.TERM)));
-            }
-            assertThat(results.getFirst().outcome()).isEqualTo(Outcome.SIGNALLED);
-            assertThat(results.getLast().outcome()).isNotEqualTo(Outcome.SIGNALLED);
-            assertThat(results.getLast().detail()).contains("no longer holds");
-            holder.child().awaitExit();
-            assertThat(released.child().isAlive()).isTrue();
-        }
-    }
-
     /** Root is no single user, so nothing would be inferred for its processes. */
     @Test
     void infersTheMembershipOfAHolderThatHasOverwrittenItsEnviron(@TempDir Path folder) throws Exception {
@@ -198,24 +140,12 @@ public abstract class UnlistedSuite {
         }
     }
 
-    /** Another user can pass a descriptor to a process that accepts it, so the rule is off by default. */
-    @Test
-    void findsAFileThatAnotherProcessHasPassed(@TempDir Path folder) throws Exception {
-        try (var receiver = DeviceFileHolder.receive(folder.resolve("socket"), MEMBER)) {
-            link(receiver.pid());
-            use(4096);
-            assertThat(observe(4).unlisted().processes())
-                    .extracting(GpuProcess::pid, GpuProcess::membership)
-                    .containsExactly(Tuple.tuple(receiver.pid(), new Membership.InEnvironment("15971")));
-        }
-    }
-
     /** Whether it is found depends on the moment. */
     @Test
     void observesAProcessThatOpensAndClosesTheFileAllTheTime() throws Exception {
         var loop = """
                 import os
-                while True: os.close(os.open('/dev/full', os.O_PATH))
+                while True: os.close(os.open('/dev/zero', os.O_PATH))
                 """;
         try (var process = Child.running(List.of("/usr/bin/python3", "-I", "-S", "-c", loop), Map.of())) {
             link(process.pid());
@@ -228,11 +158,5 @@ public abstract class UnlistedSuite {
                         .isSubsetOf(process.pid());
             }
         }
-    }
-
-    private static List<GpuProcess> sorted(List<GpuProcess> processes, int first) {
-        return processes.stream()
-                .sorted((one, two) -> Boolean.compare(two.pid() == first, one.pid() == first))
-                .toList();
     }
 }

@@ -34,7 +34,7 @@ public sealed interface Order {
      * @param files the protected programs that a process of this uid must not run
      * @param environ null if it could not be read
      * @param addresses where its environ is
-     * @param minors the device files of GPUs of which it must hold one, by their minor numbers; empty if the GPU tool lists it
+     * @param minors the device files of GPUs of which it must map one, by their minor numbers; null if the GPU tool lists it
      */
     record Expected(
             @Nullable Long uid,
@@ -42,5 +42,5 @@ public sealed interface Order {
             Set<FileId> files,
             @Nullable EnvironFacts environ,
             Addresses addresses,
-            Set<Integer> minors) {}
+            @Nullable Set<Integer> minors) {}
 }

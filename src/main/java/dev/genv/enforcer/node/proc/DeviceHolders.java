@@ -47,16 +47,25 @@ public final class DeviceHolders {
      * What was found.
      *
      * @param gpus as in {@link HolderFacts}
-     * @param minors the minor numbers of the files that each process holds, by its pid
+     * @param held by the pid of the process
      * @param incomplete as in {@link HolderFacts}
      */
-    public record Found(List<Bytes> gpus, Map<Integer, List<Integer>> minors, String incomplete) {
+    public record Found(List<Bytes> gpus, Map<Integer, HeldFiles> held, String incomplete) {
+        /**
+         * The device files of a process, as in {@link Holder}.
+         *
+         * @param minors of all of them
+         */
+        public record HeldFiles(List<Integer> minors, List<Integer> mapped) {
+            private static final HeldFiles NONE = new HeldFiles(List.of(), List.of());
+        }
+
         /** Of a machine that was not searched. */
         public static final Found NONE = new Found(List.of(), Map.of(), "");
 
         /** Returns the pids of the holders. */
         public List<Integer> pids() {
-            return List.copyOf(minors.keySet());
+            return List.copyOf(held.keySet());
         }
 
         /** Returns the facts, with those of the holders in any order. */
@@ -64,7 +73,10 @@ public final class DeviceHolders {
             return new HolderFacts(
                     gpus,
                     holders.stream()
-                            .map(holder -> new Holder(holder, minors.getOrDefault(holder.pid(), List.of())))
+                            .map(holder -> {
+                                var files = held.getOrDefault(holder.pid(), HeldFiles.NONE);
+                                return new Holder(holder, files.minors, files.mapped);
+                            })
                             .toList(),
                     incomplete);
         }
@@ -75,7 +87,7 @@ public final class DeviceHolders {
     /** Collects what is found, and why something was not examined. */
     private static final class Search {
         private final long stop = System.nanoTime() + TIME.toNanos();
-        private final Map<Integer, List<Integer>> minors = new LinkedHashMap<>();
+        private final Map<Integer, Found.HeldFiles> held = new LinkedHashMap<>();
         private String incomplete = "";
 
         private void leaveOut(String why) {
@@ -108,18 +120,18 @@ public final class DeviceHolders {
         } catch (IOException e) {
             search.leaveOut(HeldGpus.reason(e));
         }
-        return new Found(gpus, search.minors, search.incomplete);
+        return new Found(gpus, search.held, search.incomplete);
     }
 
     /**
-     * Whether a process holds one of these device files.
+     * Whether a process maps one of these device files.
      *
      * @param uid its real uid
      * @throws IOException if that is unknown
      */
-    public boolean holdsOneOf(ProcessId process, long uid, Set<Integer> minors) throws IOException {
+    public boolean mapsOneOf(ProcessId process, long uid, Set<Integer> minors) throws IOException {
         var held = new HeldGpus(proc, devices);
-        return proc.guarded(process, uid, () -> held.examine(process.pid())).minors().stream()
+        return proc.guarded(process, uid, () -> held.examine(process.pid())).mapped().stream()
                 .anyMatch(minors::contains);
     }
 
@@ -136,11 +148,12 @@ public final class DeviceHolders {
             if (found.minors().isEmpty()) {
                 return;
             }
-            if (search.minors.size() == HolderFacts.MOST_HOLDERS) {
+            if (search.held.size() == HolderFacts.MOST_HOLDERS) {
                 search.leaveOut("more than %d processes hold GPUs".formatted(HolderFacts.MOST_HOLDERS));
                 return;
             }
-            search.minors.put(candidate.id.pid(), List.copyOf(found.minors()));
+            search.held.put(
+                    candidate.id.pid(), new Found.HeldFiles(List.copyOf(found.minors()), List.copyOf(found.mapped())));
         } catch (ReadTimeoutException e) {
             search.leaveOut("a process does not answer");
         } catch (InterruptedIOException e) {

@@ -29,16 +29,19 @@ import org.jspecify.annotations.Nullable;
  * @param devices the indices of all devices
  * @param usage by pid
  * @param memory the memory of the devices, in any order
+ * @param graphics the pids of processes that have graphics contexts only: no rule applies to them; none if the source does not list them
  */
-public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> usage, List<DeviceMemory> memory) {
-    public static final GpuListing NONE = new GpuListing(Set.of(), Map.of(), List.of());
+public record GpuListing(
+        Set<Integer> devices, Map<Integer, List<DeviceUsage>> usage, List<DeviceMemory> memory, Set<Integer> graphics) {
+    public static final GpuListing NONE = new GpuListing(Set.of(), Map.of(), List.of(), Set.of());
     private static final String HUNG =
             "nvidia-smi hung in an earlier observation and could not be terminated: it is not run for a while";
 
     /**
      * The memory of a device.
      *
-     * @param used without what the driver reserves for itself; null if the driver does not report it
+     * @param used without what the driver reserves for itself, and without what processes use that have graphics contexts only; null if the
+     *     driver does not report it
      */
     public record DeviceMemory(
             String uuid, int index, @Nullable Memory used) {}
@@ -63,6 +66,10 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
         }
     }
 
+    GpuListing withGraphics(Set<Integer> pids) {
+        return new GpuListing(devices, usage, memory, Set.copyOf(pids));
+    }
+
     private static Found<GpuListing> of(GpuFacts.ToolFacts facts, DeviceOrder order) throws ToolException {
         var processes = output(facts.processes());
         var lines = GpuLine.parse(lines(processes));
@@ -85,8 +92,8 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
             lost.ifPresent(problems::add);
         }
         var moved = order.compare(devices.byUuid());
-        var listing =
-                new GpuListing(devices.indices(), usage(source, lines.value(), devices, problems), memory(devices));
+        var listing = new GpuListing(
+                devices.indices(), usage(source, lines.value(), devices, problems), memory(devices), Set.of());
         var found = Found.of(listing, problems);
         if (!problems.isEmpty()) {
             found = found.without(SnapshotPart.EVERY_PROCESS);

@@ -8,6 +8,7 @@ import dev.genv.enforcer.facts.NvmlFacts.MigDevice;
 import dev.genv.enforcer.format.gpu.GpuDevices;
 import dev.genv.enforcer.format.gpu.GpuLine;
 import dev.genv.enforcer.format.gpu.GpuToolProblems;
+import dev.genv.enforcer.format.gpu.NvmlCode;
 import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.device.Memory;
@@ -22,6 +23,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -38,6 +40,7 @@ final class NvmlListing {
     private final Map<String, Integer> byUuid = new LinkedHashMap<>();
     private final Map<String, Memory> used = new LinkedHashMap<>();
     private final List<GpuLine> lines = new ArrayList<>();
+    private final Set<Integer> graphics = new HashSet<>();
 
     private NvmlListing(List<Device> devices) {
         var repeated = new HashSet<String>();
@@ -70,7 +73,7 @@ final class NvmlListing {
             case NvmlFacts.Failed failed -> throw NvmlProblems.of(failed);
             case NvmlFacts.Listed(var _, var devices) -> {
                 var listing = new NvmlListing(devices);
-                yield GpuListing.of(
+                var found = GpuListing.of(
                         GpuOrigin.NVML,
                         Found.of(listing.lines, listing.processProblems),
                         new GpuDevices(
@@ -78,6 +81,7 @@ final class NvmlListing {
                                 Map.copyOf(listing.used),
                                 List.copyOf(listing.deviceProblems)),
                         order);
+                yield new Found<>(found.value().withGraphics(listing.graphics), found.problems(), found.missing());
             }
         };
     }
@@ -92,8 +96,9 @@ final class NvmlListing {
                 }
             }
             case NvmlFacts.Value<MemoryUse>(var memory) -> {
-                var amount = memory(memory.used());
-                if (!memory.includesReserve() && amount != null) {
+                var drawn = memory.includesReserve() ? null : drawn(device);
+                var amount = drawn == null ? null : memory(Math.max(0, memory.used() - drawn));
+                if (amount != null) {
                     used.put(uuid, amount);
                 }
             }
@@ -109,6 +114,51 @@ final class NvmlListing {
             }
         }
         processProblems.addAll(problems);
+    }
+
+    /**
+     * Returns the bytes of the processes on a GPU that have graphics contexts only, and collects these processes. A process that has both
+     * kinds of contexts has the same memory in both lists.
+     *
+     * @return null if they are unknown
+     */
+    private @Nullable Long drawn(Device device) {
+        var lists = new ArrayList<Answer<List<NvmlFacts.DeviceProcess>>>(List.of(device.graphics()));
+        var computing = pids(device.compute());
+        if (device.instances() instanceof NvmlFacts.Value<List<MigDevice>>(var instances)) {
+            instances.forEach(instance -> {
+                lists.add(instance.graphics());
+                computing.addAll(pids(instance.compute()));
+            });
+        }
+        var bytes = 0L;
+        for (var list : lists) {
+            switch (list) {
+                case NvmlFacts.Fault<List<NvmlFacts.DeviceProcess>> fault -> {
+                    if (fault.code() != NvmlCode.NOT_SUPPORTED.number()) {
+                        return null;
+                    }
+                }
+                case NvmlFacts.Value<List<NvmlFacts.DeviceProcess>>(var processes) -> {
+                    for (var process : processes) {
+                        if (computing.add(process.pid())) {
+                            if (process.memory() == null) {
+                                return null;
+                            }
+                            graphics.add((int) process.pid());
+                            bytes += process.memory();
+                        }
+                    }
+                }
+            }
+        }
+        return bytes;
+    }
+
+    private static Set<Long> pids(Answer<List<NvmlFacts.DeviceProcess>> list) {
+        return list instanceof NvmlFacts.Value<List<NvmlFacts.DeviceProcess>>(var processes)
+                ? processes.stream().map(NvmlFacts.DeviceProcess::pid).collect(Collectors.toCollection(HashSet::new))
+                : new HashSet<>();
     }
 
     /**

@@ -2,10 +2,10 @@ package dev.genv.enforcer.policy.rule;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -18,15 +18,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Violated by a process that is not listed, and holds a device on which memory is unexplained, although the process is in no environment,
- * or in an active one to which none of these devices is attached. CUDA opens the files of all devices, so a single attached one suffices.
+ * Violated by a process that is not listed, and proves to use a device on which memory is unexplained, although the process is in no
+ * environment, or in an active one to which none of these devices is attached.
  */
 final class UnlistedProcesses implements Rule {
     private static final RuleDefinition DEFINITION = RuleDefinition.named("unlisted-processes")
             .mode(RuleMode.OFF, """
-                    Processes that the GPU tool does not list, which hold the device file of a GPU whose memory the listed processes do \
+                    Processes that the GPU tool does not list, which map the device file of a GPU whose memory the listed processes do \
                     not explain, and which are in no environment that the GPU is attached to. `enforce` terminates them. Use `audit` \
-                    first: a monitoring program holds the device files of all GPUs too.""")
+                    first: nvidia-smi does not list graphics programs either.""")
             .scope(RuleScope.HOST)
             .requires(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
             .restsOn(StateChangeKind.PID_REMOVED, StateChangeKind.ENVIRONMENT_ADDED, StateChangeKind.ATTACHMENT_REMOVED)
@@ -41,7 +41,7 @@ final class UnlistedProcesses implements Rule {
     public RuleResult check(Fleet fleet, RuleContext context) {
         var findings = new ArrayList<Finding>();
         for (var snapshot : DEFINITION.checkable(fleet)) {
-            var unlisted = snapshot.unlisted().processes();
+            var unlisted = snapshot.unlisted().holders();
             if (!unlisted.isEmpty()) {
                 findings.addAll(check(fleet, snapshot, unlisted));
             }
@@ -49,17 +49,21 @@ final class UnlistedProcesses implements Rule {
         return new RuleResult(findings);
     }
 
-    private static List<Finding> check(Fleet fleet, Snapshot snapshot, List<GpuProcess> unlisted) {
+    private static List<Finding> check(Fleet fleet, Snapshot snapshot, List<Unlisted.Holder> unlisted) {
         var findings = new ArrayList<Finding>();
         var environments = snapshot.environmentsById();
         var devices = snapshot.devicesByIndex();
-        for (var process : unlisted) {
-            switch (process.membership()) {
-                case Membership.Outside _ -> findings.add(finding(fleet, snapshot, process, null));
+        for (var holder : unlisted) {
+            var used = holder.used();
+            if (used.isEmpty()) {
+                continue; // another process may have passed the file to it
+            }
+            switch (holder.process().membership()) {
+                case Membership.Outside _ -> findings.add(finding(fleet, snapshot, holder, null));
                 case Membership.InEnvironment(var eid) -> {
                     var environment = environments.get(eid);
-                    if (environment != null && holdsOnlyOthers(process, environment, devices)) {
-                        findings.add(finding(fleet, snapshot, process, environment));
+                    if (environment != null && areOthers(used, environment, devices)) {
+                        findings.add(finding(fleet, snapshot, holder, environment));
                     }
                 }
                 case Membership.Unknown _ -> {}
@@ -69,18 +73,19 @@ final class UnlistedProcesses implements Rule {
     }
 
     /** A device that the state does not describe may be attached to the environment. */
-    private static boolean holdsOnlyOthers(GpuProcess process, Environment environment, Map<Integer, Device> devices) {
-        return process.devices().stream().allMatch(index -> {
+    private static boolean areOthers(List<Integer> used, Environment environment, Map<Integer, Device> devices) {
+        return used.stream().allMatch(index -> {
             var device = devices.get(index);
             return device != null && !device.isAttachedTo(environment.eid());
         });
     }
 
     private static Finding finding(
-            Fleet fleet, Snapshot snapshot, GpuProcess process, @Nullable Environment environment) {
+            Fleet fleet, Snapshot snapshot, Unlisted.Holder holder, @Nullable Environment environment) {
+        var process = holder.process();
         var message = Messages.on(fleet, snapshot.host())
-                + "Process %d holds GPU(s) %s without being listed, and is in no environment that they are attached to"
-                        .formatted(process.pid(), Messages.list(process.devices()));
+                + "Process %d uses GPU(s) %s without being listed, and is in no environment that they are attached to"
+                        .formatted(process.pid(), Messages.list(holder.used()));
         return Finding.ofProcess(
                 DEFINITION,
                 snapshot,
@@ -88,6 +93,6 @@ final class UnlistedProcesses implements Rule {
                 message,
                 environment == null ? null : environment.user().orElse(null),
                 environment == null ? null : environment.eid(),
-                process.devices());
+                holder.used());
     }
 }

@@ -14,6 +14,7 @@ import dev.genv.enforcer.remote.agent.message.Request;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A process to terminate on a machine if its identity has not changed. */
@@ -21,7 +22,7 @@ final class Termination {
     static final Result OTHER = Result.failed("its identity has changed since the rules were checked");
 
     private static final Result RELEASED =
-            Result.failed("it is not listed, and no longer holds a device file of the GPU whose memory it may use");
+            Result.failed("it is not listed, and no longer maps a device file of the GPU whose memory it may use");
 
     private final Order.Terminate order;
     /** What its environ must name. */
@@ -64,7 +65,7 @@ final class Termination {
                 order.expected().exempt().stream().sorted().toList(),
                 order.kill() ? "KILL" : "TERM",
                 List.copyOf(files),
-                order.expected().minors().stream().sorted().toList(),
+                minors(order.expected().minors()),
                 environ.id(),
                 environ.digest(),
                 numbers(addresses));
@@ -103,6 +104,10 @@ final class Termination {
         environ = now;
         addresses = ProcStat.tryParse(stat.text()).map(ProcStat::addresses).orElse(Addresses.UNKNOWN);
         return order.check().refusal(order.expected().uid(), new SignalCheck.Present(now, stat));
+    }
+
+    private static @Nullable List<Integer> minors(@Nullable Set<Integer> minors) {
+        return minors == null ? null : minors.stream().sorted().toList();
     }
 
     private static List<Long> numbers(Addresses addresses) {

@@ -92,13 +92,13 @@ def refusal(machine, action):
         return {"result": "CHANGED", "environ": environ, "stat": facts["before"]["value"]}
     if action["files"] and may_be_one_of(facts, action["files"]):
         return {"result": "PROTECTED"}
-    return {"result": "RELEASED"} if action["minors"] and not still_holds(machine, action) else None
+    return {"result": "RELEASED"} if action["minors"] is not None and not still_maps(machine, action) else None
 
 
-def still_holds(machine, action):
-    """Whether a process that is not listed holds a file of the GPU, without which nothing connects it with the GPU."""
+def still_maps(machine, action):
+    """Whether a process that is not listed maps a file of the GPU, without which nothing proves that it uses the GPU."""
     try:
-        return holds_one_of(machine, action["pid"], action["minors"])
+        return maps_one_of(machine, action["pid"], action["minors"])
     except (NoAnswer, OSError):
         return False
 

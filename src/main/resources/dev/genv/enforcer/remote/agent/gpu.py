@@ -1,6 +1,7 @@
 """The answers of nvidia-smi."""
 LARGEST_OUTPUT = 1 << 20
 MOST_PROCESSES = 4096
+STATUS_SECONDS = 5
 
 
 class Tool:
@@ -104,6 +105,18 @@ def gpu_facts(request, machine):
         why = "%s lists more processes than can be observed: %d" % (tool.name, len(pids))
         processes, pids = failed("OTHER", why), []
     return {"processes": processes, "devices": devices, "devicesAreCurrent": True}, pids, tool.hangs
+
+
+def status_reading(request, machine, facts):
+    """Returns what nvidia-smi measures on the GPUs. Only metrics need it, so it has little time, and a hang of it is no hang of
+    the other queries."""
+    if not request["status"] or "failure" in facts["processes"] or "failure" in facts["devices"]:
+        return failed("SKIPPED")
+    if request["skipStatus"]:
+        return failed("SKIPPED", "nvidia-smi gave no answer in time in an earlier observation: it is not asked for a while")
+    seconds = machine.limit(min(request["timeout"], STATUS_SECONDS), 0.05)
+    arguments = [request["status"]] + request["arguments"]
+    return reading(lambda: Tool(find_program(request["program"])).run(arguments, seconds))
 
 
 def tool_reading(tool, query, request, machine):

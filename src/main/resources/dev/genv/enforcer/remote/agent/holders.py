@@ -50,7 +50,8 @@ def holder_facts(machine, listed, programs):
         return facts
     memories = Memories(machine, stop)
     pids = holder_candidates(machine, listed, memories)
-    values = memories.read(pids, lambda pid: held_gpus(machine, pid, majors))
+    held = HeldGpus(machine, majors)
+    values = memories.read(pids, held.examine)
     found = [pid for pid in pids if values[pid].get("minors")]
     reasons = [value["unexamined"] for value in values.values() if value.get("unexamined")]
     reasons += ["a process does not answer" if why["failure"] == "TIMEOUT" else LATE
@@ -58,6 +59,7 @@ def holder_facts(machine, listed, programs):
     if len(found) > MOST_FOUND:
         reasons.insert(0, "more than %d processes hold GPUs" % MOST_FOUND)
     facts["incomplete"] = reasons[0] if reasons else ""
-    facts["holders"] = [{"process": process, "minors": values[process["pid"]]["minors"]}
+    facts["holders"] = [{"process": process, "minors": values[process["pid"]]["minors"],
+                         "mapped": values[process["pid"]]["mapped"]}
                         for process in process_facts(machine, found[:MOST_FOUND], programs)]
     return facts

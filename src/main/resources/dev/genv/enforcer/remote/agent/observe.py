@@ -145,6 +145,7 @@ def observe(machine):
         other = {"onMachine": {"pid": directory["enforcer"]}}
     facts["enforcers"] = {"other": other, "unusable": ""}
     facts["verified"] = [{"pid": pid, "stat": reading(machine.stat_text, pid)} for pid in request["verified"]]
+    facts["gpu"]["status"] = status_reading(request["gpu"], machine, facts["gpu"])
     shorten(facts)
     return {"facts": facts, "toolHangs": tool_hangs}
 

@@ -36,6 +36,7 @@ final class MembershipAttacks {
     static List<Attack> all() {
         return Stream.of(ofAttackersProcess(), ofVictimsProcess())
                 .flatMap(List::stream)
+                .map(Attack::withOverwrittenEnviron)
                 .toList();
     }
 

@@ -26,14 +26,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/**
- * The packaged program and real processes that hold a device file of GPU 0 without being listed. The machine has a driver with an unused
- * major number; the minor number is chosen by the pid of the tests, so that no other process holds such a file.
- */
+/** The packaged program and real processes that use GPU 0 without being listed. */
 abstract class UnlistedHolderSuite {
-    /** For experimental use, says the list of Linux's devices. */
-    private static final int MAJOR = 250;
-
     private static final int USER = TestUsers.HONEST_UID;
     private static final int OTHER_USER = TestUsers.ATTACKER_UID;
     private static final Map<String, String> OUTSIDE = Map.of("HOME", "/");
@@ -42,7 +36,7 @@ abstract class UnlistedHolderSuite {
     private Path directory;
 
     private final List<AutoCloseable> processes = new ArrayList<>();
-    private Path file;
+    private TerminalGpu gpu;
     private Machine machine;
     private ServiceClient client;
 
@@ -56,20 +50,18 @@ abstract class UnlistedHolderSuite {
      */
     abstract Machine start(Path folder, Path driver) throws IOException;
 
+    /** Puts a file in the place of another one, as the service sees them, before it is started. */
+    abstract void mount(Path source, Path target) throws IOException;
+
     abstract void stop() throws IOException;
 
     @BeforeEach
-    void startMachine() throws IOException, InterruptedException {
+    void startMachine() throws IOException {
         Requirements.rootWithCapabilities();
         Files.setAttribute(directory, "unix:mode", 0755); // the users must be able to enter it
-        var minor = 1 + (int) (ProcessHandle.current().pid() % 200);
-        file = directory.resolve("device");
-        var made = new ProcessBuilder("mknod", file.toString(), "c", Integer.toString(MAJOR), Integer.toString(minor))
-                .start()
-                .waitFor();
-        Requirements.require(made == 0, "device files", "add the capability MKNOD");
         var driver = Files.createDirectory(directory.resolve("driver"));
-        DeviceFileHolder.writeDriver(driver, FakeNvidiaSmi.uuid(0), MAJOR, minor);
+        gpu = TerminalGpu.create(driver, FakeNvidiaSmi.uuid(0));
+        add(gpu.keeper());
         machine = start(Files.createDirectory(directory.resolve("machine")), driver);
         Files.setAttribute(machine.stateDirectory, "unix:mode", 0777);
         machine.gpus.gpuLines("0, %s, 4096\n1, %s, 0\n".formatted(FakeNvidiaSmi.uuid(0), FakeNvidiaSmi.uuid(1)));
@@ -88,14 +80,28 @@ abstract class UnlistedHolderSuite {
         return process;
     }
 
-    private Child hold(Map<String, String> variables) throws IOException {
-        return add(DeviceFileHolder.start(file, variables, "")).child();
+    /** Starts a process that has the file open. */
+    private Child open(Map<String, String> variables) throws IOException {
+        return add(DeviceFileHolder.start(gpu.file(), variables, "")).child();
     }
 
-    /** Starts a holder that has overwritten its environ, and whose parent has not. */
-    private SteppedProcess holdOverwritten(int uid, Map<String, String> variables) throws IOException {
-        return add(SteppedProcess.ofUser(
-                uid, machine.stateDirectory, variables, "setsid", "fork", "hold:" + file, "clear"));
+    /** Starts a process that maps the file too. */
+    private Child use(Map<String, String> variables) throws IOException {
+        var process = open(variables);
+        map(process.pid());
+        return process;
+    }
+
+    /** Starts a process that maps the file, and has overwritten its environ, and whose parent has not. */
+    private SteppedProcess useOverwritten(int uid, Map<String, String> variables) throws IOException {
+        var process = add(SteppedProcess.ofUser(
+                uid, machine.stateDirectory, variables, "setsid", "fork", "hold:" + gpu.file(), "clear"));
+        map(process.pid());
+        return process;
+    }
+
+    private void map(int pid) throws IOException {
+        mount(gpu.mapsOf(pid), Path.of("/proc", Integer.toString(pid), "maps"));
     }
 
     private void startService() throws IOException {
@@ -120,7 +126,7 @@ abstract class UnlistedHolderSuite {
 
     @Test
     void reportsHoldersAndTerminatesNone() throws IOException {
-        var holder = hold(Map.of());
+        var holder = open(Map.of());
         var shell = add(Child.withEnvironment(Map.of()));
         machine.state.ownEnv("a", null, shell.pid()).device(0, "a").device(1).write();
         startService();
@@ -131,18 +137,18 @@ abstract class UnlistedHolderSuite {
     }
 
     @Test
-    void terminatesHoldersThatAreInNoEnvironmentWithTheDevice() throws IOException {
+    void terminatesProcessesThatAreInNoEnvironmentWithTheDevice() throws IOException {
         machine.state
                 .ownEnv("a", null, add(Child.withEnvironment(Map.of())).pid())
                 .ownEnv("b", null, add(Child.withEnvironment(Map.of())).pid())
                 .device(0, "a")
                 .device(1, "b")
                 .write();
-        var outside = hold(Map.of());
-        var stranger = hold(Map.of("GENV_ENVIRONMENT_ID", "b"));
-        var member = hold(Map.of("GENV_ENVIRONMENT_ID", "a"));
-        var inactive = hold(Map.of("GENV_ENVIRONMENT_ID", "gone"));
-        var bystander = add(Child.withEnvironment(Map.of()));
+        var outside = use(Map.of());
+        var stranger = use(Map.of("GENV_ENVIRONMENT_ID", "b"));
+        var member = use(Map.of("GENV_ENVIRONMENT_ID", "a"));
+        var inactive = use(Map.of("GENV_ENVIRONMENT_ID", "gone"));
+        var bystander = open(Map.of());
         enforce();
         outside.awaitExit();
         stranger.awaitExit();
@@ -156,8 +162,8 @@ abstract class UnlistedHolderSuite {
                 .device(0, "a")
                 .device(1)
                 .write();
-        var member = holdOverwritten(USER, Map.of("GENV_ENVIRONMENT_ID", "a"));
-        var outside = holdOverwritten(OTHER_USER, OUTSIDE);
+        var member = useOverwritten(USER, Map.of("GENV_ENVIRONMENT_ID", "a"));
+        var outside = useOverwritten(OTHER_USER, OUTSIDE);
         enforce();
         await().atMost(HANG).until(() -> !outside.isAlive());
         await().atMost(HANG)

@@ -17,10 +17,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Device numbers are those of {@code /dev/full} (1:7) and of files that are no GPU's. */
+/** Device numbers are those of {@code /dev/zero} (1:5) and of files that are no GPU's. */
 @Timeout(600)
 class DeviceHoldersTest {
-    private static final Path GPU = Path.of("/dev/full");
+    private static final Path GPU = DeviceFileHolder.FILE;
     private static final Path OTHER = Path.of("/etc/passwd");
     private final Path root;
     private final FakeProc proc;
@@ -29,7 +29,7 @@ class DeviceHoldersTest {
     DeviceHoldersTest(@TempDir Path folder) throws IOException {
         root = folder;
         proc = new FakeProc(folder);
-        DeviceFileHolder.write(folder, "GPU-7");
+        DeviceFileHolder.write(folder, "GPU-5");
         var fs = new ProcFs(folder);
         holders = new DeviceHolders(folder, fs, new NvidiaDevices(folder, folder.resolve("nvidiactl")));
     }
@@ -67,16 +67,66 @@ class DeviceHoldersTest {
         assertThat(facts.incomplete()).isEmpty();
         assertThat(facts.gpus())
                 .hasSize(2)
-                .anySatisfy(gpu -> assertThat(gpu.text()).contains("GPU-7", "Device Minor: \t 7"));
+                .anySatisfy(gpu -> assertThat(gpu.text()).contains("GPU-5", "Device Minor: \t 5"));
+    }
+
+    private void map(int pid, String text) throws IOException {
+        Files.writeString(root.resolve(Integer.toString(pid)).resolve("maps"), text);
+    }
+
+    /** Returns the line of a mapping of the GPU's file. */
+    private static String line() throws IOException {
+        var device = (long) Files.getAttribute(GPU, "unix:dev");
+        return "00400000-00401000 rw-s 00000000 %02x:%02x %d                        /any name\n"
+                .formatted(device >>> 8, device & 0xff, (long) Files.getAttribute(GPU, "unix:ino"));
+    }
+
+    private void describe(int pid, int descriptor, String flags) throws IOException {
+        var folder = Files.createDirectories(root.resolve(Integer.toString(pid)).resolve("fdinfo"));
+        Files.writeString(
+                folder.resolve(Integer.toString(descriptor)), "pos:\t0\nflags:\t%s\nmnt_id:\t22\n".formatted(flags));
+    }
+
+    private HolderFacts.Holder only() {
+        var found = search().holders();
+        assertThat(found).hasSize(1);
+        return found.getFirst();
     }
 
     @Test
     void findsAMappingWithoutADescriptor() throws IOException {
         link(5, "fd/0", OTHER);
-        link(5, "map_files/7f0000000000-7f0000001000", GPU);
-        assertThat(search().holders())
-                .singleElement()
-                .satisfies(holder -> assertThat(holder.minors()).containsExactly(DeviceFileHolder.MINOR));
+        link(5, "map_files/400000-401000", GPU);
+        map(5, "00300000-00301000 rw-p 00000000 00:00 0 [heap]\n" + line());
+        assertThat(only().minors()).containsExactly(DeviceFileHolder.MINOR);
+        assertThat(only().mapped()).containsExactly(DeviceFileHolder.MINOR);
+    }
+
+    @Test
+    void openFileIsNotMapped() throws IOException {
+        link(5, "fd/3", GPU);
+        describe(5, 3, "0100002");
+        map(5, "00400000-00401000 rw-s 00000000 00:06 999999999 /dev/zero\n");
+        assertThat(only().mapped()).isEmpty();
+    }
+
+    /** As if the service lacked the privilege to examine {@code map_files}. */
+    @Test
+    void mappingIsThatOfTheOpenFileWithTheSameInode() throws IOException {
+        link(5, "fd/3", GPU);
+        describe(5, 3, "0100002");
+        map(5, line());
+        assertThat(only().mapped()).containsExactly(DeviceFileHolder.MINOR);
+    }
+
+    /** A user's own file system can give a path any numbers, but no user can open a device file there. */
+    @Test
+    void mappingIsNotThatOfAFileThatWasNotOpened() throws IOException {
+        link(5, "fd/3", GPU);
+        describe(5, 3, "010100000");
+        map(5, line());
+        assertThat(only().minors()).containsExactly(DeviceFileHolder.MINOR);
+        assertThat(only().mapped()).isEmpty();
     }
 
     @Test
@@ -90,9 +140,9 @@ class DeviceHoldersTest {
     @Test
     void ignoresTheTextOfALink() throws IOException {
         var imitation =
-                Files.createFile(Files.createDirectories(root.resolve("dev")).resolve("nvidia7"));
+                Files.createFile(Files.createDirectories(root.resolve("dev")).resolve("nvidia5"));
         link(5, "fd/3", imitation);
-        link(6, "fd/3", Path.of("/dev/nvidia7"));
+        link(6, "fd/3", Path.of("/dev/nvidia5"));
         assertThat(search().holders()).isEmpty();
     }
 
@@ -134,11 +184,10 @@ class DeviceHoldersTest {
     @Test
     void comparesTheFilesOfOneProcess() throws Exception {
         try (var holder = DeviceFileHolder.start(Map.of(), "")) {
-            DeviceFileHolder.write(root, "GPU-7", holder.pid());
+            DeviceFileHolder.write(root, "GPU-5", holder.pid());
             var id = new ProcessId(holder.pid(), holder.child().startTime());
-            assertThat(holders.holdsOneOf(id, 0, Set.of(DeviceFileHolder.MINOR)))
-                    .isTrue();
-            assertThat(holders.holdsOneOf(id, 0, Set.of(3))).isFalse();
+            assertThat(holders.mapsOneOf(id, 0, Set.of(DeviceFileHolder.MINOR))).isTrue();
+            assertThat(holders.mapsOneOf(id, 0, Set.of(3))).isFalse();
         }
     }
 }

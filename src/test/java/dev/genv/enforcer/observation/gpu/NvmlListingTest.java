@@ -36,6 +36,26 @@ class NvmlListingTest {
     }
 
     @Test
+    void graphicsProcessExplainsItsMemory() {
+        var found = GpuListing.of(
+                listed(device(0, "GPU-0")
+                        .used(1000, false)
+                        .process(7, 100L)
+                        .graphics(7, 100L)
+                        .graphics(99, 300L)),
+                new DeviceOrder());
+        assertThat(found.value().memory())
+                .containsExactly(new GpuListing.DeviceMemory("GPU-0", 0, Memory.ofMebibytes(700)));
+        assertThat(found.value().graphics()).containsExactly(99);
+    }
+
+    @Test
+    void graphicsProcessWithUnknownMemoryMayUseAll() {
+        var found = GpuListing.of(listed(device(0, "GPU-0").used(1000, false).graphics(99, null)), new DeviceOrder());
+        assertThat(found.value().memory()).containsExactly(new GpuListing.DeviceMemory("GPU-0", 0, null));
+    }
+
+    @Test
     void memoryIsRoundedUpToMebibytesAsNvidiaSmiDoes() {
         var process = new NvmlFacts.DeviceProcess(812, (5L << 20) + 1, null, null);
         var facts = listed(device(0, "GPU-0").migDevice(0, Answer.of(List.of(process))));

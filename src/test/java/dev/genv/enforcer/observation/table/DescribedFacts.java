@@ -74,7 +74,7 @@ record DescribedFacts(DescribedMachine machine) {
     private HolderFacts holderFacts() throws IOException {
         var holders = new ArrayList<HolderFacts.Holder>();
         for (var pid : machine.holders) {
-            holders.add(new HolderFacts.Holder(process(pid), List.of(DeviceFileHolder.MINOR)));
+            holders.add(new HolderFacts.Holder(process(pid), List.of(DeviceFileHolder.MINOR), List.of()));
         }
         return new HolderFacts(machine.drivenGpus, holders, "");
     }

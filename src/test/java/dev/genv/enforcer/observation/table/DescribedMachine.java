@@ -160,7 +160,7 @@ final class DescribedMachine implements AutoCloseable {
         return process;
     }
 
-    /** Loads a driver, for which {@code /dev/full} is the device file of this GPU. */
+    /** Loads a driver, for which {@code /dev/zero} is the device file of this GPU. */
     void driver(String uuid) throws IOException {
         DeviceFileHolder.write(proc.root(), uuid);
         var information = "GPU UUID: \t %s\nDevice Minor: \t %d\n".formatted(uuid, DeviceFileHolder.MINOR);
@@ -170,7 +170,7 @@ final class DescribedMachine implements AutoCloseable {
     /** Has a process hold that device file. */
     void holdsGpu(int pid) throws IOException {
         Files.createSymbolicLink(
-                Files.createDirectory(proc.root().resolve(pid + "/fd")).resolve("3"), Path.of("/dev/full"));
+                Files.createDirectory(proc.root().resolve(pid + "/fd")).resolve("3"), DeviceFileHolder.FILE);
         holders.add(pid);
     }
 

@@ -25,7 +25,7 @@ class UnlistedProcessesTest {
         assertThat(plan.violations())
                 .extracting(Violation::message)
                 .containsExactly(
-                        "Process 7 holds GPU(s) 1 without being listed, and is in no environment that they are attached to");
+                        "Process 7 uses GPU(s) 1 without being listed, and is in no environment that they are attached to");
     }
 
     @Test
@@ -37,7 +37,7 @@ class UnlistedProcessesTest {
     }
 
     @Test
-    void ignoresProcessThatHoldsAlsoAnAttachedDevice() {
+    void ignoresProcessThatUsesAlsoAnAttachedDevice() {
         var plan = check(host().devices(2)
                 .with(env("1").attached(0))
                 .withUnlisted(process(7).inEnvironment("1").usesUnknown(0).usesUnknown(1)));
@@ -59,6 +59,15 @@ class UnlistedProcessesTest {
                 .undescribed(1)
                 .with(env("1"))
                 .withUnlisted(process(7).inEnvironment("1").usesUnknown(1)));
+        assertThat(plan.violations()).isEmpty();
+    }
+
+    @Test
+    void ignoresProcessThatProvesNoUse() {
+        var plan = check(host().devices(2)
+                .with(env("1").attached(0))
+                .withFilesOpen(
+                        process(7).usesUnknown(1), process(8).inEnvironment("1").usesUnknown(1)));
         assertThat(plan.violations()).isEmpty();
     }
 

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.AccountFacts;
 import dev.genv.enforcer.facts.AccountFacts.TextFile;
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
@@ -62,10 +65,35 @@ class HostMemoryTest {
     }
 
     @Test
+    void doesNotAskForTheStatusForAWhileAfterAHang() {
+        record(status(Reading.failed(Failure.TIMEOUT, "it hangs")));
+        assertThat(memory.omitted().status()).isTrue();
+        assertThat(memory.omitted().tool()).isFalse();
+        record(status(Reading.failed(Failure.SKIPPED, "it is not asked"))); // which is no answer
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        assertThat(memory.omitted().status()).isFalse();
+        record(status(Reading.failed(Failure.TIMEOUT, "it hangs")));
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        assertThat(memory.omitted().status()).isTrue(); // the pause is longer now
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        record(status(Reading.of(new ToolOutput(2, Bytes.EMPTY, Bytes.EMPTY))));
+        assertThat(memory.omitted().status()).isFalse();
+    }
+
+    private static GpuFacts status(Reading<ToolOutput> answer) {
+        return ((GpuFacts.ToolFacts) SampleFacts.ALL.gpu()).withStatus(answer);
+    }
+
+    private void record(GpuFacts gpus) {
+        var sample = SampleFacts.ALL;
+        record(facts(sample.accounts(), gpus, sample.holders(), sample.liveness()), false);
+    }
+
+    @Test
     void leavesOutAHolderThatDoesNotAnswer() {
         var sample = SampleFacts.ALL;
         var silent = SilentProcessesTest.process(9, 7, Reading.of(1000L), Failure.TIMEOUT);
-        var holders = new HolderFacts(List.of(), List.of(new HolderFacts.Holder(silent, List.of(0))), "");
+        var holders = new HolderFacts(List.of(), List.of(new HolderFacts.Holder(silent, List.of(0), List.of())), "");
         record(facts(sample.accounts(), holders, sample.liveness()), false);
         assertThat(memory.omitted().processes()).containsExactly(new ProcessId(9, 7));
     }
@@ -99,13 +127,17 @@ class HostMemoryTest {
     }
 
     private static HostFacts facts(AccountFacts accounts, HolderFacts holders, LivenessFacts liveness) {
+        return facts(accounts, SampleFacts.ALL.gpu(), holders, liveness);
+    }
+
+    private static HostFacts facts(AccountFacts accounts, GpuFacts gpus, HolderFacts holders, LivenessFacts liveness) {
         var sample = SampleFacts.ALL;
         return new HostFacts(
                 sample.machine(),
                 sample.access(),
                 accounts,
                 sample.programs(),
-                sample.gpu(),
+                gpus,
                 sample.processes(),
                 sample.related(),
                 sample.relatedIsComplete(),

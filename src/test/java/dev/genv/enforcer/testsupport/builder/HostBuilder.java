@@ -26,6 +26,7 @@ public final class HostBuilder {
     private final List<EnvBuilder> environments = new ArrayList<>();
     private final List<GpuProcessBuilder> processes = new ArrayList<>();
     private final List<GpuProcessBuilder> unlisted = new ArrayList<>();
+    private final List<GpuProcessBuilder> idle = new ArrayList<>();
     private final Map<Integer, Long> uidsOfPids = new HashMap<>();
     private final List<SubordinateUids.Range> subordinates = new ArrayList<>();
     private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
@@ -84,6 +85,12 @@ public final class HostBuilder {
         return this;
     }
 
+    /** Adds processes that have the files of such devices open, and prove no use of them. */
+    public HostBuilder withFilesOpen(GpuProcessBuilder... more) {
+        idle.addAll(List.of(more));
+        return this;
+    }
+
     /** Gives an account subordinate uids. */
     public HostBuilder subordinate(long owner, long first, long count) {
         subordinates.add(new SubordinateUids.Range(owner, first, count));
@@ -116,9 +123,11 @@ public final class HostBuilder {
     }
 
     private Unlisted unlisted() {
-        var holders = unlisted.stream()
+        var using = unlisted.stream()
                 .map(GpuProcessBuilder::build)
-                .map(process -> new Unlisted.Holder(process, 0))
+                .map(process -> new Unlisted.Holder(process, 0, process.devices()));
+        var holders = Stream.concat(
+                        using, idle.stream().map(process -> new Unlisted.Holder(process.build(), 0, List.of())))
                 .toList();
         var memory = holders.stream()
                 .flatMap(holder -> holder.process().devices().stream())

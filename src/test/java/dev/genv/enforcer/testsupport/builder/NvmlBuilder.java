@@ -19,6 +19,7 @@ public final class NvmlBuilder {
     private Answer<String> uuid;
     private Answer<MemoryUse> memory = Answer.of(new MemoryUse(TOTAL, 0, false));
     private @Nullable Answer<List<DeviceProcess>> compute;
+    private NvmlFacts.@Nullable Status status;
     private final List<DeviceProcess> processes = new ArrayList<>();
     private final List<DeviceProcess> graphics = new ArrayList<>();
     private final List<MigDevice> instances = new ArrayList<>();
@@ -86,6 +87,11 @@ public final class NvmlBuilder {
         return this;
     }
 
+    public NvmlBuilder status(Answer<Integer> temperature, Answer<Integer> utilization) {
+        status = new NvmlFacts.Status(temperature, utilization);
+        return this;
+    }
+
     public static DeviceProcess inBytes(long pid, @Nullable Long mebibytes, @Nullable Integer instance) {
         return new DeviceProcess(
                 pid, mebibytes == null ? null : mebibytes * MEBIBYTE, instance, instance == null ? null : 0);
@@ -100,6 +106,7 @@ public final class NvmlBuilder {
                 compute == null ? Answer.of(List.copyOf(processes)) : compute,
                 Answer.of(List.copyOf(graphics)),
                 Answer.of(List.copyOf(instances)),
-                Answer.of(List.of()));
+                Answer.of(List.of()),
+                status);
     }
 }

@@ -144,7 +144,7 @@ public final class RandomFleets {
                 ? List.<Unlisted.Holder>of()
                 : IntStream.range(0, smallNumber(6))
                         .mapToObj(number -> process(3000 + number, devices, environments, described))
-                        .map(process -> new Unlisted.Holder(process, 0))
+                        .map(process -> new Unlisted.Holder(process, 0, oneIn(4) ? List.of() : process.devices()))
                         .toList();
         return new Unlisted(Map.of(), holders);
     }

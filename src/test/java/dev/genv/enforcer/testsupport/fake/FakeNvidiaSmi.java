@@ -49,6 +49,12 @@ public final class FakeNvidiaSmi {
         return this;
     }
 
+    /** Sets what is measured on each GPU: lines of index, used and total memory in MiB, temperature, and utilization in percent. */
+    public FakeNvidiaSmi status(String lines) throws IOException {
+        Files.writeString(file("status"), lines);
+        return this;
+    }
+
     /** Adds a process.
      *
      * @param memory in MiB, or any other text for this field

@@ -9,14 +9,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A real process that holds a device file, and a {@code /proc} whose driver has that file's number. {@code /dev/full} stands for {@code
- * /dev/nvidia7}, because no other process holds it.
+ * A real process that maps a device file, and a {@code /proc} whose driver has that file's number. {@code /dev/zero} stands for {@code
+ * /dev/nvidia5}, because every process may map it. So the {@code /proc} must have no other process that does.
  */
 public final class DeviceFileHolder implements AutoCloseable {
-    public static final int MINOR = 7;
+    public static final int MINOR = 5;
     private static final String UUID_OF_NO_GPU = "GPU-00000000-0000-4000-8000-000000000000";
 
-    public static final Path FILE = Path.of("/dev/full");
+    public static final Path FILE = Path.of("/dev/zero");
     private static final int MAJOR = 1;
 
     private final Child child;
@@ -27,18 +27,20 @@ public final class DeviceFileHolder implements AutoCloseable {
         this.file = file;
     }
 
-    /** Starts a process that opens {@code /dev/full} with these variables, after this Python statement. */
+    /** Starts a process that maps {@code /dev/zero} with these variables, after this Python statement. */
     public static DeviceFileHolder start(Map<String, String> variables, String before) throws IOException {
         return start(FILE, variables, before);
     }
 
-    /** Starts a process that opens this file. It needs no driver, because the process opens only the path. */
+    /** Starts a process that opens this file, and maps it if its driver permits that. */
     public static DeviceFileHolder start(Path file, Map<String, String> variables, String before) throws IOException {
         var child =
                 Child.running(List.of("/usr/bin/python3", "-I", "-S", "-c", before + """
 
-                        import os, time
-                        device = os.open('%s', os.O_PATH)
+                        import mmap, os, time
+                        device = os.open('%s', os.O_RDWR | os.O_NOCTTY)
+                        try: mapping = mmap.mmap(device, 4096, flags=mmap.MAP_PRIVATE)
+                        except (OSError, ValueError): pass
                         while True: time.sleep(1000)
                         """.formatted(file)), variables);
         var holder = new DeviceFileHolder(child, file);
@@ -62,7 +64,7 @@ public final class DeviceFileHolder implements AutoCloseable {
                 import array, os, socket, time
                 client = socket.socket(socket.AF_UNIX)
                 while client.connect_ex('%s'): time.sleep(0.01)
-                passed = array.array('i', [os.open('%s', os.O_PATH)])
+                passed = array.array('i', [os.open('%s', os.O_RDWR)])
                 client.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, passed)])
                 """.formatted(socket, FILE)), Map.of())) {
             sender.awaitExit();
@@ -75,7 +77,7 @@ public final class DeviceFileHolder implements AutoCloseable {
     /**
      * Fills a {@code /proc} with links to these processes of the real one, and with a driver.
      *
-     * @param uuid of the GPU whose file is {@code /dev/full}
+     * @param uuid of the GPU whose file is {@code /dev/zero}
      */
     public static void write(Path proc, String uuid, int... pids) throws IOException {
         writeDriver(proc, uuid, MAJOR, MINOR);

@@ -82,7 +82,7 @@ public sealed interface Answer {
             LATE,
             UNREADABLE,
             OTHER_USER,
-            /** It is not listed, and holds none of the device files. */
+            /** It is not listed, and maps none of the device files. */
             RELEASED,
             /** Its environ names another environment, or is elsewhere. */
             CHANGED

@@ -74,13 +74,22 @@ public sealed interface Request {
      * How nvidia-smi is run.
      *
      * @param program a path, or a name that is searched in the standard directories
-     * @param arguments of both queries
+     * @param arguments of all queries
      * @param processes the argument that asks for the processes
      * @param devices the argument that asks for the devices
+     * @param status the argument that asks for what is measured on the devices; empty if it is not asked for
      * @param skip whether it is not run
+     * @param skipStatus whether only that last query is not made
      */
     record Gpu(
-            String program, Duration timeout, List<String> arguments, String processes, String devices, boolean skip) {}
+            String program,
+            Duration timeout,
+            List<String> arguments,
+            String processes,
+            String devices,
+            String status,
+            boolean skip,
+            boolean skipStatus) {}
 
     /**
      * Execute actions.
@@ -104,7 +113,7 @@ public sealed interface Request {
      * @param uid the real uid that it must have; null for any but an exempt one
      * @param exempt the exempt uids
      * @param files the protected programs that it must not run
-     * @param minors the device files of GPUs of which it must hold one, by their minor numbers; empty if any process may be signalled
+     * @param minors the device files of GPUs of which it must map one, by their minor numbers; null if the GPU tool lists it
      * @param id the id of the environment that its environ must name, see {@code EnvironFacts}
      * @param digest the digest of a long id; otherwise empty
      * @param addresses the fields 48 to 51 that its stat must have; empty for any
@@ -117,7 +126,7 @@ public sealed interface Request {
             List<Long> exempt,
             String signal,
             List<FileId> files,
-            List<Integer> minors,
+            @Nullable List<Integer> minors,
             Bytes id,
             String digest,
             List<Long> addresses) {}

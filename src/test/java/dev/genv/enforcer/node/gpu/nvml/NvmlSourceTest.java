@@ -47,7 +47,8 @@ class NvmlSourceTest {
                                             Answer.of(List.of(new DeviceProcess(11, 300L, null, null))),
                                             Answer.of(List.of(new DeviceProcess(12, 100L, null, null))),
                                             Answer.of(List.of()),
-                                            Answer.of(List.of(new Utilization(11, 5000, 70)))),
+                                            Answer.of(List.of(new Utilization(11, 5000, 70))),
+                                            null),
                                     new Device(
                                             1,
                                             Answer.of("GPU-b"),
@@ -56,7 +57,8 @@ class NvmlSourceTest {
                                             Answer.of(List.of(new DeviceProcess(11, null, null, null))),
                                             Answer.of(List.of()),
                                             Answer.of(List.of()),
-                                            Answer.of(List.of())))));
+                                            Answer.of(List.of()),
+                                            null))));
         }
     }
 

@@ -48,7 +48,8 @@ public final class SampleFacts {
             new GpuFacts.ToolFacts(
                     Reading.of(new GpuFacts.ToolOutput(0, bytes("GPU-0, 7, 1\n"), Bytes.EMPTY)),
                     Reading.failed(Failure.TIMEOUT, "it hangs"),
-                    true),
+                    true,
+                    Reading.of(new GpuFacts.ToolOutput(0, bytes("0, 1, 2, 40, 5\n"), Bytes.EMPTY))),
             List.of(
                     new ProcessFacts(
                             7,
@@ -84,6 +85,7 @@ public final class SampleFacts {
                                     Reading.of(ENVIRON),
                                     Reading.failed(Failure.SKIPPED, ""),
                                     Reading.of(bytes("10 (x) S"))),
+                            List.of(0),
                             List.of(0))),
                     "the search ended"),
             new StateFacts(

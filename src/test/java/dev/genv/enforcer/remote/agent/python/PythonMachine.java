@@ -94,7 +94,9 @@ public final class PythonMachine {
                 .put("timeout", 60)
                 .put("processes", "--query-compute-apps=gpu_uuid,pid,used_gpu_memory")
                 .put("devices", "--query-gpu=index,uuid,memory.used")
+                .put("status", "")
                 .put("skip", false)
+                .put("skipStatus", false)
                 .putArray("arguments")
                 .add("--format=csv,noheader,nounits");
     }
@@ -215,7 +217,7 @@ public final class PythonMachine {
                 .limit(4)
                 .mapToLong(Long::parseUnsignedLong)
                 .forEach(addresses::add);
-        action.putArray("minors");
+        action.putNull("minors");
         return action;
     }
 
