@@ -69,10 +69,8 @@ public final class PageBenchmark {
         page.waitForFunction("count => document.querySelectorAll('.tile').length === count", 8 * HOSTS);
         System.out.printf(
                 "%d hosts, %d GPUs: all shown after %.1f s, %d elements%n",
-                HOSTS,
-                8 * HOSTS,
-                (System.nanoTime() - begin) / 1e9,
-                (int) page.evaluate("document.querySelectorAll('*').length"));
+                HOSTS, 8 * HOSTS, (System.nanoTime() - begin) / 1e9, (int)
+                        page.evaluate("document.querySelectorAll('*').length"));
         report("while it is filled", page);
         record("at rest", page);
         page.evaluate(SCROLL);
@@ -98,7 +96,10 @@ public final class PageBenchmark {
 
     private static void report(String title, Page page) {
         var frames = ((List<?>) page.evaluate("window.frames_"))
-                .stream().mapToDouble(frame -> ((Number) frame).doubleValue()).sorted().toArray();
+                .stream()
+                        .mapToDouble(frame -> ((Number) frame).doubleValue())
+                        .sorted()
+                        .toArray();
         System.out.printf(
                 "%-24s %5d frames: median %5.1f ms, p95 %5.1f, p99 %5.1f, longest %6.1f; %.1f %% above 50 ms%n",
                 title,
