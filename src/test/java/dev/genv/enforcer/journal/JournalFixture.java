@@ -97,9 +97,8 @@ abstract class JournalFixture {
         time.pass(INTERVAL);
         node.setTicks(1_000 + time.passed().toMillis() / 10);
         var report = enforcer.runCycle().orElseThrow();
-        latestProblems = report.hosts().getFirst().problems().stream()
-                .map(Problem::code)
-                .toList();
+        latestProblems =
+                report.hosts().getFirst().problems().stream().map(Problem::code).toList();
         return report;
     }
 

@@ -108,7 +108,8 @@ class RestartPropertyTest {
         }
         service.journal.close();
         var violating = service.enforcer.latest().orElseThrow().plan().violations().stream()
-                .filter(violation -> !violation.rule().equals(KnownRules.ENV_OWNER)) // its grace depends on the whole past
+                .filter(violation ->
+                        !violation.rule().equals(KnownRules.ENV_OWNER)) // its grace depends on the whole past
                 .flatMap(violation -> violation.processes().stream())
                 .map(each -> Integer.toString(each.pid()))
                 .collect(Collectors.toSet());
@@ -122,7 +123,8 @@ class RestartPropertyTest {
 
         RunningService(FakeHost node, FakeTime time, Path folder) {
             journal = new DiskJournal(
-                    new JournalConfig(folder, 64 << 20, Duration.ofDays(90), "boot", Enforcer.savedKinds()),
+                    new JournalConfig(
+                            folder, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds()),
                     TestTimeouts.HANG);
             var config = EnforcerConfigBuilder.enforcerConfig(node)
                     .rules(
@@ -190,7 +192,9 @@ class RestartPropertyTest {
                 env(name).uid(1000 + name.charAt(0)).pids(name.charAt(0)).attached(device)));
         for (var pid : pids) {
             var started = process(pid).startedLaterBy(1_000L * (pid - 100) + 500);
-            var each = pid % 4 == 0 ? started : started.inEnvironment(List.of("a", "b", "c").get(pid % 3));
+            var each = pid % 4 == 0
+                    ? started
+                    : started.inEnvironment(List.of("a", "b", "c").get(pid % 3));
             builder.with(each.uid(1097 + pid % 2).uses(pid % 3));
         }
         return builder;
