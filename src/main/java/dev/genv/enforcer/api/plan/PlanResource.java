@@ -2,6 +2,7 @@ package dev.genv.enforcer.api.plan;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.view.PlanRequestView;
 import dev.genv.enforcer.api.view.PlanView;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
@@ -20,7 +21,6 @@ import java.io.IOException;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import org.eclipse.microprofile.openapi.annotations.Operation;
-import org.eclipse.microprofile.openapi.annotations.enums.SchemaType;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
 import org.eclipse.microprofile.openapi.annotations.media.Schema;
 import org.eclipse.microprofile.openapi.annotations.parameters.RequestBody;
@@ -50,10 +50,12 @@ public class PlanResource {
     private record Query(Policy policy, Fleet fleet) {}
 
     @POST
-    @Operation(
-            summary = "What a policy would do to a fleet",
-            description = "Without a policy: the running one. Without snapshots: the fleet of the last cycle.")
-    @RequestBody(content = @Content(mediaType = MediaType.APPLICATION_JSON, schema = @Schema(type = SchemaType.OBJECT)))
+    @Operation(operationId = "computePlan", summary = "What a policy would do to a fleet")
+    @RequestBody(
+            content =
+                    @Content(
+                            mediaType = MediaType.APPLICATION_JSON,
+                            schema = @Schema(implementation = PlanRequestView.class)))
     @APIResponse(
             responseCode = "200",
             content =
