@@ -14,19 +14,12 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.telemetry.ActionMetrics;
-import dev.genv.enforcer.telemetry.CycleMetrics;
-import dev.genv.enforcer.telemetry.HostMetrics;
-import dev.genv.enforcer.telemetry.RequestLabels;
-import dev.genv.enforcer.telemetry.ViolationMetrics;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.config.MeterFilter;
 import io.quarkus.runtime.Quarkus;
 import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.Dependent;
@@ -36,10 +29,12 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
@@ -59,6 +54,7 @@ class Wiring {
     private final @Nullable FleetWiring fleetWiring;
     private @Nullable RemoteFleet fleet;
     private @Nullable NodeMachine node;
+    private @Nullable Journal journal;
 
     Wiring(Settings settings) {
         this.settings = settings;
@@ -99,19 +95,26 @@ class Wiring {
 
     @Produces
     @Singleton
-    EventLog events(@ConfigProperty(name = "quarkus.application.version") String version) {
-        var events = new EventLog();
-        events.append(
-                Ticker.ofSystem().now(),
-                List.of(new EventContent.ServiceStarted(
-                        version, settings.general().mode().name().toLowerCase(Locale.ROOT))));
-        return events;
+    EventLog events() {
+        return new EventLog();
+    }
+
+    @Produces
+    @Singleton
+    Journal journal() {
+        journal = JournalWiring.open(settings);
+        return journal;
     }
 
     @Produces
     @Dependent
-    static Records records(ViolationRegistry violations, EventLog events) {
-        return new Records(violations, events);
+    Records records(
+            ViolationRegistry violations,
+            EventLog events,
+            Journal journal,
+            @ConfigProperty(name = "quarkus.application.version") String version) {
+        var mode = settings.general().mode().name().toLowerCase(Locale.ROOT);
+        return new Records(violations, events, journal, List.of(new EventContent.ServiceStarted(version, mode)));
     }
 
     @Produces
@@ -122,7 +125,8 @@ class Wiring {
 
     @Produces
     @Singleton
-    Enforcer enforcer(Records records, GpuLossDetector gpus, MeterRegistry registry) throws InterruptedException {
+    Enforcer enforcer(Records records, RecordingWiring recording, GpuLossDetector gpus, MetricsWiring metrics)
+            throws InterruptedException {
         var config = new EnforcerConfig(
                 fleetWiring == null ? node() : fleet(fleetWiring),
                 fleetWiring != null,
@@ -134,25 +138,12 @@ class Wiring {
                 observationTimeout(),
                 actionTimeout(),
                 fleetWiring != null && fleetWiring.remote().quiet());
-        countDroppedLines(registry);
-        return new Enforcer(
-                config,
-                records,
-                Ticker.ofSystem(),
-                List.of(
-                        gpus::record,
-                        new CycleMetrics(registry)::record,
-                        new HostMetrics(registry)::record,
-                        new ViolationMetrics(registry, records.registry())::record,
-                        new ActionMetrics(registry)::record,
-                        this::exitOnError));
-    }
-
-    /** Lines are counted where they are dropped, because some are dropped before the registry exists. */
-    private static void countDroppedLines(MeterRegistry registry) {
-        FunctionCounter.builder("genv.enforcer.log.lines.dropped", registry, _ -> ConsoleOutput.dropped())
-                .description("Lines of the log that were dropped because no process read the output in time")
-                .register(registry);
+        var listeners = new ArrayList<Consumer<CycleReport>>();
+        listeners.add(gpus::record);
+        listeners.addAll(metrics.listeners(records.registry()));
+        listeners.add(recording::record);
+        listeners.add(this::exitOnError);
+        return new Enforcer(config, records, Ticker.ofSystem(), listeners);
     }
 
     @Produces
@@ -161,12 +152,6 @@ class Wiring {
         var names = new HashSet<>(settings.http().httpAllowedHosts());
         names.add(nodeName());
         return new AllowedHosts(names);
-    }
-
-    @Produces
-    @Singleton
-    MeterFilter requestLabels() {
-        return new RequestLabels();
     }
 
     private String nodeName() {
@@ -185,6 +170,9 @@ class Wiring {
 
     @PreDestroy
     void close() {
+        if (journal != null) {
+            journal.close();
+        }
         if (fleet != null) {
             fleet.close();
         }

@@ -36,6 +36,7 @@ public record CycleReport(
             ProblemCode.SETTING_USER_UNKNOWN,
             ProblemCode.IDENTITIES_UNKNOWN,
             ProblemCode.DUPLICATE_HOST,
+            ProblemCode.DEVICE_STATUS_UNKNOWN,
             ProblemCode.TERMINATION_LIMIT_REACHED);
 
     /** Creates the report of a cycle that did not fail. */

@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
  * @param stateChangedAt when the state was last changed, in clock ticks since boot; null if unknown
  * @param accounts the local accounts; none if they could not be read
+ * @param status what is observed only for those who watch the machine
  */
 public record Observation(
         Snapshot snapshot,
@@ -36,4 +37,5 @@ public record Observation(
         @Nullable String machine,
         @Nullable Duration lockWait,
         @Nullable Long stateChangedAt,
-        Accounts accounts) {}
+        Accounts accounts,
+        MachineStatus status) {}

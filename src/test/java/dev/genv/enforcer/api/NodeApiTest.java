@@ -108,7 +108,7 @@ class NodeApiTest {
                 NVIDIA_SMI.getParent(),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x")));
         Files.copy(Path.of("docker/demo/nvidia-smi"), NVIDIA_SMI, StandardCopyOption.COPY_ATTRIBUTES);
-        Files.writeString(NVIDIA_SMI.resolveSibling("nvidia-smi.gpus"), "0, GPU-0, 15258\n");
+        Files.writeString(NVIDIA_SMI.resolveSibling("nvidia-smi.gpus"), "0, GPU-0, 0\n");
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS);
 
         var hasAllRights = CurrentProcess.hasRequiredCapabilities();

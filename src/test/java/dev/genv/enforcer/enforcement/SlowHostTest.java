@@ -62,6 +62,28 @@ class SlowHostTest extends EnforcerFixture {
                 assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS));
     }
 
+    /** Its child process would outlive the service. */
+    @Test
+    @Timeout(60)
+    void isBusyUntilTheTaskOfAnAbandonedHostEnds() throws InterruptedException {
+        var started = new CountDownLatch(1);
+        var release = new CountDownLatch(1);
+        var hanging = new FakeHost(host()).observeWith(() -> {
+            started.countDown();
+            awaitUninterruptibly(release);
+            return host().snapshot();
+        });
+        var enforcer = enforcer(ServiceMode.ENFORCE, hanging);
+        var cycle = Thread.ofPlatform().daemon().start(enforcer::runCycle);
+        started.await();
+        enforcer.stop();
+        cycle.join();
+        assertThat(enforcer.isRunning()).isFalse();
+        assertThat(enforcer.isBusy()).isTrue();
+        release.countDown();
+        await().until(() -> !enforcer.isBusy());
+    }
+
     /** The signal was sent, if late: another one would be the second. */
     @Test
     void lateActionIsNotRepeated() {

@@ -100,6 +100,7 @@ public final class FleetClient {
                 Duration.ofSeconds(5),
                 nvidiaSmi,
                 Duration.ofSeconds(20),
+                false,
                 timeout,
                 false,
                 observer("", stateDirectory).programs().stream()

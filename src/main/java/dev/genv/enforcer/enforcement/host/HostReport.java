@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.observation.MachineStatus;
 import dev.genv.enforcer.observation.Observation;
 import java.time.Duration;
 import java.time.Instant;
@@ -105,6 +106,11 @@ public record HostReport(
     /** The local accounts of the host; none if they are unknown. */
     public Accounts accounts() {
         return answer.map(Observation::accounts).orElse(Accounts.NONE);
+    }
+
+    /** What is observed only for those who watch the host. */
+    public MachineStatus status() {
+        return answer.map(Observation::status).orElse(MachineStatus.UNKNOWN);
     }
 
     public HostReport withProblems(List<Problem> all) {

@@ -106,7 +106,7 @@ final class AbsentViolations {
             return false; // attachments alone decide
         }
         var processes = violation.processes().stream().map(GpuProcess::id).collect(Collectors.toUnmodifiableSet());
-        return snapshot.processes().stream()
+        return snapshot.allProcesses().stream()
                 .filter(now -> processes.contains(now.id()))
                 .anyMatch(now -> now.membership() instanceof Membership.Unknown unknown && !unknown.listed());
     }

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.violation;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.workload.Workload;
 import org.jspecify.annotations.Nullable;
 
 /** The estimated heap of violations, whose texts users choose. */
@@ -10,6 +11,7 @@ public final class ViolationSize {
     private static final int ENTRY = 400;
 
     private static final int PROCESS = 160;
+    private static final int WORKLOAD = 160;
     private static final int ACTION = 120;
     private static final int NUMBER = 24;
     private static final int TEXT = 48;
@@ -36,7 +38,25 @@ public final class ViolationSize {
 
     private static long of(GpuProcess process) {
         var eid = process.membership() instanceof Membership.InEnvironment(var id) ? id : null;
-        return PROCESS + NUMBER * (long) process.usage().size() + of(process.command()) + of(eid);
+        return PROCESS
+                + NUMBER * (long) process.usage().size()
+                + of(process.command())
+                + of(eid)
+                + of(process.workload());
+    }
+
+    private static long of(@Nullable Workload workload) {
+        if (workload == null) {
+            return 0;
+        }
+        var container = workload.container();
+        var pod = workload.pod();
+        var job = workload.slurmJob();
+        return WORKLOAD
+                + of(workload.unit())
+                + (container == null ? 0 : of(container.id()))
+                + (pod == null ? 0 : of(pod.uid()) + of(pod.namespace()) + of(pod.name()) + of(pod.container()))
+                + (job == null ? 0 : of(job.id()));
     }
 
     private static long of(ViolationRecord.ActionNote action) {

@@ -10,6 +10,7 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.Findings;
+import dev.genv.enforcer.observation.MachineStatus;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.state.LiveState;
@@ -81,7 +82,8 @@ public final class GenvObserver {
                 null,
                 null,
                 null,
-                Accounts.NONE);
+                Accounts.NONE,
+                new MachineStatus(true, List.of()));
     }
 
     private GpuProcess identified(GpuProcess process) {

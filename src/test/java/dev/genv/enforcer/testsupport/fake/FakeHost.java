@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.observation.MachineStatus;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
@@ -35,6 +36,7 @@ public final class FakeHost implements Host {
     private volatile Duration lockWait;
     private volatile Long stateChangedAt;
     private volatile Accounts accounts = Accounts.NONE;
+    private volatile MachineStatus status = MachineStatus.UNKNOWN;
     private volatile List<String> missingPrivileges = List.of();
     public final List<Action> executed = new ArrayList<>();
 
@@ -101,6 +103,12 @@ public final class FakeHost implements Host {
         return this;
     }
 
+    /** Sets what is observed only for those who watch it. */
+    public FakeHost setStatus(MachineStatus observed) {
+        status = observed;
+        return this;
+    }
+
     /** Sets the identity of the machine. */
     public FakeHost setMachine(String identity) {
         machine = identity;
@@ -139,7 +147,8 @@ public final class FakeHost implements Host {
                     machine,
                     lockWait,
                     stateChangedAt,
-                    accounts);
+                    accounts,
+                    status);
         } catch (UnreachableException | InterruptedException | RuntimeException e) {
             throw e;
         } catch (Exception e) {

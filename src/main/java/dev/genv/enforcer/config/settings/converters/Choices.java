@@ -2,6 +2,7 @@ package dev.genv.enforcer.config.settings.converters;
 
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.telemetry.genv.GenvMetrics;
 import java.util.List;
 
 /** Converters of words. */
@@ -31,6 +32,18 @@ public final class Choices {
 
         @Override
         public RuleMode convert(String value) {
+            return choose(value);
+        }
+    }
+
+    /** Which of genv's own metrics are exported. */
+    public static final class MetricsOfGenv extends ChoiceConverter<GenvMetrics> {
+        public MetricsOfGenv() {
+            super(List.of(GenvMetrics.values()));
+        }
+
+        @Override
+        public GenvMetrics convert(String value) {
             return choose(value);
         }
     }
