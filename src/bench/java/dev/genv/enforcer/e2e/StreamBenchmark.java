@@ -38,7 +38,8 @@ public final class StreamBenchmark {
 
     /** Runs the benchmark and prints a table. */
     public static void main(String... arguments) throws Exception {
-        System.out.println("| readers | stalled | cycles | median time of a cycle | CPU of its thread | heap | resident |");
+        System.out.println(
+                "| readers | stalled | cycles | median time of a cycle | CPU of its thread | heap | resident |");
         System.out.println("| --- | --- | --- | --- | --- | --- | --- |");
         measure(0, 0);
         measure(40, 10);

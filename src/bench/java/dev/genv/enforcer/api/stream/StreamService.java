@@ -56,7 +56,11 @@ final class StreamService {
         var config = EnforcerConfigBuilder.enforcerConfig(node)
                 .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.AUDIT), Limits.NONE)
                 .build();
-        enforcer = new Enforcer(config, new Records(new ViolationRegistry(10_000), log, Journal.NONE, List.of()), Ticker.ofSystem(), List.of());
+        enforcer = new Enforcer(
+                config,
+                new Records(new ViolationRegistry(10_000), log, Journal.NONE, List.of()),
+                Ticker.ofSystem(),
+                List.of());
     }
 
     /** Serves until its standard input ends. */

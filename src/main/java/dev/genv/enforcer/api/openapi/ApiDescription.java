@@ -112,7 +112,7 @@ public class ApiDescription implements OASFilter {
 
     private void addExample(Content content, String name) {
         content.getMediaTypes()
-                .forEach((type, media) -> texts.example(name + (type.equals(CSV) ? "-csv" : ""))
-                        .ifPresent(media::setExample));
+                .forEach((type, media) ->
+                        texts.example(name + (type.equals(CSV) ? "-csv" : "")).ifPresent(media::setExample));
     }
 }

@@ -8,10 +8,7 @@ import org.jspecify.annotations.Nullable;
  * reads it as a stream.
  */
 public record HostSnapshotView(
-        ListedProcesses processes,
-        @Nullable UnlistedView gpuUnlisted,
-        ListedEnvironments envs,
-        ListedDevices devices) {
+        ListedProcesses processes, @Nullable UnlistedView gpuUnlisted, ListedEnvironments envs, ListedDevices devices) {
     /** The processes on GPUs. */
     public record ListedProcesses(List<ListedProcess> processes) {}
 

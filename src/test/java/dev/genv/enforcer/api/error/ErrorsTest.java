@@ -76,7 +76,10 @@ class ErrorsTest {
         for (var each : new int[] {port, managementPort}) {
             var text = begin.formatted().replace("\n", "\r\n") + "x".repeat(length);
             var answer = new RawHttp(each)
-                    .send(text.contains("HTTP/1.1") ? text + "\r\n\r\n" : text + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+                    .send(
+                            text.contains("HTTP/1.1")
+                                    ? text + "\r\n\r\n"
+                                    : text + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
 
             assertThat(answer.status()).as(answer.text()).isEqualTo(status);
             assertThat(answer.head()).containsIgnoringCase("content-type: application/problem+json");

@@ -70,7 +70,9 @@ class PagePlanIT extends PageSuite {
             window.awaitText("#report table", CurrentProcess.name());
             var download = window.page()
                     .waitForDownload(() -> window.button("Download CSV").click());
-            assertThat(Files.readString(download.path())).startsWith("user,host,").contains(CurrentProcess.name());
+            assertThat(Files.readString(download.path()))
+                    .startsWith("user,host,")
+                    .contains(CurrentProcess.name());
         }
     }
 }
