@@ -136,7 +136,8 @@ class RestartPropertyTest {
 
         RunningService(FakeHost node, FakeTime time, Path folder) {
             journal = new WatchedJournal(new DiskJournal(
-                    new JournalConfig(folder, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds()),
+                    new JournalConfig(
+                            folder, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds()),
                     TestTimeouts.HANG));
             var config = EnforcerConfigBuilder.enforcerConfig(node)
                     .rules(
