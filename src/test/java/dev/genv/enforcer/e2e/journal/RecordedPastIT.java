@@ -39,7 +39,7 @@ class RecordedPastIT extends NodeSuite {
             var service = node.startService();
             await().atMost(HANG).until(() -> isReplayed(service(service), first));
             service.stop();
-            first.close();
+            first.closeWithDescendants();
             node.gpus.noProcesses().process(0, shell.pid(), "10");
 
             var again = service(node.startService());
@@ -61,12 +61,20 @@ class RecordedPastIT extends NodeSuite {
     private void assertReport(ServiceClient service) throws IOException {
         try (var second = Child.running(List.of("sleep", "3600"), Map.of())) {
             node.gpus.process(2, second.pid(), "10");
-            await().atMost(HANG).until(() -> service.json("/report").path("hosts").path(0).path("observed_hours").asDouble() > 0);
+            await().atMost(HANG)
+                    .until(() -> service.json("/report")
+                                    .path("hosts")
+                                    .path(0)
+                                    .path("observed_hours")
+                                    .asDouble()
+                            > 0);
         }
         var usage = service.json("/report").path("usage");
         assertThat(usage.findValuesAsText("host")).contains("gpu-1");
         assertThat(usage.findValues("held_device_hours")).anyMatch(hours -> hours.asDouble() > 0);
-        assertThat(service.text("/report?format=csv")).startsWith("user,host,observed_hours,").contains("\"gpu-1\"");
+        assertThat(service.text("/report?format=csv"))
+                .startsWith("user,host,observed_hours,")
+                .contains("\"gpu-1\"");
     }
 
     private static boolean isReplayed(ServiceClient service, Child child) throws IOException {
