@@ -39,7 +39,6 @@ class JournalDiskIT extends NodeSuite {
         Command.run("umount", journal.toString());
     }
 
-
     @Test
     void aReadOnlyDiskCostsTheJournalAndNothingElse() throws IOException {
         Command.run("mount", "-o", "remount,ro", journal.toString());
