@@ -35,6 +35,7 @@ class ArchitectureTest {
             entry("node", List.of("enforcement", "facts", "model", "format", "files")),
             entry("remote", List.of("enforcement", "facts", "model", "format", "files")),
             entry("api", List.of("enforcement", "observation", "policy", "model", "format", "files")),
+            entry("notification", List.of("enforcement", "observation", "policy", "model", "format", "files")),
             entry("telemetry", List.of("enforcement", "observation", "policy", "model")),
             entry(
                     "config",
@@ -49,6 +50,7 @@ class ArchitectureTest {
                             "node",
                             "remote",
                             "api",
+                            "notification",
                             "telemetry")));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
