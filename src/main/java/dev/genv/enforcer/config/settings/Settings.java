@@ -20,6 +20,7 @@ public record Settings(
         GpuSettings gpu,
         StateSettings state,
         HttpSettings http,
+        NotificationSettings notification,
         RemoteSettings remote) {
 
     /** Whether the service runs one cycle and exits. */

@@ -22,6 +22,21 @@ public final class Numbers {
         }
     }
 
+    /** A number of messages in an hour. */
+    public static final class PerHour extends SettingConverter<Integer> {
+        public PerHour() {
+            super("a whole number from 1 to 60");
+        }
+
+        @Override
+        public Integer convert(String value) {
+            if (!value.matches("[1-9]|[1-5][0-9]|60")) {
+                throw invalid();
+            }
+            return Integer.valueOf(value);
+        }
+    }
+
     /** A TCP port; 0 is any that is free. */
     public static final class Port extends SettingConverter<Integer> {
         public Port() {
