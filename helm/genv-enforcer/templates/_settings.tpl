@@ -21,6 +21,8 @@ GENV_ENFORCER_EXEMPT_USERS: settings.exemptUsers
 GENV_ENFORCER_OVERWRITTEN_ENVIRON: settings.overwrittenEnviron
 GENV_ENFORCER_STATE_DIR: settings.stateDir
 GENV_ENFORCER_LOCK_TIMEOUT: settings.lockTimeout
+GENV_ENFORCER_JOURNAL_MAX_SIZE: journal.maxSize
+GENV_ENFORCER_JOURNAL_MAX_AGE: journal.maxAge
 GENV_ENFORCER_GPU_SOURCE: settings.gpuSource
 GENV_ENFORCER_NVML_LIBRARY: settings.nvmlLibrary
 GENV_ENFORCER_NVML_HOLD: settings.nvmlHold
@@ -98,6 +100,22 @@ off
 {{- end -}}
 {{- end -}}
 
+{{- /* The volume of the journal; empty if there is none. */ -}}
+{{- define "genv-enforcer.journal" -}}
+{{- if .Values.journal.hostPath -}}
+hostPath:
+  path: {{ .Values.journal.hostPath | quote }}
+  type: DirectoryOrCreate
+{{- else if .Values.journal.existingClaim -}}
+persistentVolumeClaim:
+  claimName: {{ .Values.journal.existingClaim | quote }}
+{{- end -}}
+{{- end -}}
+
+{{- define "genv-enforcer.journalFolder" -}}
+/var/lib/genv-enforcer
+{{- end -}}
+
 {{- /* The text of the value at a path such as settings.mode. */ -}}
 {{- define "genv-enforcer.textAt" -}}
 {{- $value := .root.Values -}}
@@ -122,6 +140,9 @@ off
 {{- end -}}
 {{- range include "genv-enforcer.files" . | fromYamlArray -}}
 {{- $_ := set $environment .variable (printf "%s/%s" (include "genv-enforcer.folder" $) .file) -}}
+{{- end -}}
+{{- if include "genv-enforcer.journal" . -}}
+{{- $_ := set $environment "GENV_ENFORCER_JOURNAL_DIR" (include "genv-enforcer.journalFolder" .) -}}
 {{- end -}}
 {{- if and $remote .Values.remote.hosts .Values.remote.hostfile.existingConfigMap -}}
 {{- $_ := set $environment "GENV_ENFORCER_REMOTE_HOSTS" (join "," .Values.remote.hosts) -}}

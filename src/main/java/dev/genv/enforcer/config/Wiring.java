@@ -14,6 +14,7 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
@@ -54,6 +55,7 @@ class Wiring {
     private final @Nullable FleetWiring fleetWiring;
     private @Nullable RemoteFleet fleet;
     private @Nullable NodeMachine node;
+    private @Nullable Journal journal;
 
     Wiring(Settings settings) {
         this.settings = settings;
@@ -94,19 +96,26 @@ class Wiring {
 
     @Produces
     @Singleton
-    EventLog events(@ConfigProperty(name = "quarkus.application.version") String version) {
-        var events = new EventLog();
-        events.append(
-                Ticker.ofSystem().now(),
-                List.of(new EventContent.ServiceStarted(
-                        version, settings.general().mode().name().toLowerCase(Locale.ROOT))));
-        return events;
+    EventLog events() {
+        return new EventLog();
+    }
+
+    @Produces
+    @Singleton
+    Journal journal() {
+        journal = JournalWiring.open(settings);
+        return journal;
     }
 
     @Produces
     @Dependent
-    static Records records(ViolationRegistry violations, EventLog events) {
-        return new Records(violations, events);
+    Records records(
+            ViolationRegistry violations,
+            EventLog events,
+            Journal journal,
+            @ConfigProperty(name = "quarkus.application.version") String version) {
+        var mode = settings.general().mode().name().toLowerCase(Locale.ROOT);
+        return new Records(violations, events, journal, List.of(new EventContent.ServiceStarted(version, mode)));
     }
 
     @Produces
@@ -117,7 +126,12 @@ class Wiring {
 
     @Produces
     @Singleton
-    Enforcer enforcer(Records records, GpuLossDetector gpus, Notifications notifications, MetricsWiring metrics)
+    Enforcer enforcer(
+            Records records,
+            RecordingWiring recording,
+            GpuLossDetector gpus,
+            Notifications notifications,
+            MetricsWiring metrics)
             throws InterruptedException {
         var config = new EnforcerConfig(
                 fleetWiring == null ? node(notifications) : fleet(fleetWiring),
@@ -134,6 +148,7 @@ class Wiring {
         listeners.add(gpus::record);
         listeners.add(notifications::record);
         listeners.addAll(metrics.listeners(records.registry()));
+        listeners.add(recording::record);
         listeners.add(this::exitOnError);
         return new Enforcer(config, records, Ticker.ofSystem(), listeners);
     }
@@ -162,6 +177,9 @@ class Wiring {
 
     @PreDestroy
     void close() {
+        if (journal != null) {
+            journal.close();
+        }
         if (fleet != null) {
             fleet.close();
         }

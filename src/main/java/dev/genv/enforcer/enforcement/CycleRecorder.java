@@ -22,6 +22,7 @@ final class CycleRecorder {
     private final EnforcerConfig config;
     private final ViolationRegistry registry;
     private final EventLog events;
+    private final CycleMemory memory;
     private final Safeguards safeguards;
     private final CycleClock clock;
     private final Forecast forecast;
@@ -42,11 +43,13 @@ final class CycleRecorder {
     CycleRecorder(
             EnforcerConfig config,
             Records records,
+            CycleMemory memory,
             Safeguards safeguards,
             Forecast forecast,
             CycleClock clock,
             Ticker ticker) {
         this.config = config;
+        this.memory = memory;
         registry = records.registry();
         events = records.events();
         this.safeguards = safeguards;
@@ -60,19 +63,25 @@ final class CycleRecorder {
     CycleReport record(Start start, Evidence evidence, Review review, Execution execution) {
         var seen = evidence.seen();
         var plan = evidence.plan();
-        var actions = Stream.concat(review.records().stream(), execution.records().stream())
+        var actions = Stream.of(memory.takeRestoredActions(), review.records(), execution.records())
+                .flatMap(List::stream)
                 .toList();
         safeguards.record(execution.records());
         var reports = HostProblems.of(execution.problems(), plan.problems())
+                .onEachHost(memory.problems())
                 .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
         var changes = problems.log(reports);
         var next = forecast.of(evidence, execution.records());
         clock.endCycle();
         var outcome = new ViolationRegistry.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at(), next);
-        var update = registry.update(plan, outcome, config::effectiveMode, seen.fleet());
+        var update = registry.record(plan, outcome, config::effectiveMode, seen.fleet());
         evidence.endCycle(registry.active());
+        events.raise(memory.lastSequenceOfEarlierRuns());
+        var numbered = events.number(ticker.now(), CycleEvents.of(changes, update));
+        memory.commit(numbered, seen.at());
+        registry.publish();
+        events.publish(numbered);
         ActionLog.log(seen.fleet(), update);
-        events.append(ticker.now(), CycleEvents.of(changes, update));
         return new CycleReport(
                 start.at(),
                 ticker.since(start.mark()),

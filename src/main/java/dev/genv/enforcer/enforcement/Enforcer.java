@@ -7,8 +7,10 @@ import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.safeguard.SafeguardConfig;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
+import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.termination.KillEscalation;
 import dev.genv.enforcer.enforcement.termination.PendingTerminations;
 import dev.genv.enforcer.enforcement.termination.Review;
@@ -52,7 +54,7 @@ public final class Enforcer {
     /** Creates an enforcer whose events nobody else reads. */
     public Enforcer(
             EnforcerConfig config, ViolationRegistry registry, Ticker ticker, List<Consumer<CycleReport>> listeners) {
-        this(config, new Records(registry, new EventLog()), ticker, listeners);
+        this(config, new Records(registry, new EventLog(), Journal.NONE, List.of()), ticker, listeners);
     }
 
     /**
@@ -78,14 +80,21 @@ public final class Enforcer {
         terminations =
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
         escalation = new KillEscalation(terminations, safeguards, ticker);
-        dispatcher = new ActionDispatcher(workers, config.actionTimeout(), terminations, history, ticker);
-        recorder = new CycleRecorder(
-                config, records, safeguards, new Forecast(safeguards, terminations, ticker), clock, ticker);
+        var memory = new CycleMemory(records, clock, history, terminations, ticker);
+        dispatcher =
+                new ActionDispatcher(workers, config.actionTimeout(), terminations, history, memory.intents(), ticker);
+        var forecast = new Forecast(safeguards, terminations, ticker);
+        recorder = new CycleRecorder(config, records, memory, safeguards, forecast, clock, ticker);
         createdAt = ticker.mark();
     }
 
     /** The last cycle, and when it ended by the ticker's mark. */
     private record Latest(CycleReport report, long endedAt) {}
+
+    /** The kinds of entries that the journal keeps for the next run. */
+    public static List<SavedKind<?, ?>> savedKinds() {
+        return CycleMemory.savedKinds();
+    }
 
     /** Runs a cycle; returns empty if another one still runs. */
     public Optional<CycleReport> runCycle() {

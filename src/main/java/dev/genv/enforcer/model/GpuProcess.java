@@ -71,6 +71,11 @@ public record GpuProcess(
         return new GpuProcess(id, uid, command, other, by, usage, immunity, workload);
     }
 
+    /** Returns the process with another use of its devices. */
+    public GpuProcess withUsage(List<DeviceUsage> other) {
+        return new GpuProcess(id, uid, command, membership, membershipBy, other, immunity);
+    }
+
     public int pid() {
         return id.pid();
     }

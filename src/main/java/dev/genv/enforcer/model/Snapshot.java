@@ -118,6 +118,36 @@ public record Snapshot(
                         .toList();
     }
 
+    /** Returns the snapshot with other processes. */
+    public Snapshot withProcesses(List<GpuProcess> others) {
+        return new Snapshot(
+                host,
+                others,
+                unlisted,
+                environments,
+                devices,
+                listedDevices,
+                uidsOfPids,
+                subordinateUids,
+                missing,
+                problems);
+    }
+
+    /** Returns the snapshot with other described devices. */
+    public Snapshot withDevices(List<Device> others) {
+        return new Snapshot(
+                host,
+                processes,
+                unlisted,
+                environments,
+                others,
+                listedDevices,
+                uidsOfPids,
+                subordinateUids,
+                missing,
+                problems);
+    }
+
     public boolean isComplete() {
         return missing.isEmpty();
     }

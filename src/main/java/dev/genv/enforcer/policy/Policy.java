@@ -6,6 +6,7 @@ import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Plan;
@@ -58,6 +59,14 @@ public final class Policy {
     public Limits limitsOf(RuleDefinition rule) {
         var config = configs.getOrDefault(rule, RuleConfig.OFF);
         return config.mode() == RuleMode.OFF ? Limits.NONE : config.limits();
+    }
+
+    /** Whether a decision about one host can depend on another one. */
+    public boolean checksAcrossHosts() {
+        return configs.entrySet().stream()
+                .anyMatch(rule -> rule.getKey().scope() == RuleScope.FLEET
+                        && rule.getValue().mode() != RuleMode.OFF
+                        && !rule.getValue().limits().equals(Limits.NONE));
     }
 
     /**

@@ -10,6 +10,7 @@ import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
@@ -21,7 +22,10 @@ class CycleEventsTest extends EnforcerFixture {
     private final EventLog events = new EventLog();
     private final FakeHost node = new FakeHost(host().devices(1));
     private final Enforcer enforcer = new Enforcer(
-            setup(ServiceMode.ENFORCE, true, node).build(), new Records(registry, events), time.ticker(), List.of());
+            setup(ServiceMode.ENFORCE, true, node).build(),
+            new Records(registry, events, Journal.NONE, List.of()),
+            time.ticker(),
+            List.of());
 
     @Test
     void tellsAViolationFromItsAppearanceToItsResolution() {

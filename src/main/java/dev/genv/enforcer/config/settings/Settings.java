@@ -19,6 +19,7 @@ public record Settings(
         SafetySettings safety,
         GpuSettings gpu,
         StateSettings state,
+        JournalSettings journal,
         HttpSettings http,
         NotificationSettings notification,
         RemoteSettings remote) {

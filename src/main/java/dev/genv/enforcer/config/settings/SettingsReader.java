@@ -30,6 +30,7 @@ public final class SettingsReader {
             ConfigClass.configClass(SafetySettings.class, SafetySettings.PREFIX),
             ConfigClass.configClass(GpuSettings.class, GpuSettings.PREFIX),
             ConfigClass.configClass(StateSettings.class, StateSettings.PREFIX),
+            ConfigClass.configClass(JournalSettings.class, JournalSettings.PREFIX),
             ConfigClass.configClass(HttpSettings.class, HttpSettings.PREFIX),
             ConfigClass.configClass(NotificationSettings.class, NotificationSettings.PREFIX),
             ConfigClass.configClass(RemoteSettings.class, RemoteSettings.PREFIX));
@@ -130,6 +131,7 @@ public final class SettingsReader {
                 config.getConfigMapping(SafetySettings.class, SafetySettings.PREFIX),
                 config.getConfigMapping(GpuSettings.class, GpuSettings.PREFIX),
                 config.getConfigMapping(StateSettings.class, StateSettings.PREFIX),
+                config.getConfigMapping(JournalSettings.class, JournalSettings.PREFIX),
                 config.getConfigMapping(HttpSettings.class, HttpSettings.PREFIX),
                 config.getConfigMapping(NotificationSettings.class, NotificationSettings.PREFIX),
                 config.getConfigMapping(RemoteSettings.class, RemoteSettings.PREFIX));

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.enforcement.event;
 
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -22,6 +21,7 @@ public final class EventLog {
     private final TreeMap<Long, Event> events = new TreeMap<>();
     private final EventListeners listeners = new EventListeners();
     private long bytes;
+    private long numbered;
     private long latest;
     private long droppedUpTo;
 
@@ -39,18 +39,47 @@ public final class EventLog {
         return streamId;
     }
 
-    /** The position of the latest event; 0 if there is none. */
+    /** The position of the latest event that readers see; 0 if there is none. */
     public synchronized long latest() {
         return latest;
     }
 
-    /** Appends events in this order, and returns them with their positions. */
-    public List<Event> append(Instant at, List<EventContent> contents) {
-        var appended = add(at, contents);
-        if (!appended.isEmpty()) {
+    /** Appends events in this order. */
+    public void append(Instant at, List<EventContent> contents) {
+        publish(number(at, contents));
+    }
+
+    /** Gives events their positions. Readers see them after {@link #publish}, so that they can be written to the journal before. */
+    public synchronized List<Event> number(Instant at, List<EventContent> contents) {
+        return contents.stream()
+                .map(content -> new Event(++numbered, at, content))
+                .toList();
+    }
+
+    /** Gives later events higher positions than this one. */
+    public synchronized void raise(long position) {
+        numbered = Math.max(numbered, position);
+    }
+
+    /** Shows events to readers. */
+    public void publish(List<Event> numberedEvents) {
+        if (!numberedEvents.isEmpty()) {
+            add(numberedEvents);
             listeners.inform();
         }
-        return appended;
+    }
+
+    /**
+     * Continues the numbers of earlier runs, and shows their latest events. It is called before the first event of this run.
+     *
+     * @param earlier the latest events of the earlier runs, oldest first
+     * @param last the position of the last event of the earlier runs
+     */
+    public synchronized void continueFrom(List<Event> earlier, long last) {
+        numbered = Math.max(numbered, last);
+        latest = Math.max(latest, last);
+        droppedUpTo = earlier.isEmpty() ? last : earlier.getFirst().sequence() - 1;
+        add(earlier);
     }
 
     /**
@@ -71,11 +100,9 @@ public final class EventLog {
         return listeners.add(listener);
     }
 
-    private synchronized List<Event> add(Instant at, List<EventContent> contents) {
-        var appended = new ArrayList<Event>(contents.size());
-        for (var content : contents) {
-            var event = new Event(++latest, at, content);
-            appended.add(event);
+    private synchronized void add(List<Event> more) {
+        for (var event : more) {
+            latest = Math.max(latest, event.sequence());
             events.put(event.sequence(), event);
             bytes += EventSize.of(event);
         }
@@ -84,6 +111,5 @@ public final class EventLog {
             droppedUpTo = oldest.getKey();
             bytes -= EventSize.of(oldest.getValue());
         }
-        return appended;
     }
 }

@@ -19,7 +19,7 @@ import java.util.Optional;
  *
  * <p>All transitions are pure functions. Times are marks of the clock that counts towards an action, in nanoseconds.
  */
-sealed interface Termination {
+public sealed interface Termination {
     /** The time that the kernel and the driver need to remove a killed process. */
     Duration PROCESS_REMOVAL_TIME = Duration.ofSeconds(10);
     /** How long after its signal a process of a host that left the list is remembered: the host may return. */

@@ -18,7 +18,8 @@ import java.util.stream.Collectors;
  * @param brokenSince when it was last found to break a rule; empty if it broke none since
  * @param unseen whether an observation after that was incomplete
  */
-record TerminationProgress(PlannedAction last, long at, Duration brokenFor, OptionalLong brokenSince, boolean unseen) {
+public record TerminationProgress(
+        PlannedAction last, long at, Duration brokenFor, OptionalLong brokenSince, boolean unseen) {
     /** The process got its first signal now. */
     static TerminationProgress of(PlannedAction planned, long now) {
         return new TerminationProgress(planned, now, Duration.ZERO, OptionalLong.of(now), false);

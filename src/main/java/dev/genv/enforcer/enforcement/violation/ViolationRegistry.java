@@ -2,8 +2,9 @@ package dev.genv.enforcer.enforcement.violation;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.history.state.StateChange;
-import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.saved.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
@@ -28,8 +29,8 @@ import java.util.stream.Stream;
 
 /** Records violations. An active one is kept as long as cycles find it; the memory of the others is bounded. */
 public final class ViolationRegistry {
-    /** A limit, because a detachment may fail differently in every cycle. */
-    static final int MAX_ACTIONS = 100;
+    private static final SavedKind<SavedViolation.Key, SavedViolation> VIOLATIONS =
+            new SavedKind<>("violation", SavedViolation.Key.class, SavedViolation.class);
 
     private static final Comparator<ViolationRecord> NEWEST_FIRST = Comparator.comparingLong(
                     (ViolationRecord entry) -> entry.recency().number())
@@ -38,11 +39,19 @@ public final class ViolationRegistry {
     private final Map<Violation.Key, ViolationRecord> active = new LinkedHashMap<>();
     private final AbsentViolations absent = new AbsentViolations(ResolvedViolations.MAX_BYTES);
     private final ResolvedViolations resolved;
+    private final ActionRecorder actionRecorder;
     private long appearances;
     private Instant latest = Instant.MIN;
+    private int cycles;
+    /** What the last cycle found. */
+    private Set<Violation.Key> found = Set.of();
+
+    private final SavedViolations saved = new SavedViolations();
+    private volatile List<ViolationRecord> visible = List.of();
 
     public ViolationRegistry(int maxResolved) {
         resolved = new ResolvedViolations(maxResolved, ResolvedViolations.MAX_BYTES);
+        actionRecorder = new ActionRecorder(active, resolved);
     }
 
     /**
@@ -90,21 +99,29 @@ public final class ViolationRegistry {
 
         private List<NextAction> next(Violation.Key violation) {
             return next.getOrDefault(violation, List.of()).stream()
-                    .limit(MAX_ACTIONS)
+                    .limit(ActionRecorder.MAX_ACTIONS)
                     .toList();
         }
     }
 
+    /** Records a cycle as {@link #record} does, and shows it to readers at once. */
+    public Update update(Plan plan, CycleOutcome cycleOutcome, Function<RuleDefinition, RuleMode> modes, Fleet fleet) {
+        var update = record(plan, cycleOutcome, modes, fleet);
+        publish();
+        return update;
+    }
+
     /**
-     * Records a cycle.
+     * Records a cycle. Readers see it after {@link #publish}, so that it can be written to the journal before.
      *
      * @param modes the mode of each rule
      * @param fleet the observed hosts: a violation is resolved only if it would have been found in them
      */
-    public synchronized Update update(
+    public synchronized Update record(
             Plan plan, CycleOutcome cycleOutcome, Function<RuleDefinition, RuleMode> modes, Fleet fleet) {
         var now = cycleOutcome.at();
         latest = now.isAfter(latest) ? now : latest;
+        cycles++;
         var appeared = new ArrayList<ViolationRecord>();
         var seen = new LinkedHashMap<Violation.Key, ViolationRecord>();
         for (var found : plan.violations()) {
@@ -135,15 +152,80 @@ public final class ViolationRegistry {
         over.addAll(absent.record(notFound));
         active.putAll(notFound);
         active.putAll(seen);
+        found = Set.copyOf(seen.keySet());
         // Before violations are resolved, so that the exit of a process is recorded with the violation that it
         // resolves.
-        var recorded = recordActions(cycleOutcome.actions(), modes);
+        var recorded = actionRecorder.record(cycleOutcome.actions(), modes);
         var ended = over.stream()
                 .flatMap(key -> Stream.ofNullable(active.remove(key)))
                 .map(ViolationRecord::resolved)
                 .toList();
         ended.forEach(resolved::add);
         return new Update(appeared, recorded.actions(), recorded.notes(), ended);
+    }
+
+    /** Shows to readers what was recorded. */
+    public synchronized void publish() {
+        visible = entries().toList();
+    }
+
+    /** The kinds of entries that are saved. */
+    public static List<SavedKind<?, ?>> savedKinds() {
+        return List.of(VIOLATIONS);
+    }
+
+    /** Returns the active violations, to continue them in another run of the service. */
+    public synchronized SavedState save() {
+        return SavedState.EMPTY.with(
+                VIOLATIONS,
+                saved.save(
+                        active.values(),
+                        entry -> found.contains(entry.violation().key()),
+                        cycles));
+    }
+
+    /** Returns how far the registry has come. */
+    public synchronized Progress progress() {
+        return new Progress(cycles, appearances, latest);
+    }
+
+    /**
+     * How far a registry has come.
+     *
+     * @param cycles the number of recorded cycles
+     * @param appearances the number of violations that ever appeared
+     * @param latest the latest time at which any violation was observed
+     */
+    public record Progress(int cycles, long appearances, Instant latest) {}
+
+    /** Restores resolved violations, oldest first. */
+    public synchronized void restoreResolved(List<ViolationRecord> earlier) {
+        earlier.forEach(resolved::add);
+        publish();
+    }
+
+    /**
+     * Continues the active violations that an earlier run of the service saved.
+     *
+     * @param areOver whether all of them are over
+     * @return the violations that are over
+     */
+    public synchronized List<ViolationRecord> restore(SavedState state, SavedCycle last, boolean areOver) {
+        cycles = last.cycles();
+        appearances = last.appearances();
+        latest = last.latest();
+        var entries = state.get(VIOLATIONS).values().stream()
+                .map(violation -> violation.restore(last))
+                .sorted(NEWEST_FIRST.reversed())
+                .toList();
+        var over = areOver ? entries.stream().map(ViolationRecord::resolved).toList() : List.<ViolationRecord>of();
+        over.forEach(resolved::add);
+        if (!areOver) {
+            entries.forEach(entry -> active.put(entry.violation().key(), entry));
+            found = Set.copyOf(active.keySet());
+        }
+        publish();
+        return over;
     }
 
     /** Returns the processes for which the hosts verify in the next cycle whether they have exited. */
@@ -156,13 +238,13 @@ public final class ViolationRegistry {
         return Set.copyOf(active.keySet());
     }
 
-    public synchronized Optional<ViolationRecord> find(String id) {
-        return entries().filter(entry -> entry.id().equals(id)).findFirst();
+    public Optional<ViolationRecord> find(String id) {
+        return visible.stream().filter(entry -> entry.id().equals(id)).findFirst();
     }
 
     /** The entries that match, newest first. */
-    public synchronized List<ViolationRecord> find(Predicate<ViolationRecord> which, int limit) {
-        return entries().filter(which).sorted(NEWEST_FIRST).limit(limit).toList();
+    public List<ViolationRecord> find(Predicate<ViolationRecord> which, int limit) {
+        return visible.stream().filter(which).sorted(NEWEST_FIRST).limit(limit).toList();
     }
 
     private Stream<ViolationRecord> entries() {
@@ -178,59 +260,5 @@ public final class ViolationRegistry {
                         .filter(snapshot -> !Collections.disjoint(snapshot.missing(), before.requiredParts()))
                         .map(Snapshot::host)
                         .collect(Collectors.toUnmodifiableSet());
-    }
-
-    private record RecordedActions(List<ActionRecord> actions, List<NotedAction> notes) {}
-
-    /** Records the actions with the violations that caused them; repetitions are left out. */
-    private RecordedActions recordActions(List<ActionRecord> records, Function<RuleDefinition, RuleMode> modes) {
-        var actions = new ArrayList<ActionRecord>();
-        var notes = new ArrayList<NotedAction>();
-        for (var each : records) {
-            var noted = each.planned().causes().stream()
-                    .flatMap(cause -> recordAction(each, cause, modes.apply(cause.rule())).stream())
-                    .toList();
-            notes.addAll(noted);
-            if (!noted.isEmpty()) {
-                actions.add(each);
-            }
-        }
-        return new RecordedActions(actions, notes);
-    }
-
-    private Optional<NotedAction> recordAction(ActionRecord each, Violation cause, RuleMode mode) {
-        var entry = active.get(cause.key());
-        if (entry == null) {
-            return each.result().outcome() == Outcome.EXITED ? recordLateExit(each, cause) : Optional.empty();
-        }
-        var done = mode == RuleMode.ENFORCE || each.result().outcome().isSkipped()
-                ? each.result()
-                : new Result(Outcome.SKIPPED_AUDIT, "executed for another rule; this one only audits");
-        var note = ViolationRecord.ActionNote.of(each.planned().action(), done, each.at());
-        var last = entry.actions().reversed().stream()
-                .filter(earlier -> earlier.target().equals(note.target()))
-                .findFirst();
-        if (!note.outcome().hasEffect() && last.isPresent() && last.get().repeats(note)) {
-            return Optional.empty();
-        }
-        var noted = new NotedAction(entry.with(added(entry, note)), note);
-        active.put(cause.key(), noted.violation());
-        return Optional.of(noted);
-    }
-
-    /** A process may release its device before it exits, so its exit may come after the violation was resolved. */
-    private Optional<NotedAction> recordLateExit(ActionRecord each, Violation cause) {
-        var note = ViolationRecord.ActionNote.of(each.planned().action(), each.result(), each.at());
-        return resolved.remove(cause.key()).map(over -> {
-            var noted = new NotedAction(over.with(added(over, note)), note);
-            resolved.add(noted.violation());
-            return noted;
-        });
-    }
-
-    private static List<ViolationRecord.ActionNote> added(ViolationRecord entry, ViolationRecord.ActionNote note) {
-        var actions = new ArrayList<>(entry.actions());
-        actions.add(note);
-        return actions.subList(Math.max(0, actions.size() - MAX_ACTIONS), actions.size());
     }
 }

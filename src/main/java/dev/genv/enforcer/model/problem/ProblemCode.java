@@ -10,6 +10,7 @@ import static dev.genv.enforcer.model.problem.ProblemConsequence.GPUS_SKIPPED;
 import static dev.genv.enforcer.model.problem.ProblemConsequence.KERNELS_COUNT_AS_ACTIVE;
 import static dev.genv.enforcer.model.problem.ProblemConsequence.MACHINE_UNREACHABLE;
 import static dev.genv.enforcer.model.problem.ProblemConsequence.MEMORY_NOT_CHECKED;
+import static dev.genv.enforcer.model.problem.ProblemConsequence.MEMORY_ONLY;
 import static dev.genv.enforcer.model.problem.ProblemConsequence.NOTHING_DETACHED;
 import static dev.genv.enforcer.model.problem.ProblemConsequence.NOT_ALL_LISTED;
 import static dev.genv.enforcer.model.problem.ProblemConsequence.NO_EXEMPTIONS;
@@ -214,7 +215,16 @@ public enum ProblemCode {
             Log in as the same user and look at what the login prints."""),
     ANSWER_UNREADABLE(MACHINE_UNREACHABLE, """
             The output of the agent's command is not in the agent's format, or is cut off.
-            Log in as the same user and look at what the login prints. The detail gives the beginning.""");
+            Log in as the same user and look at what the login prints. The detail gives the beginning."""),
+    JOURNAL_UNWRITABLE(MEMORY_ONLY, """
+            The service cannot read or write its journal in `GENV_ENFORCER_JOURNAL_DIR`: the folder is missing, read-only or full, or its disk does not answer within 2 s.
+            See the detail for the kernel's reason. It is reported for every machine, because the journal is about all of them."""),
+    JOURNAL_FOREIGN(MEMORY_ONLY, """
+            The folder of `GENV_ENFORCER_JOURNAL_DIR`, or a file of the journal in it, belongs to another user than root and the service's own, or others can write to it. The service does not touch it.
+            Give the service a folder of its own, for example with `install -d -m 0700`."""),
+    JOURNAL_LOCKED(MEMORY_ONLY, """
+            Another service uses the same `GENV_ENFORCER_JOURNAL_DIR`.
+            Give each service a folder of its own. During an update the problem ends as soon as the earlier service has stopped.""");
 
     private final ProblemConsequence consequence;
     private final String meaning;

@@ -41,6 +41,8 @@ public enum ProblemConsequence {
             "All rules act. A signal can reach a process that took over the pid between the last check and the signal."),
     NO_EXEMPTIONS("All rules act, also on protected programs and exempt users of this machine."),
     NOT_ALL_LISTED("All rules act. Only the first 100 are listed."),
+    MEMORY_ONLY(
+            "All rules act. The service keeps what happens in memory only, so its next run does not know it. The service tries again in every cycle."),
     REPORTED_ONLY("All rules act.");
 
     private final String text;

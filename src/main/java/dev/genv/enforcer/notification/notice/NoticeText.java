@@ -154,7 +154,10 @@ public record NoticeText(Optional<Duration> killAfter) {
         if (pod != null && pod.name() != null) {
             text.append(", pod ").append(SafeText.escape(pod.namespace() + "/" + pod.name()));
         } else if (container != null) {
-            text.append(", container ").append(SafeText.escape(container.id().substring(0, Math.min(SHORT_ID, container.id().length()))));
+            text.append(", container ")
+                    .append(SafeText.escape(container
+                            .id()
+                            .substring(0, Math.min(SHORT_ID, container.id().length()))));
         }
         return text.toString();
     }

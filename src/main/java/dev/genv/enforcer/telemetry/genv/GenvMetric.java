@@ -1,8 +1,8 @@
 package dev.genv.enforcer.telemetry.genv;
 
+import io.prometheus.client.Collector;
 import io.prometheus.client.Collector.MetricFamilySamples;
 import io.prometheus.client.Collector.MetricFamilySamples.Sample;
-import io.prometheus.client.Collector.Type;
 import java.util.List;
 
 /** A metric, as {@code genv/metrics/specs.py} of genv 1.4.3 defines it. Each is a gauge, also if its name ends in {@code _total}. */
@@ -33,6 +33,8 @@ enum GenvMetric {
 
     private final String exposedName;
     private final String description;
+
+    @SuppressWarnings("ImmutableEnumChecker") // List.of
     private final List<String> labels;
 
     GenvMetric(String exposedName, String description, String... labels) {
@@ -52,6 +54,6 @@ enum GenvMetric {
 
     /** Returns the samples with the type and the description. */
     MetricFamilySamples family(List<Sample> samples) {
-        return new MetricFamilySamples(exposedName, Type.GAUGE, description, samples);
+        return new MetricFamilySamples(exposedName, Collector.Type.GAUGE, description, samples);
     }
 }

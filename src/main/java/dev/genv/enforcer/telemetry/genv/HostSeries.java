@@ -11,15 +11,12 @@ import org.jspecify.annotations.Nullable;
 
 /** The series of a host and its devices. What was not observed has no series. */
 final class HostSeries {
-    private final HostReport host;
     private final List<Series> series = new ArrayList<>();
 
-    private HostSeries(HostReport host) {
-        this.host = host;
-    }
+    private HostSeries() {}
 
     static List<Series> of(HostReport host) {
-        var all = new HostSeries(host);
+        var all = new HostSeries();
         var hasGenv = host.status().hasGenv();
         all.add(GenvMetric.IS_INSTALLED, hasGenv == null ? null : hasGenv ? 1 : 0);
         host.status().devices().forEach(all::addDevice);

@@ -48,7 +48,7 @@ def holder_facts(machine, listed, programs):
         return facts
     if not majors:
         return facts
-    memories = Memories(machine, stop)
+    memories = Memories(machine, stop, 0.5)  # a user can have several processes that do not answer
     pids = holder_candidates(machine, listed, memories)
     held = HeldGpus(machine, majors)
     values = memories.read(pids, held.examine)

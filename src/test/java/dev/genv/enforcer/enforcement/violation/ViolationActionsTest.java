@@ -66,10 +66,10 @@ class ViolationActionsTest extends RegistryFixture {
     @Test
     void keepsAtMostTheMaximumOfActions() {
         var stray = strayOn("gpu-1", 1);
-        for (var i = 0; i < 3 * ViolationRegistry.MAX_ACTIONS; i++) {
+        for (var i = 0; i < 3 * ActionRecorder.MAX_ACTIONS; i++) {
             update(List.of(record(1, i % 2 == 0 ? Outcome.DENIED : Outcome.FAILED, stray)), stray);
         }
-        assertThat(all().getFirst().actions()).hasSize(ViolationRegistry.MAX_ACTIONS);
+        assertThat(all().getFirst().actions()).hasSize(ActionRecorder.MAX_ACTIONS);
     }
 
     private Outcome outcome(RuleDefinition rule) {

@@ -132,7 +132,8 @@ class NoticeTextTest {
     @Test
     void workloadIsNamed() {
         var container = new Container("0123456789abcdef", "docker", WorkloadSource.CGROUP);
-        assertThat(textWith(new Workload(null, container, null, null))).contains("812 (python, container 0123456789ab)");
+        assertThat(textWith(new Workload(null, container, null, null)))
+                .contains("812 (python, container 0123456789ab)");
         assertThat(textWith(new Workload(null, container, new Pod("uid", "vision", "train-0", null), null)))
                 .contains("812 (python, pod vision/train-0)");
         assertThat(textWith(new Workload(null, null, null, new SlurmJob("4711", WorkloadSource.CGROUP))))

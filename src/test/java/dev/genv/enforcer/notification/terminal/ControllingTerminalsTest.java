@@ -20,8 +20,7 @@ class ControllingTerminalsTest {
         Requirements.program("/usr/bin/script", "bsdutils");
         long uid = UserTerminal.newUid();
         try (var terminal = UserTerminal.accepting(uid)) {
-            assertThat(new ControllingTerminals(PROC).byUid().get(uid))
-                    .containsExactly(terminal.number());
+            assertThat(new ControllingTerminals(PROC).byUid().get(uid)).containsExactly(terminal.number());
         }
     }
 

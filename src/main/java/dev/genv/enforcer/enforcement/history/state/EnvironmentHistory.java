@@ -3,7 +3,6 @@ package dev.genv.enforcer.enforcement.history.state;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.SafeText;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.HashSet;
@@ -71,12 +70,52 @@ final class EnvironmentHistory {
             boolean attachmentsAreNew,
             ObservedTime.Moment moment) {}
 
-    EnvironmentHistory(String eid, Ticker ticker) {
+    /**
+     * Creates an empty history.
+     *
+     * @param label the text by which reports name it, escaped
+     */
+    EnvironmentHistory(String label, Ticker ticker) {
         this.ticker = ticker;
-        label = SafeText.escape(eid);
+        this.label = label;
         attachments = new AttachmentHistory(ticker);
         owner = new OwnerHistory(ticker);
         capacity = new CapacityHistory(ticker);
+    }
+
+    SavedEnvironment save() {
+        return new SavedEnvironment(
+                label,
+                attachments.save(),
+                owner.save(),
+                capacity.save(),
+                died,
+                diedAt,
+                new SavedEnvironment.Presence(youngerThan, absentAt, presentAt, appearedAt),
+                pids,
+                shellStart,
+                Set.copyOf(uids),
+                latestUids,
+                recordedUid);
+    }
+
+    static EnvironmentHistory restore(SavedEnvironment saved, Ticker ticker) {
+        var restored = new EnvironmentHistory(saved.label(), ticker);
+        restored.attachments.restore(saved.attachments());
+        restored.owner.restore(saved.owner());
+        restored.capacity.restore(saved.capacity());
+        restored.died = saved.died();
+        restored.diedAt = saved.diedAt();
+        restored.youngerThan = saved.presence().youngerThan();
+        restored.absentAt = saved.presence().absentAt();
+        restored.presentAt = saved.presence().presentAt();
+        restored.appearedAt = saved.presence().appearedAt();
+        restored.pids = Set.copyOf(saved.pids());
+        restored.shellStart = saved.shellStart();
+        restored.uids.addAll(saved.uids());
+        restored.latestUids = Set.copyOf(saved.latestUids());
+        restored.recordedUid = saved.recordedUid();
+        return restored;
     }
 
     void record(Environment environment, Observation now) {

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.history.state;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Attachment;
@@ -61,6 +62,62 @@ final class HostHistory {
         lastListedAt = ticker.mark();
     }
 
+    /** The ticks of the last observation; -1 if there is none. */
+    long lastTicks() {
+        return before == null ? -1 : before;
+    }
+
+    /**
+     * Returns what is saved besides the environments.
+     *
+     * @param now the mark of the last cycle
+     */
+    SavedHost save(long now) {
+        var devices = new HashMap<Integer, ObservedTime.Saved>();
+        devicesObserved.forEach((device, observed) -> devices.put(device, observed.save()));
+        return new SavedHost(
+                delisted.save(),
+                environmentsObserved.save(),
+                attachmentsObserved.save(),
+                devices,
+                Set.copyOf(listed),
+                onGpu,
+                machine,
+                lastListedAt >= now ? null : lastListedAt);
+    }
+
+    /** Returns what is saved of each environment, by its id. */
+    Map<String, SavedEnvironment> saveEnvironments() {
+        var saved = new LinkedHashMap<String, SavedEnvironment>();
+        environments.forEach((eid, environment) -> saved.put(eid, environment.save()));
+        return saved;
+    }
+
+    /**
+     * Restores a host.
+     *
+     * @param observed the mark of the last cycle
+     * @param ticks the ticks of the last observation; -1 if there is none
+     */
+    static HostHistory restore(
+            SavedHost saved, Map<String, SavedEnvironment> environments, long observed, long ticks, Ticker ticker) {
+        var restored = new HostHistory(ticker);
+        environments.forEach(
+                (eid, environment) -> restored.environments.put(eid, EnvironmentHistory.restore(environment, ticker)));
+        restored.delisted = DelistedPids.restore(saved.delisted(), ticks, ticker);
+        restored.environmentsObserved = ObservedTime.restore(saved.environments(), observed, ticker);
+        restored.attachmentsObserved = ObservedTime.restore(saved.attachments(), observed, ticker);
+        saved.devices()
+                .forEach((device, time) ->
+                        restored.devicesObserved.put(device, ObservedTime.restore(time, observed, ticker)));
+        restored.listed.addAll(saved.listed());
+        restored.onGpu = saved.onGpu();
+        restored.machine = saved.machine();
+        restored.lastListedAt = Objects.requireNonNullElse(saved.lastListedAt(), observed);
+        restored.before = ticks < 0 ? null : ticks;
+        return restored;
+    }
+
     /** Whether another machine has this name now, or the machine was rebooted: pids then belong to other processes. */
     boolean isOtherMachine(@Nullable String now) {
         return now != null && machine != null && !now.equals(machine);
@@ -101,7 +158,7 @@ final class HostHistory {
         var observation = new EnvironmentHistory.Observation(
                 holders, before, ticks, !attachmentsObserved.hasBegun(), attachmentsObserved.now());
         living.forEach((eid, environment) -> environments
-                .computeIfAbsent(eid, _ -> new EnvironmentHistory(environment.eid(), ticker))
+                .computeIfAbsent(eid, _ -> new EnvironmentHistory(SafeText.escape(environment.eid()), ticker))
                 .record(environment, observation));
         environmentsObserved.observed(ticks);
         if (snapshot.has(SnapshotPart.ATTACHMENTS)) {

@@ -8,7 +8,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The pids of the processes on the GPUs, and the environments that they name, by {@link BoundedText}. */
-record ListedProcesses(Set<Integer> pids, Set<String> named) {
+public record ListedProcesses(Set<Integer> pids, Set<String> named) {
     static ListedProcesses of(List<GpuProcess> processes) {
         return new ListedProcesses(
                 processes.stream().map(GpuProcess::pid).collect(Collectors.toSet()),

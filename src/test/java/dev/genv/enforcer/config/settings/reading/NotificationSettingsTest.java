@@ -20,8 +20,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class NotificationSettingsTest {
-    private static final Map<String, String> MAIL = Map.of(
-            "MAIL_HOST", "mail.example.org", "MAIL_FROM", "gpu@example.org", "MAIL_TO", "{user}@example.org");
+    private static final Map<String, String> MAIL =
+            Map.of("MAIL_HOST", "mail.example.org", "MAIL_FROM", "gpu@example.org", "MAIL_TO", "{user}@example.org");
 
     @TempDir
     Path folder;
@@ -48,8 +48,7 @@ class NotificationSettingsTest {
     @Test
     void addressOfTheWebhookMayBeInAFile() throws Exception {
         var file = Files.writeString(folder.resolve("url"), "https://hooks.example.org/s3cret\n");
-        var settings = SettingsReader.read(
-                        new Variables(Map.of("GENV_ENFORCER_WEBHOOK_URL_FILE", file.toString())))
+        var settings = SettingsReader.read(new Variables(Map.of("GENV_ENFORCER_WEBHOOK_URL_FILE", file.toString())))
                 .notification();
         assertThat(settings.webhookUrlFile().orElseThrow()).hasPath("/s3cret");
         assertThat(settings.webhookFormat()).isEqualTo(WebhookFormat.CLOUDEVENTS);
@@ -99,7 +98,8 @@ class NotificationSettingsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"http://localhost:8000/", "http://127.0.0.1/", "http://[::1]:8000/x?y=1", "https://example.org"})
+    @ValueSource(
+            strings = {"http://localhost:8000/", "http://127.0.0.1/", "http://[::1]:8000/x?y=1", "https://example.org"})
     void otherAddressesAreValid(String address) {
         assertValid(Map.of("GENV_ENFORCER_WEBHOOK_URL", address));
     }
@@ -159,8 +159,10 @@ class NotificationSettingsTest {
     void twoAddressesOfTheWebhookAreReported() throws IOException {
         var file = Files.writeString(folder.resolve("url"), "https://hooks.example.org/");
         assertThat(errors(Map.of(
-                        "GENV_ENFORCER_WEBHOOK_URL", "https://example.org/",
-                        "GENV_ENFORCER_WEBHOOK_URL_FILE", file.toString())))
+                        "GENV_ENFORCER_WEBHOOK_URL",
+                        "https://example.org/",
+                        "GENV_ENFORCER_WEBHOOK_URL_FILE",
+                        file.toString())))
                 .containsExactly("GENV_ENFORCER_WEBHOOK_URL_FILE: expected to be unset with GENV_ENFORCER_WEBHOOK_URL");
     }
 

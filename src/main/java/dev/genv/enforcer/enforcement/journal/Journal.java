@@ -1,0 +1,38 @@
+package dev.genv.enforcer.enforcement.journal;
+
+import dev.genv.enforcer.model.problem.Problem;
+import java.util.List;
+
+/**
+ * The memory of the service beyond its own life. No method throws because of the disk, and none waits longer than a fixed time for it:
+ * the service goes on without the journal, and {@link #problems} says so.
+ */
+public interface Journal extends AutoCloseable {
+    /** Keeps nothing. */
+    Journal NONE = new NoJournal();
+
+    /** Whether it keeps anything. */
+    boolean isEnabled();
+
+    /** Returns what the earlier runs left. */
+    Restored restored();
+
+    /** The position of the last event of earlier runs, which may become known late; 0 if there is none. */
+    long lastSequence();
+
+    /** Records actions that are about to be executed. They are on the disk when it returns, unless the disk takes too long. */
+    void begin(List<ActionIntent> intents);
+
+    /** Records the result of an action soon, without waiting. */
+    void end(ActionIntent.Outcome outcome);
+
+    /** Records a cycle. It is on the disk when it returns, unless the disk takes too long. */
+    void commit(CycleCommit cycle);
+
+    /** Returns what is wrong with the journal at present. */
+    List<Problem> problems();
+
+    /** Writes what is left, and releases the journal for other services. */
+    @Override
+    void close();
+}
