@@ -5,7 +5,7 @@ import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.config.settings.NotificationSettings;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.delivery.DeliveryCursor;
+import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
@@ -44,16 +44,18 @@ class NotificationWiring {
     private final Settings settings;
     private final NotificationSettings notification;
     private final EventLog events;
+    private final DeliveryCursors cursors;
     private final Vertx vertx;
     private final ObjectMapper mapper;
     private final RandomGenerator random;
     private final UserDirectory users = new UserDirectory();
     private final Ticker ticker = Ticker.ofSystem();
 
-    NotificationWiring(Settings settings, EventLog events, Vertx vertx, ObjectMapper mapper, RandomGenerator random) {
+    NotificationWiring(Settings settings, EventLog events, DeliveryCursors cursors, Vertx vertx, ObjectMapper mapper, RandomGenerator random) {
         this.settings = settings;
         this.notification = settings.notification();
         this.events = events;
+        this.cursors = cursors;
         this.vertx = vertx;
         this.mapper = mapper;
         this.random = random;
@@ -78,7 +80,7 @@ class NotificationWiring {
     }
 
     private NoticeReader reader() {
-        return new NoticeReader(events, notification.auditMessages());
+        return new NoticeReader(notification.auditMessages());
     }
 
     private NoticeText text() {
@@ -110,8 +112,7 @@ class NotificationWiring {
         var secret = notification.webhookSecretFile().map(SecretFile::new);
         return new WebhookDelivery(
                 new WebhookSender(vertx, receiver, secret, bodies, ticker),
-                events,
-                DeliveryCursor.inMemory(),
+                cursors.of(WebhookDelivery.NAME),
                 ticker,
                 random);
     }

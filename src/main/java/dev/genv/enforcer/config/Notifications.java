@@ -35,6 +35,11 @@ final class Notifications {
         deliveries.forEach(delivery -> metrics.register(delivery.name(), delivery::figures));
     }
 
+    /** Decides with which event each delivery begins. The events of earlier runs were restored before, and the first cycle comes later. */
+    void begin() {
+        deliveries.forEach(delivery -> delivery.begin(events));
+    }
+
     /** Begins to deliver. */
     synchronized void start() {
         if (!deliveries.isEmpty()) {

@@ -11,6 +11,7 @@ import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.host.Host;
@@ -108,14 +109,21 @@ class Wiring {
     }
 
     @Produces
+    @Singleton
+    static DeliveryCursors deliveries() {
+        return new DeliveryCursors();
+    }
+
+    @Produces
     @Dependent
     Records records(
             ViolationRegistry violations,
             EventLog events,
             Journal journal,
+            DeliveryCursors deliveries,
             @ConfigProperty(name = "quarkus.application.version") String version) {
         var mode = settings.general().mode().name().toLowerCase(Locale.ROOT);
-        return new Records(violations, events, journal, List.of(new EventContent.ServiceStarted(version, mode)));
+        return new Records(violations, events, journal, deliveries, List.of(new EventContent.ServiceStarted(version, mode)));
     }
 
     @Produces
@@ -150,7 +158,9 @@ class Wiring {
         listeners.addAll(metrics.listeners(records.registry()));
         listeners.add(recording::record);
         listeners.add(this::exitOnError);
-        return new Enforcer(config, records, Ticker.ofSystem(), listeners);
+        var enforcer = new Enforcer(config, records, Ticker.ofSystem(), listeners);
+        notifications.begin(); // now the events of earlier runs are restored
+        return enforcer;
     }
 
     @Produces

@@ -10,6 +10,9 @@ public interface Delivery {
     /** The name in metrics and problems, such as {@code mail}. */
     String name();
 
+    /** Decides with which event it begins, before the first cycle. */
+    void begin(EventLog log);
+
     /**
      * Reads the new events, and delivers what is due. Each call of a receiver has a time limit.
      *

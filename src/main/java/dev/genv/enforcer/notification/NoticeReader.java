@@ -6,7 +6,7 @@ import dev.genv.enforcer.notification.notice.PersonalNotice;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
-/** Reads the notices for users from the events, each once. Events from before its creation are left out: they are no news for a user. */
+/** Reads the notices for users from the events, each once. Events of earlier runs are left out: they are no news for a user. */
 public final class NoticeReader {
     private static final int PAGE = 200;
 
@@ -14,12 +14,16 @@ public final class NoticeReader {
     private long position;
 
     /**
-     * Creates a reader that begins with the next event.
+     * Creates a reader.
      *
      * @param inAudit whether users are informed of violations on which the service does not act
      */
-    public NoticeReader(EventLog log, boolean inAudit) {
+    public NoticeReader(boolean inAudit) {
         this.inAudit = inAudit;
+    }
+
+    /** Begins with the next event. */
+    public void begin(EventLog log) {
         position = log.latest();
     }
 

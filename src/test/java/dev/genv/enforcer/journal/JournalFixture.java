@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
@@ -72,7 +73,7 @@ abstract class JournalFixture {
                 .build();
         enforcer = new Enforcer(
                 config,
-                new Records(registry, events, opened, List.of(new EventContent.ServiceStarted("1", "enforce"))),
+                new Records(registry, events, opened, new DeliveryCursors(), List.of(new EventContent.ServiceStarted("1", "enforce"))),
                 time.ticker(),
                 List.of());
     }

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
@@ -143,7 +144,7 @@ class RestartPropertyTest {
                     .build();
             enforcer = new Enforcer(
                     config,
-                    new Records(new ViolationRegistry(1_000), events, journal, List.of()),
+                    new Records(new ViolationRegistry(1_000), events, journal, new DeliveryCursors(), List.of()),
                     time.ticker(),
                     List.of());
         }

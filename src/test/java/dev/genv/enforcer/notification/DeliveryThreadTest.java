@@ -73,6 +73,9 @@ class DeliveryThreadTest {
         }
 
         @Override
+        public void begin(EventLog log) {}
+
+        @Override
         public Duration run(EventLog log) throws InterruptedException {
             work.run(log);
             return LONG;

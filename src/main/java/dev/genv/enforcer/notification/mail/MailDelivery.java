@@ -51,7 +51,7 @@ public final class MailDelivery implements Delivery {
     /** A mail with the time of its next attempt. */
     private record Attempt(OutgoingMail mail, long createdAt, int failures, Duration delay, long delayedAt) {}
 
-    /** Creates a delivery that begins with the next event. */
+    /** Creates a delivery. */
     public MailDelivery(
             NoticeReader reader,
             Addresses addresses,
@@ -73,6 +73,11 @@ public final class MailDelivery implements Delivery {
     @Override
     public String name() {
         return "mail";
+    }
+
+    @Override
+    public void begin(EventLog log) {
+        reader.begin(log);
     }
 
     @Override

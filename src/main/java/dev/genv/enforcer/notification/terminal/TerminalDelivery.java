@@ -43,7 +43,7 @@ public final class TerminalDelivery implements Delivery {
     private final DeliveryStatistics statistics;
 
     /**
-     * Creates a delivery that begins with the next event.
+     * Creates a delivery.
      *
      * @param proc the proc file system of the node
      * @param host the name of the node
@@ -68,6 +68,11 @@ public final class TerminalDelivery implements Delivery {
     @Override
     public String name() {
         return "terminal";
+    }
+
+    @Override
+    public void begin(EventLog log) {
+        reader.begin(log);
     }
 
     @Override

@@ -20,6 +20,9 @@ import org.jboss.logging.Logger;
  * old. The events wait in the log of events, so nothing else grows while the receiver does not answer.
  */
 public final class WebhookDelivery implements Delivery {
+    /** The name of this kind of delivery. */
+    public static final String NAME = "webhook";
+
     private static final Logger LOG = Logger.getLogger(WebhookDelivery.class);
     private static final Duration SHORTEST_RETRY = Duration.ofSeconds(5);
     private static final Duration LONGEST_RETRY = Duration.ofHours(1);
@@ -41,22 +44,29 @@ public final class WebhookDelivery implements Delivery {
     private long pausedAt;
     private volatile boolean gone;
 
-    /** Creates a delivery that begins after the event that the cursor names, or with the next one. */
-    public WebhookDelivery(
-            WebhookSender sender, EventLog log, DeliveryCursor cursor, Ticker ticker, RandomGenerator random) {
+    /**
+     * Creates a delivery.
+     *
+     * @param cursor the last event that the receiver accepted
+     */
+    public WebhookDelivery(WebhookSender sender, DeliveryCursor cursor, Ticker ticker, RandomGenerator random) {
         this.sender = sender;
         this.cursor = cursor;
         this.ticker = ticker;
         retryDelay = new RetryDelay(SHORTEST_RETRY, LONGEST_RETRY, random);
         statistics = new DeliveryStatistics(ticker);
-        // The cursor is ahead of the log if the journal was removed.
-        position = Math.min(cursor.load().orElse(log.latest()), log.latest());
         pausedAt = ticker.mark();
+    }
+
+    /** Begins after the event that the cursor names, or with the next one. The cursor is ahead of the log if the journal was removed. */
+    @Override
+    public void begin(EventLog log) {
+        position = Math.min(cursor.load().orElse(log.latest()), log.latest());
     }
 
     @Override
     public String name() {
-        return "webhook";
+        return NAME;
     }
 
     @Override

@@ -191,7 +191,7 @@ class MailDeliveryTest {
         var server = new MailServer(LOOPBACK, port, Tls.NONE, Optional.empty());
         var envelope = new MailSender.Envelope("genv@gpu.example.org", Optional.empty());
         return new MailDelivery(
-                new NoticeReader(log, false),
+                new NoticeReader(false),
                 new Addresses(Optional.of("{user}@example.org"), Optional.empty(), users),
                 new NoticeText(Optional.empty()),
                 new MailSender(vertx, server, envelope, Duration.ofMinutes(3)),

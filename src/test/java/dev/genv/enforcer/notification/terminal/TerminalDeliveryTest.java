@@ -28,7 +28,7 @@ class TerminalDeliveryTest {
     private final FakeTime time = new FakeTime();
     private final EventLog log = new EventLog();
     private final TerminalDelivery delivery = new TerminalDelivery(
-            new NoticeReader(log, false),
+            new NoticeReader(false),
             new UserDirectory(),
             new NoticeText(Optional.empty()),
             Path.of("/proc"),

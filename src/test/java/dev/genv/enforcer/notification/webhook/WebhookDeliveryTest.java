@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.delivery.DeliveryCursor;
+import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
@@ -34,7 +35,7 @@ class WebhookDeliveryTest {
 
     private final FakeTime time = new FakeTime();
     private final EventLog log = new EventLog();
-    private final DeliveryCursor cursor = DeliveryCursor.inMemory();
+    private final DeliveryCursor cursor = new DeliveryCursors().of("webhook");
     private ScriptedReceiver receiver;
     private WebhookDelivery delivery;
 
@@ -226,7 +227,9 @@ class WebhookDeliveryTest {
                 bodies,
                 new WebhookSender.Limits(Duration.ofMinutes(3), Duration.ofHours(1)),
                 time.ticker());
-        return new WebhookDelivery(sender, log, cursor, time.ticker(), NO_JITTER);
+        var created = new WebhookDelivery(sender, cursor, time.ticker(), NO_JITTER);
+        created.begin(log);
+        return created;
     }
 
     private static final class NoFields implements WebhookBodies.View {
