@@ -18,6 +18,7 @@ public final class RequestLabels implements MeterFilter {
             Set.of(
                     "/hosts",
                     "/plan",
+                    "/policy",
                     "/events",
                     "/snapshot",
                     "/users/{name}",

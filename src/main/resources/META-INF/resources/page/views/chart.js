@@ -4,6 +4,7 @@ import { getJson } from '../data/api.js';
 import { drawBars } from './bars.js';
 
 const RANGES = {
+  'last 10 minutes': 600,
   'last hour': 3600,
   'last 24 hours': 86_400,
   'last 7 days': 7 * 86_400,
@@ -16,7 +17,7 @@ const INTERVAL_MILLIS = 10_000;
 /** How many violations began over time, by rule. */
 export function chartView() {
   const range = element('select', { id: 'range', onchange: () => read() },
-    Object.entries(RANGES).map(([title, seconds]) => element('option', { value: String(seconds) }, title)));
+    Object.entries(RANGES).map(([title, seconds]) => element('option', { value: String(seconds), selected: seconds === 3600 }, title)));
   const summary = element('p', { class: 'facts', role: 'status' }, 'No answer yet.');
   const figure = element('figure', { class: 'chart' });
   const table = element('details', {});

@@ -1,4 +1,4 @@
-import { duration, shortened, time } from '../dom/format.js';
+import { clock, duration, shortened, time } from '../dom/format.js';
 import { OUTCOMES, ruleTitle, WAITS } from './rules.js';
 
 /**
@@ -21,7 +21,7 @@ function step(instant, title, text) {
 }
 
 function endOf({ status, last_seen: lastSeen }) {
-  return status === 'resolved' ? [{ ...step(lastSeen, 'Resolved', 'not seen after this time'), kind: 'end' }] : [];
+  return status === 'resolved' ? [{ at: '', title: 'Resolved', text: `last seen ${clock(lastSeen)}`, kind: 'end' }] : [];
 }
 
 function changeOf(change) {

@@ -124,7 +124,8 @@ class RestartPropertyTest {
 
         RunningService(FakeHost node, FakeTime time, Path folder) {
             journal = new DiskJournal(
-                    new JournalConfig(folder, 64 << 20, Duration.ofDays(90), "boot", Enforcer.savedKinds()),
+                    new JournalConfig(
+                            folder, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds()),
                     TestTimeouts.HANG);
             var config = EnforcerConfigBuilder.enforcerConfig(node)
                     .rules(

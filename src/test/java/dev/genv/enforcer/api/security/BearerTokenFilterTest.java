@@ -56,7 +56,16 @@ class BearerTokenFilterTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"/violations", "/violations/x", "/hosts", "/snapshot", "/q/metrics", "/q/openapi", "/", "/q"})
+            strings = {
+                "/violations",
+                "/violations/x",
+                "/hosts",
+                "/snapshot",
+                "/policy",
+                "/q/metrics",
+                "/q/openapi",
+                "/q"
+            })
     void refusesRequestsWithoutTheToken(String path) throws IOException {
         var answer = http.get(path);
         assertThat(answer.status()).isEqualTo(401);

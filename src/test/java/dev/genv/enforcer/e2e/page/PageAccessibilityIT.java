@@ -28,7 +28,7 @@ class PageAccessibilityIT extends PageSuite {
             "#/violations",
             "is not running in a GPU environment",
             "#/users/" + CurrentProcess.name(),
-            "more than the maximum allowed",
+            "over its capacity of",
             "#/chart",
             "began in this period",
             "#/plan",
