@@ -52,6 +52,7 @@ abstract class JournalFixture {
 
     ViolationRegistry registry;
     EventLog events;
+    DeliveryCursors deliveries;
     DiskJournal journal;
     Enforcer enforcer;
     private List<ProblemCode> latestProblems = List.of();
@@ -65,6 +66,7 @@ abstract class JournalFixture {
     final void startWith(DiskJournal opened) {
         registry = new ViolationRegistry(100);
         events = new EventLog();
+        deliveries = new DeliveryCursors();
         var config = EnforcerConfigBuilder.enforcerConfig(node)
                 .rules(rules, new Limits(2, Map.of()))
                 .mode(mode)
@@ -73,7 +75,7 @@ abstract class JournalFixture {
                 .build();
         enforcer = new Enforcer(
                 config,
-                new Records(registry, events, opened, new DeliveryCursors(), List.of(new EventContent.ServiceStarted("1", "enforce"))),
+                new Records(registry, events, opened, deliveries, List.of(new EventContent.ServiceStarted("1", "enforce"))),
                 time.ticker(),
                 List.of());
     }

@@ -124,6 +124,38 @@ class MessagesIT extends NodeSuite {
         return service.json("/violations").path(0).path("cycles").asInt();
     }
 
+    /** The receiver refuses the event before the restart, and accepts it after that. */
+    @Test
+    void webhookContinuesAfterARestartWhereItWas() throws Exception {
+        try (var receiver = new ScriptedReceiver(status(200));
+                var first = Child.withEnvironment(Map.of());
+                var second = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, first.pid(), "10");
+            node.set("NON_ENV_PROCESSES", "audit")
+                    .set("JOURNAL_DIR", Files.createDirectory(directory.resolve("journal")))
+                    .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
+            var running = node.startService();
+            await().until(() -> receiver.requests().size() == 1);
+            receiver.use(status(500));
+            node.gpus.process(1, second.pid(), "10");
+            await().until(() -> receiver.requests().size() >= 2);
+            running.stop();
+            receiver.use(status(200));
+            var before = receiver.requests().size();
+
+            node.startService();
+            await().until(() -> receiver.requests().size() > before);
+
+            var ids = receiver.requests().stream()
+                    .map(request -> request.headers().get("webhook-id"))
+                    .toList();
+            assertThat(ids.subList(1, ids.size()))
+                    .as("the first event is not repeated, and the second one is")
+                    .containsOnly(ids.getLast());
+            assertThat(ids.getFirst()).isNotEqualTo(ids.getLast());
+        }
+    }
+
     @Test
     void failuresAreAProblemOfTheNodeAndCounted() throws Exception {
         try (var receiver = new ScriptedReceiver(status(410));
