@@ -51,7 +51,13 @@ class NotificationWiring {
     private final UserDirectory users = new UserDirectory();
     private final Ticker ticker = Ticker.ofSystem();
 
-    NotificationWiring(Settings settings, EventLog events, DeliveryCursors cursors, Vertx vertx, ObjectMapper mapper, RandomGenerator random) {
+    NotificationWiring(
+            Settings settings,
+            EventLog events,
+            DeliveryCursors cursors,
+            Vertx vertx,
+            ObjectMapper mapper,
+            RandomGenerator random) {
         this.settings = settings;
         this.notification = settings.notification();
         this.events = events;

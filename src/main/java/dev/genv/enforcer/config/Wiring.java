@@ -123,7 +123,8 @@ class Wiring {
             DeliveryCursors deliveries,
             @ConfigProperty(name = "quarkus.application.version") String version) {
         var mode = settings.general().mode().name().toLowerCase(Locale.ROOT);
-        return new Records(violations, events, journal, deliveries, List.of(new EventContent.ServiceStarted(version, mode)));
+        return new Records(
+                violations, events, journal, deliveries, List.of(new EventContent.ServiceStarted(version, mode)));
     }
 
     @Produces

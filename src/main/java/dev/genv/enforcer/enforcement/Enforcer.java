@@ -55,7 +55,11 @@ public final class Enforcer {
     /** Creates an enforcer whose events nobody else reads. */
     public Enforcer(
             EnforcerConfig config, ViolationRegistry registry, Ticker ticker, List<Consumer<CycleReport>> listeners) {
-        this(config, new Records(registry, new EventLog(), Journal.NONE, new DeliveryCursors(), List.of()), ticker, listeners);
+        this(
+                config,
+                new Records(registry, new EventLog(), Journal.NONE, new DeliveryCursors(), List.of()),
+                ticker,
+                listeners);
     }
 
     /**

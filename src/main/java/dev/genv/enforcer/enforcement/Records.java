@@ -13,4 +13,9 @@ import java.util.List;
  * @param deliveries how far the deliveries of events came
  * @param atStart the events of the start of the service
  */
-public record Records(ViolationRegistry registry, EventLog events, Journal journal, DeliveryCursors deliveries, List<EventContent> atStart) {}
+public record Records(
+        ViolationRegistry registry,
+        EventLog events,
+        Journal journal,
+        DeliveryCursors deliveries,
+        List<EventContent> atStart) {}

@@ -75,7 +75,8 @@ abstract class JournalFixture {
                 .build();
         enforcer = new Enforcer(
                 config,
-                new Records(registry, events, opened, deliveries, List.of(new EventContent.ServiceStarted("1", "enforce"))),
+                new Records(
+                        registry, events, opened, deliveries, List.of(new EventContent.ServiceStarted("1", "enforce"))),
                 time.ticker(),
                 List.of());
     }

@@ -13,8 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * crash, a receiver gets the events since the last cycle again.
  */
 public final class DeliveryCursors {
-    private static final SavedKind<Kind, Position> POSITIONS =
-            new SavedKind<>("delivery", Kind.class, Position.class);
+    private static final SavedKind<Kind, Position> POSITIONS = new SavedKind<>("delivery", Kind.class, Position.class);
 
     private final Map<String, Long> positions = new ConcurrentHashMap<>();
 

@@ -104,7 +104,7 @@ class MessagesIT extends NodeSuite {
                     .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
             var service = new ServiceClient(node.startService());
             await().until(() -> receiver.requests().size() == 1);
-            try (var mail = silentMail.accept()) {
+            try (var _ = silentMail.accept()) {
                 await().until(() -> cyclesEndDuringOneRequest(service, receiver));
                 assertThat(service.metrics()).contains("genv_enforcer_deliveries_waiting{kind=\"mail\"} 1.0");
             }
