@@ -19,7 +19,9 @@ public class PolicyResource {
     }
 
     @GET
-    @Operation(summary = "The running policy: the mode of the service, and the mode and limits of each rule")
+    @Operation(
+            operationId = "getPolicy",
+            summary = "The running policy: the mode of the service, and the mode and limits of each rule")
     public PolicyView show() {
         return PolicyView.of(enforcer.config());
     }

@@ -33,19 +33,13 @@ public class ViolationsResource {
     }
 
     @GET
-    @Operation(summary = "The violations, newest first")
-    @Parameter(name = "status", in = ParameterIn.QUERY, description = "active or resolved")
-    @Parameter(name = "rule", in = ParameterIn.QUERY, description = "the name of a rule, such as env-memory")
-    @Parameter(name = "user", in = ParameterIn.QUERY, description = "the user of the environment")
-    @Parameter(name = "host", in = ParameterIn.QUERY, description = "the host name")
-    @Parameter(
-            name = "since",
-            in = ParameterIn.QUERY,
-            description = "last observed at this instant or later (ISO-8601)")
-    @Parameter(
-            name = "limit",
-            in = ParameterIn.QUERY,
-            description = "the largest number of entries, 1 to 1000; the default is 100")
+    @Operation(operationId = "listViolations", summary = "The violations, newest first")
+    @Parameter(name = "status", in = ParameterIn.QUERY)
+    @Parameter(name = "rule", in = ParameterIn.QUERY)
+    @Parameter(name = "user", in = ParameterIn.QUERY)
+    @Parameter(name = "host", in = ParameterIn.QUERY)
+    @Parameter(name = "since", in = ParameterIn.QUERY)
+    @Parameter(name = "limit", in = ParameterIn.QUERY)
     public RestResponse<List<ViolationView>> list(@Context UriInfo uri) {
         var filter = ViolationFilter.of(uri.getQueryParameters());
         // Before the violations are read, so that a client that continues with the events after it misses none.
@@ -60,7 +54,7 @@ public class ViolationsResource {
 
     @GET
     @Path("/{id}")
-    @Operation(summary = "One violation")
+    @Operation(operationId = "getViolation", summary = "One violation")
     public ViolationView get(String id) {
         return registry.find(id)
                 .map(ViolationView::of)

@@ -4,9 +4,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.config.settings.NotificationSettings;
 import dev.genv.enforcer.config.settings.Settings;
+import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
-import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
 import dev.genv.enforcer.notification.Delivery;
@@ -43,25 +42,17 @@ class NotificationWiring {
 
     private final Settings settings;
     private final NotificationSettings notification;
-    private final EventLog events;
-    private final DeliveryCursors cursors;
+    private final Records records;
     private final Vertx vertx;
     private final ObjectMapper mapper;
     private final RandomGenerator random;
     private final UserDirectory users = new UserDirectory();
     private final Ticker ticker = Ticker.ofSystem();
 
-    NotificationWiring(
-            Settings settings,
-            EventLog events,
-            DeliveryCursors cursors,
-            Vertx vertx,
-            ObjectMapper mapper,
-            RandomGenerator random) {
+    NotificationWiring(Settings settings, Records records, Vertx vertx, ObjectMapper mapper, RandomGenerator random) {
         this.settings = settings;
         this.notification = settings.notification();
-        this.events = events;
-        this.cursors = cursors;
+        this.records = records;
         this.vertx = vertx;
         this.mapper = mapper;
         this.random = random;
@@ -80,7 +71,7 @@ class NotificationWiring {
                 .or(notification::webhookUrlFile)
                 .map(this::webhook)
                 .ifPresent(deliveries::add);
-        var notifications = new Notifications(deliveries, users, events);
+        var notifications = new Notifications(deliveries, users, records.events());
         notifications.register(registry);
         return notifications;
     }
@@ -118,7 +109,7 @@ class NotificationWiring {
         var secret = notification.webhookSecretFile().map(SecretFile::new);
         return new WebhookDelivery(
                 new WebhookSender(vertx, receiver, secret, bodies, ticker),
-                cursors.of(WebhookDelivery.NAME),
+                records.deliveries().of(WebhookDelivery.NAME),
                 ticker,
                 random);
     }

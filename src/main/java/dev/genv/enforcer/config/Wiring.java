@@ -11,7 +11,6 @@ import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.host.Host;
@@ -91,14 +90,14 @@ class Wiring {
 
     @Produces
     @Singleton
-    ViolationRegistry violations() {
-        return new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT);
+    static ViolationRegistry violations(Records records) {
+        return records.registry();
     }
 
     @Produces
     @Singleton
-    EventLog events() {
-        return new EventLog();
+    static EventLog events(Records records) {
+        return records.events();
     }
 
     @Produces
@@ -108,23 +107,16 @@ class Wiring {
         return journal;
     }
 
+    /** Everything that readers see depends on this, so they see what was restored. */
     @Produces
     @Singleton
-    static DeliveryCursors deliveries() {
-        return new DeliveryCursors();
-    }
-
-    @Produces
-    @Dependent
-    Records records(
-            ViolationRegistry violations,
-            EventLog events,
-            Journal journal,
-            DeliveryCursors deliveries,
-            @ConfigProperty(name = "quarkus.application.version") String version) {
+    Records records(Journal journal, @ConfigProperty(name = "quarkus.application.version") String version) {
         var mode = settings.general().mode().name().toLowerCase(Locale.ROOT);
         return new Records(
-                violations, events, journal, deliveries, List.of(new EventContent.ServiceStarted(version, mode)));
+                new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT),
+                new EventLog(),
+                journal,
+                List.of(new EventContent.ServiceStarted(version, mode)));
     }
 
     @Produces

@@ -2,7 +2,6 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.dispatch.ActionDispatcher;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.forecast.Forecast;
@@ -55,11 +54,7 @@ public final class Enforcer {
     /** Creates an enforcer whose events nobody else reads. */
     public Enforcer(
             EnforcerConfig config, ViolationRegistry registry, Ticker ticker, List<Consumer<CycleReport>> listeners) {
-        this(
-                config,
-                new Records(registry, new EventLog(), Journal.NONE, new DeliveryCursors(), List.of()),
-                ticker,
-                listeners);
+        this(config, new Records(registry, new EventLog(), Journal.NONE, List.of()), ticker, listeners);
     }
 
     /**

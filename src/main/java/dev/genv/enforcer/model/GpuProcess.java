@@ -73,7 +73,12 @@ public record GpuProcess(
 
     /** Returns the process with another use of its devices. */
     public GpuProcess withUsage(List<DeviceUsage> other) {
-        return new GpuProcess(id, uid, command, membership, membershipBy, other, immunity);
+        return new GpuProcess(id, uid, command, membership, membershipBy, other, immunity, workload);
+    }
+
+    /** Returns the process without its workload. */
+    public GpuProcess withoutWorkload() {
+        return workload == null ? this : new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity);
     }
 
     public int pid() {

@@ -133,6 +133,21 @@ public record Snapshot(
                 problems);
     }
 
+    /** Returns the snapshot with other unlisted processes. */
+    public Snapshot with(Unlisted other) {
+        return new Snapshot(
+                host,
+                processes,
+                other,
+                environments,
+                devices,
+                listedDevices,
+                uidsOfPids,
+                subordinateUids,
+                missing,
+                problems);
+    }
+
     /** Returns the snapshot with other described devices. */
     public Snapshot withDevices(List<Device> others) {
         return new Snapshot(

@@ -17,7 +17,6 @@ export function devicesOf(snapshot) {
     return {
       index,
       total: mebibytes(device.total_memory),
-      utilization: device.utilization ?? null,
       attachments,
       users: groups(uses.get(index) ?? [], environments, attachments),
       unexplained: mebibytes(unexplained.get(index)?.gpu_memory),

@@ -2,7 +2,7 @@ import { element, setAttribute, setHidden, setText } from '../dom/dom.js';
 import { ago, count, name } from '../dom/format.js';
 import { showList } from '../dom/list.js';
 import { runSoon } from '../dom/slices.js';
-import { keepSameItems } from '../data/changes.js';
+import { isSame, keepSameItems } from '../data/changes.js';
 import { devicesOf } from '../data/devices.js';
 import { createTile } from './tile.js';
 
@@ -20,9 +20,12 @@ export function createHost({ report }) {
   let devices = [];
   let shown = {};
 
-  function draw({ snapshot, violations }) {
-    const models = snapshot === null ? [] : devicesOf(snapshot).map((device) => (
-      { ...device, violations: violations.filter((violation) => violation.devices.includes(device.index)).map(({ id }) => id) }));
+  function draw({ report: { device_status: statuses = [] }, snapshot, violations }) {
+    const models = snapshot === null ? [] : devicesOf(snapshot).map((device) => ({
+      ...device,
+      status: statuses.find((status) => status.device === device.index) ?? null,
+      violations: violations.filter((violation) => violation.devices.includes(device.index)).map(({ id }) => id),
+    }));
     devices = keepSameItems(devices, models, (device) => device.index);
     showList(tiles, devices, (device) => device.index, () => createTile(report.host));
   }
@@ -35,7 +38,9 @@ export function createHost({ report }) {
     setHidden(problems, item.report.problems.length === 0);
     setHidden(privileges, item.report.missing_privileges.length === 0);
     setText(privileges, `Missing privileges: ${item.report.missing_privileges.join(', ')}`);
-    if (shown.snapshot !== item.snapshot || shown.violations !== item.violations) {
+    const isChanged = shown.snapshot !== item.snapshot || shown.violations !== item.violations
+      || !isSame(shown.report?.device_status, item.report.device_status);
+    if (isChanged) {
       runSoon(node, () => draw(item));
     }
     shown = item;

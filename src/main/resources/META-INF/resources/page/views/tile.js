@@ -11,12 +11,12 @@ export function createTile(host) {
   const title = element('h3');
   const total = element('span', { class: 'total' });
   const bar = element('div', { class: 'bar', 'aria-hidden': 'true' }); // the list below says the same in words
-  const utilization = element('p', { class: 'utilization' });
+  const measured = element('p', { class: 'measured' });
   const uses = element('ul', { class: 'uses' });
   const attached = element('p', { class: 'attached' });
   const violations = element('p', { class: 'violations-link' });
   const node = element('li', { class: 'tile' },
-    element('div', { class: 'tile-head' }, title, total), bar, utilization, uses, attached, violations);
+    element('div', { class: 'tile-head' }, title, total), bar, measured, uses, attached, violations);
 
   function update(device) {
     const groups = allGroups(device);
@@ -26,14 +26,22 @@ export function createTile(host) {
     setText(total, device.total === null ? `${memory(used)} used` : `${memory(used)} of ${memory(device.total)}`);
     showList(bar, groups, (group) => group.key, () => createSegment(size));
     showList(uses, groups, (group) => group.key, createUse);
-    setHidden(utilization, device.utilization === null);
-    setText(utilization, device.utilization === null ? '' : `Utilization ${Math.round(device.utilization)} %`);
+    const facts = measuredOf(device.status);
+    setHidden(measured, facts === '');
+    setText(measured, facts);
     setChildren(attached, ...attachedTo(device.attachments));
     setAttribute(node, 'class', groups.some((group) => KINDS[group.kind]) ? 'tile marked' : 'tile');
     setHidden(violations, device.violations.length === 0);
     setChildren(violations, violationLink(host, device.violations));
   }
   return { node, update };
+}
+
+function measuredOf(status) {
+  return [
+    typeof status?.utilization === 'number' && `Utilization ${status.utilization} %`,
+    typeof status?.temperature === 'number' && `${status.temperature} °C`,
+  ].filter(Boolean).join(' · ');
 }
 
 function allGroups(device) {

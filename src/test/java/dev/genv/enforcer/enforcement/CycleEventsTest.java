@@ -5,7 +5,6 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
@@ -24,7 +23,7 @@ class CycleEventsTest extends EnforcerFixture {
     private final FakeHost node = new FakeHost(host().devices(1));
     private final Enforcer enforcer = new Enforcer(
             setup(ServiceMode.ENFORCE, true, node).build(),
-            new Records(registry, events, Journal.NONE, new DeliveryCursors(), List.of()),
+            new Records(registry, events, Journal.NONE, List.of()),
             time.ticker(),
             List.of());
 

@@ -17,6 +17,8 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,7 +33,7 @@ class DiskRecordingTest {
     Path folder;
 
     private FleetRecorder recorder = new FleetRecorder(INTERVAL);
-    private DiskRecording disk;
+    private @Nullable DiskRecording disk;
     private Instant now = BEGIN;
 
     @AfterEach
@@ -119,7 +121,7 @@ class DiskRecordingTest {
     void tornLastLineCostsThatLine() throws IOException {
         open(LARGE);
         record(node(1), node(2));
-        disk.close();
+        disk().close();
         var file = segments().getFirst();
         var content = Files.readAllBytes(file);
         Files.write(file, Arrays.copyOf(content, content.length - 20));
@@ -136,7 +138,7 @@ class DiskRecordingTest {
     void damagedLineCostsTheHostUntilItsWholeStateIsRecorded() throws IOException {
         open(LARGE);
         record(node(1), node(2), node(3));
-        disk.close();
+        disk().close();
         var file = segments().getFirst();
         var lines = new ArrayList<>(Files.readAllLines(file));
         assertThat(lines.get(3)).contains("\"type\":\"host_observed\"");
@@ -206,12 +208,16 @@ class DiskRecordingTest {
         assertThat(folder.resolve("recording-0000000001.jsonl")).exists();
     }
 
+    private DiskRecording disk() {
+        return Objects.requireNonNull(disk);
+    }
+
     private void open(SegmentLimits limits) {
         disk = new DiskRecording(folder, limits);
     }
 
     private void restart(SegmentLimits limits) throws IOException {
-        disk.close();
+        disk().close();
         recorder = new FleetRecorder(INTERVAL);
         open(limits);
     }
@@ -219,12 +225,12 @@ class DiskRecordingTest {
     private void record(Snapshot... snapshots) throws IOException {
         for (var snapshot : snapshots) {
             now = now.plus(INTERVAL);
-            if (disk.isSegmentDue(now)) {
+            if (disk().isSegmentDue(now)) {
                 recorder.beginSegment();
             }
             var lines = recorder.record(now, List.of(snapshot), 1);
             if (!lines.isEmpty()) {
-                disk.append(now, lines);
+                disk().append(now, lines);
             }
         }
     }

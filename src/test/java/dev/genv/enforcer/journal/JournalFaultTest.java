@@ -34,7 +34,11 @@ class JournalFaultTest extends JournalFixture {
         var bytes = Files.readAllBytes(segment);
         Files.write(segment, Arrays.copyOf(bytes, bytes.length - 10));
         start();
-        assertThat(only()).as("as the first cycle left it").isEqualTo(before);
+        assertThat(only())
+                .as("as the first cycle left it")
+                .usingRecursiveComparison()
+                .ignoringFields("next")
+                .isEqualTo(before);
         cycle();
         cycle();
         restart();

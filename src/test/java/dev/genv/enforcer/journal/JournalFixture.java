@@ -66,19 +66,15 @@ abstract class JournalFixture {
     final void startWith(DiskJournal opened) {
         registry = new ViolationRegistry(100);
         events = new EventLog();
-        deliveries = new DeliveryCursors();
         var config = EnforcerConfigBuilder.enforcerConfig(node)
                 .rules(rules, new Limits(2, Map.of()))
                 .mode(mode)
                 .interval(INTERVAL)
                 .safetyLimits(limits)
                 .build();
-        enforcer = new Enforcer(
-                config,
-                new Records(
-                        registry, events, opened, deliveries, List.of(new EventContent.ServiceStarted("1", "enforce"))),
-                time.ticker(),
-                List.of());
+        var records = new Records(registry, events, opened, List.of(new EventContent.ServiceStarted("1", "enforce")));
+        deliveries = records.deliveries();
+        enforcer = new Enforcer(config, records, time.ticker(), List.of());
     }
 
     @AfterEach

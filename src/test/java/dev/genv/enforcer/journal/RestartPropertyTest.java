@@ -8,12 +8,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.journal.ActionIntent;
+import dev.genv.enforcer.enforcement.journal.CycleCommit;
 import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.enforcement.saved.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
@@ -25,6 +31,7 @@ import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -104,7 +111,12 @@ class RestartPropertyTest {
             latest = service.events.latest();
             if (restartsAfter.test(cycle)) {
                 service.journal.close();
+                var last = service.journal.last;
                 service = new RunningService(node, time, folder);
+                assertThat(service.journal.restored().memory()).hasValueSatisfying(memory -> {
+                    assertThat(memory.cycle()).isEqualTo(last.cycle());
+                    assertThat(present(memory.state())).isEqualTo(present(last.state()));
+                });
             }
         }
         service.journal.close();
@@ -119,14 +131,14 @@ class RestartPropertyTest {
 
     private static final class RunningService {
         final EventLog events = new EventLog();
-        final Journal journal;
+        final WatchedJournal journal;
         final Enforcer enforcer;
 
         RunningService(FakeHost node, FakeTime time, Path folder) {
-            journal = new DiskJournal(
+            journal = new WatchedJournal(new DiskJournal(
                     new JournalConfig(
                             folder, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds()),
-                    TestTimeouts.HANG);
+                    TestTimeouts.HANG));
             var config = EnforcerConfigBuilder.enforcerConfig(node)
                     .rules(
                             Map.of(
@@ -145,9 +157,68 @@ class RestartPropertyTest {
                     .build();
             enforcer = new Enforcer(
                     config,
-                    new Records(new ViolationRegistry(1_000), events, journal, new DeliveryCursors(), List.of()),
+                    new Records(new ViolationRegistry(1_000), events, journal, List.of()),
                     time.ticker(),
                     List.of());
+        }
+    }
+
+    private static Map<SavedKind<?, ?>, Object> present(SavedState state) {
+        var present = new HashMap<SavedKind<?, ?>, Object>(state.all());
+        present.values().removeIf(entries -> ((Map<?, ?>) entries).isEmpty());
+        return present;
+    }
+
+    /** Remembers what was written last. */
+    private static final class WatchedJournal implements Journal {
+        private final Journal journal;
+        private CycleCommit last;
+
+        WatchedJournal(Journal journal) {
+            this.journal = journal;
+            last = new CycleCommit(
+                    List.of(), new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0), SavedState.EMPTY);
+        }
+
+        @Override
+        public boolean isEnabled() {
+            return true;
+        }
+
+        @Override
+        public Restored restored() {
+            return journal.restored();
+        }
+
+        @Override
+        public long lastSequence() {
+            return journal.lastSequence();
+        }
+
+        @Override
+        public void begin(List<ActionIntent> intents) {
+            journal.begin(intents);
+        }
+
+        @Override
+        public void end(ActionIntent.Outcome outcome) {
+            journal.end(outcome);
+        }
+
+        @Override
+        public void commit(CycleCommit cycle) {
+            last = cycle;
+            journal.commit(cycle);
+        }
+
+        @Override
+        public List<Problem> problems() {
+            return journal.problems();
+        }
+
+        @Override
+        public void close() {
+            journal.close();
         }
     }
 
@@ -171,7 +242,7 @@ class RestartPropertyTest {
                 pids.add(100 + cycle);
             }
             if (random.nextInt(10) == 0 && !pids.isEmpty()) {
-                pids.remove(random.nextInt(pids.size()));
+                pids.removeIf(pids.get(random.nextInt(pids.size()))::equals);
             }
             var name = List.of("a", "b", "c").get(random.nextInt(3));
             switch (random.nextInt(6)) {

@@ -32,7 +32,11 @@ class RestartTest extends JournalFixture {
         cycle();
         var before = only();
         restart();
-        assertThat(only()).as("readers see it before the first cycle").isEqualTo(before);
+        assertThat(only())
+                .as("readers see it before the first cycle")
+                .usingRecursiveComparison()
+                .ignoringFields("next")
+                .isEqualTo(before);
         cycle();
         assertThat(only().id()).isEqualTo(before.id());
         assertThat(only().firstSeen()).isEqualTo(before.firstSeen());

@@ -13,6 +13,7 @@ import dev.genv.enforcer.model.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.device.DeviceUsage;
@@ -57,6 +58,7 @@ class FleetRecorderTest {
                 .containsExactly(
                         "host",
                         "processes",
+                        "unlisted",
                         "environments",
                         "devices",
                         "listedDevices",
@@ -65,7 +67,8 @@ class FleetRecorderTest {
                         "missing",
                         "problems");
         assertThat(components(GpuProcess.class))
-                .containsExactly("id", "uid", "command", "membership", "membershipBy", "usage", "immunity");
+                .containsExactly("id", "uid", "command", "membership", "membershipBy", "usage", "immunity", "workload");
+        assertThat(components(Unlisted.Holder.class)).containsExactly("process", "since", "used");
         assertThat(components(Environment.class))
                 .containsExactly("eid", "uid", "username", "creation", "config", "pids", "kernelIds", "ownership");
         assertThat(components(Ownership.class)).containsExactly("dispute", "exempt", "uids", "shellStart", "isAccount");
@@ -277,6 +280,18 @@ class FleetRecorderTest {
         return new Snapshot(
                 "gpu-1",
                 processes,
+                new Unlisted(
+                        Map.of(),
+                        List.of(new Unlisted.Holder(
+                                new GpuProcess(
+                                        new ProcessId(9, 8),
+                                        7L,
+                                        HOSTILE,
+                                        new Membership.Outside(),
+                                        List.of(new DeviceUsage(1, null)),
+                                        immune),
+                                77,
+                                List.of(1, 2)))),
                 environments,
                 devices,
                 Set.of(0, 5),

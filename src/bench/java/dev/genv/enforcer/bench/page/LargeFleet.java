@@ -28,7 +28,7 @@ final class LargeFleet {
                 .mapToObj(host -> """
                 {"host":"%s","status":"ok","last_observed":"2026-11-22T12:00:00Z","observation_ms":20,"gpu_source":"nvml",\
                 "gpu_source_reason":null,"driver":"570.86","devices":%d,"processes":%d,"environments":%d,"problems":[],\
-                "missing_privileges":[]}""".formatted(name(host), devices, devices * processesOfDevice, ENVIRONMENTS))
+                "missing_privileges":[],"device_status":[]}""".formatted(name(host), devices, devices * processesOfDevice, ENVIRONMENTS))
                 .toList());
     }
 

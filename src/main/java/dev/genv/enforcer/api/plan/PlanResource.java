@@ -3,6 +3,7 @@ package dev.genv.enforcer.api.plan;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.error.ApiException;
 import dev.genv.enforcer.api.past.Period;
+import dev.genv.enforcer.api.view.PlanRequestView;
 import dev.genv.enforcer.api.view.PlanView;
 import dev.genv.enforcer.api.view.ReplayView;
 import dev.genv.enforcer.enforcement.CycleReport;
@@ -24,7 +25,6 @@ import java.util.Set;
 import java.util.concurrent.Semaphore;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.enums.ParameterIn;
-import org.eclipse.microprofile.openapi.annotations.enums.SchemaType;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
 import org.eclipse.microprofile.openapi.annotations.media.Schema;
 import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
@@ -58,18 +58,15 @@ public class PlanResource {
 
     @POST
     @Operation(
-            summary = "What a policy would do to a fleet, or would have done to the recorded past",
-            description =
-                    "Without a policy: the running one. Without snapshots: the fleet of the last cycle. With since: the recorded past.")
-    @Parameter(
-            name = "since",
-            in = ParameterIn.QUERY,
-            description = "replay what was recorded at this instant or later (ISO-8601)")
-    @Parameter(
-            name = "until",
-            in = ParameterIn.QUERY,
-            description = "replay what was recorded at this instant or earlier; now by default")
-    @RequestBody(content = @Content(mediaType = MediaType.APPLICATION_JSON, schema = @Schema(type = SchemaType.OBJECT)))
+            operationId = "computePlan",
+            summary = "What a policy would do to a fleet, or would have done to the recorded past")
+    @Parameter(name = "since", in = ParameterIn.QUERY)
+    @Parameter(name = "until", in = ParameterIn.QUERY)
+    @RequestBody(
+            content =
+                    @Content(
+                            mediaType = MediaType.APPLICATION_JSON,
+                            schema = @Schema(implementation = PlanRequestView.class)))
     @APIResponse(
             responseCode = "200",
             content =

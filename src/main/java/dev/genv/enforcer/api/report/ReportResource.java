@@ -52,11 +52,11 @@ public class ReportResource {
     @GET
     @Produces({MediaType.APPLICATION_JSON, CSV})
     @Operation(
-            summary = "Who held and used devices in a period, and which rules were violated",
-            description = "Without from: the last 30 days. Time in which a host was not observed is not counted.")
-    @Parameter(name = "from", in = ParameterIn.QUERY, description = "the first instant (ISO-8601)")
-    @Parameter(name = "to", in = ParameterIn.QUERY, description = "the last instant; now by default")
-    @Parameter(name = "format", in = ParameterIn.QUERY, description = "json or csv, whatever the client accepts")
+            operationId = "getReport",
+            summary = "Who held and used devices in a period, and which rules were violated")
+    @Parameter(name = "from", in = ParameterIn.QUERY)
+    @Parameter(name = "to", in = ParameterIn.QUERY)
+    @Parameter(name = "format", in = ParameterIn.QUERY)
     @APIResponse(
             responseCode = "200",
             content = {

@@ -27,7 +27,7 @@ public class UsersResource {
 
     @GET
     @Path("/{name}")
-    @Operation(summary = "What a user holds, what the user violates, and what follows")
+    @Operation(operationId = "getUser", summary = "What a user holds, what the user violates, and what follows")
     public UserView get(String name) {
         var latest = enforcer.latest();
         return new UserReport(name, enforcer.policy(), registry, latest)

@@ -9,6 +9,7 @@ import dev.genv.enforcer.recording.replay.ReplayedAction.EndedProcess;
 import dev.genv.enforcer.recording.replay.ReplayedUser;
 import java.time.Instant;
 import java.util.List;
+import org.eclipse.microprofile.openapi.annotations.media.Schema;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +41,7 @@ public record ReplayView(
      * @param actions the first ones, at most 100
      * @param omitted the number of actions that are counted and not listed
      */
+    @Schema(name = "ReplayedUserView")
     public record UserView(
             @Nullable String user, long terminations, long detachments, long omitted, List<EndedView> actions) {
         static UserView of(ReplayedUser user) {

@@ -11,7 +11,7 @@ import java.util.Objects;
  * An active violation in a form that stays the same while every cycle finds it.
  *
  * @param entry the violation. If the last cycle found it, its number of cycles is relative to the one of the registry, and its last
- *     time is its first one
+ *     time is its first one. What follows next is not included: the next cycle finds it out again
  * @param isPresent whether the last cycle found it
  */
 public record SavedViolation(ViolationRecord entry, boolean isPresent) {
@@ -21,7 +21,14 @@ public record SavedViolation(ViolationRecord entry, boolean isPresent) {
     /** Saves a violation after the registry recorded this number of cycles. */
     static SavedViolation of(ViolationRecord entry, boolean isPresent, int cycles) {
         return new SavedViolation(
-                isPresent ? with(entry, entry.firstSeen(), entry.cycles() - cycles, Instant.EPOCH) : entry, isPresent);
+                isPresent
+                        ? with(entry, entry.firstSeen(), entry.cycles() - cycles, Instant.EPOCH)
+                        : with(
+                                entry,
+                                entry.lastSeen(),
+                                entry.cycles(),
+                                entry.recency().latest()),
+                isPresent);
     }
 
     /** Returns the violation as it was after this cycle. */

@@ -2,7 +2,9 @@ package dev.genv.enforcer.recording.change;
 
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.user.SubordinateUids;
 import java.util.List;
@@ -16,6 +18,7 @@ import java.util.Set;
  */
 public record HostChange(
         ProcessChange processes,
+        MapChange<ProcessId, Unlisted.Holder> holders,
         MapChange<String, Environment> environments,
         MapChange<Integer, Device> devices,
         MapChange<Integer, Long> uidsOfPids,
@@ -37,6 +40,7 @@ public record HostChange(
 
     public boolean isEmpty() {
         return processes.isEmpty()
+                && holders.isEmpty()
                 && environments.isEmpty()
                 && devices.isEmpty()
                 && uidsOfPids.isEmpty()
@@ -54,6 +58,7 @@ public record HostChange(
         var parts = unobserved.orElseGet(() -> new Unobserved(before.missing(), before.hidden()));
         return new HostState(
                 processes.applyTo(before.processes()),
+                holders.applyTo(before.holders()),
                 environments.applyTo(before.environments()),
                 devices.applyTo(before.devices()),
                 listedDevices.orElse(before.listedDevices()),

@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.user.SubordinateUids;
 import java.util.Collection;
@@ -16,14 +17,16 @@ import java.util.Set;
 import java.util.function.Function;
 
 /**
- * What is recorded of the last snapshot of a host: everything except its problems, which are events.
+ * What is recorded of the last snapshot of a host: everything on which rules decide.
  *
+ * @param holders the processes that hold a device and are not listed
  * @param missing the parts that could not be observed
  * @param hidden those of the missing parts of which nothing was observed. Their last content is kept, so that it need not be recorded
  *     again when the host answers again
  */
 public record HostState(
         Map<ProcessId, GpuProcess> processes,
+        Map<ProcessId, Unlisted.Holder> holders,
         Map<String, Environment> environments,
         Map<Integer, Device> devices,
         Set<Integer> listedDevices,
@@ -32,7 +35,7 @@ public record HostState(
         Set<SnapshotPart> missing,
         Set<SnapshotPart> hidden) {
     public static final HostState EMPTY =
-            new HostState(Map.of(), Map.of(), Map.of(), Set.of(), Map.of(), List.of(), Set.of(), Set.of());
+            new HostState(Map.of(), Map.of(), Map.of(), Map.of(), Set.of(), Map.of(), List.of(), Set.of(), Set.of());
 
     /** Returns the state after a snapshot; small changes of memory are left out. */
     public HostState after(Snapshot observed) {
@@ -41,9 +44,17 @@ public record HostState(
         var processes = hides.contains(SnapshotPart.PROCESSES);
         var environments = hides.contains(SnapshotPart.ENVIRONMENTS);
         return new HostState(
-                processes ? this.processes : byKey(now.processes(), GpuProcess::id),
-                environments ? this.environments : byKey(now.environments(), Environment::eid),
-                hides.contains(SnapshotPart.ATTACHMENTS) ? devices : byKey(now.devices(), Device::index),
+                processes ? this.processes : byKey(now.processes(), GpuProcess::id, GpuProcess::withoutWorkload),
+                processes
+                        ? holders
+                        : byKey(
+                                now.unlisted().holders(),
+                                holder -> holder.process().id(),
+                                HostState::recorded),
+                environments ? this.environments : byKey(now.environments(), Environment::eid, Function.identity()),
+                hides.contains(SnapshotPart.ATTACHMENTS)
+                        ? devices
+                        : byKey(now.devices(), Device::index, Function.identity()),
                 processes ? listedDevices : now.listedDevices(),
                 environments ? uidsOfPids : now.uidsOfPids(),
                 environments ? subordinateUids : now.subordinateUids().ranges(),
@@ -53,7 +64,7 @@ public record HostState(
 
     private Set<SnapshotPart> hiddenBy(Snapshot now) {
         var hides = EnumSet.noneOf(SnapshotPart.class);
-        if (now.processes().isEmpty() && now.listedDevices().isEmpty()) {
+        if (now.allProcesses().isEmpty() && now.listedDevices().isEmpty()) {
             hides.add(SnapshotPart.PROCESSES);
         }
         if (now.environments().isEmpty()
@@ -75,6 +86,7 @@ public record HostState(
         return new Snapshot(
                 host,
                 listed(this.processes.values(), processes),
+                new Unlisted(Map.of(), listed(holders.values(), processes)),
                 listed(this.environments.values(), environments),
                 listed(devices.values(), hidden.contains(SnapshotPart.ATTACHMENTS)),
                 processes ? Set.of() : listedDevices,
@@ -88,9 +100,13 @@ public record HostState(
         return isHidden ? List.of() : List.copyOf(all);
     }
 
-    private static <K, V> Map<K, V> byKey(Collection<V> all, Function<V, K> key) {
+    private static Unlisted.Holder recorded(Unlisted.Holder holder) {
+        return new Unlisted.Holder(holder.process().withoutWorkload(), holder.since(), holder.used());
+    }
+
+    private static <K, V> Map<K, V> byKey(Collection<V> all, Function<V, K> key, Function<V, V> recorded) {
         var byKey = LinkedHashMap.<K, V>newLinkedHashMap(all.size());
-        all.forEach(each -> byKey.put(key.apply(each), each));
+        all.forEach(each -> byKey.put(key.apply(each), recorded.apply(each)));
         return byKey;
     }
 
@@ -98,6 +114,7 @@ public record HostState(
     HostChange changeTo(HostState after) {
         return new HostChange(
                 ProcessChange.between(processes, after.processes),
+                MapChange.between(holders, after.holders),
                 MapChange.between(environments, after.environments),
                 MapChange.between(devices, after.devices),
                 MapChange.between(uidsOfPids, after.uidsOfPids),

@@ -4,12 +4,15 @@ import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertTha
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.microsoft.playwright.Locator;
+import com.microsoft.playwright.Route;
 import com.microsoft.playwright.options.AriaRole;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The views of the page, over a service with real processes. */
 class PageIT extends PageSuite {
@@ -53,6 +56,27 @@ class PageIT extends PageSuite {
             window.awaitText("#announcements", message);
             stray.awaitExit();
             window.awaitText(".violation.resolved .done", "has exited");
+        }
+    }
+
+    /** Only one of the two sources of violations answers. */
+    @ParameterizedTest
+    @ValueSource(strings = {"**/violations?*", "**/violations/stream"})
+    void aViolationAppearsByTheStreamAndByPolling(String blocked) throws IOException {
+        node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
+        startService();
+        client().awaitObservation();
+        var window = openWindow();
+        window.open("#/violations");
+        window.awaitText("#summary", "0 violations");
+        window.page().route(blocked, route -> route.fulfill(new Route.FulfillOptions().setStatus(404)));
+        if (blocked.endsWith("stream")) {
+            window.page().reload(); // the open stream is not blocked
+        }
+
+        try (var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+            window.awaitText(".violation", "Process %d is not running in a GPU environment".formatted(stray.pid()));
         }
     }
 
@@ -118,32 +142,6 @@ class PageIT extends PageSuite {
             assertThat(other.page().locator(".violation")).hasCount(1);
             other.page().getByLabel("User").selectOption("");
             assertThat(other.page().locator(".violation")).hasCount(2);
-        }
-    }
-
-    @Test
-    void whatIfShowsWhatAnotherPolicyWouldDoAndDoesNothing() throws IOException {
-        try (var shell = Child.withEnvironment(Map.of());
-                var member = Child.inEnvironment("a")) {
-            writeEnvironment(shell);
-            node.gpus.process(0, member.pid(), "10");
-            startService();
-            client().awaitObservation();
-            var window = openWindow().open("#/plan");
-            assertThat(window.page().getByLabel("env-devices")).isChecked();
-
-            window.page().getByLabel("GPUs per user").fill("0");
-            window.button("Show what it would do").click();
-
-            window.awaitText("#plan-result .result", "1 violation, 1 termination, 1 detachment");
-            window.awaitText("#plan-result", "terminate process " + member.pid());
-            assertThat(window.page().locator("#plan-result table")).containsText(CurrentProcess.name());
-            client().awaitNext(client().observe());
-            assertThat(member.isAlive()).isTrue();
-
-            window.page().getByLabel("Limits of single users").fill("nonsense");
-            window.button("Show what it would do").click();
-            window.awaitText("#plan-result .error", "“nonsense” is not a limit");
         }
     }
 

@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.Policy;
@@ -24,6 +25,7 @@ import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -162,6 +164,23 @@ class ReplayTest {
 
         assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).isEmpty();
         assertThat(replay(quota(1)).users()).isEmpty();
+    }
+
+    @Test
+    void unlistedProcessIsTerminatedOnce() {
+        var holder = new Unlisted.Holder(process(5).uid(1001).usesUnknown(0).build(), 1, List.of(0));
+        var node = host().devices(1).snapshot().with(new Unlisted(Map.of(), List.of(holder)));
+        past.cycle(node).cycle(stray(process(1))).cycle(node);
+
+        var users = replay(enforcing(KnownRules.named("unlisted-processes"))).users();
+
+        assertThat(users.getFirst().terminations()).isEqualTo(2); // it was gone in between
+        past.cycles.removeLast();
+        assertThat(replay(enforcing(KnownRules.named("unlisted-processes")))
+                        .users()
+                        .getFirst()
+                        .terminations())
+                .isOne();
     }
 
     @Test

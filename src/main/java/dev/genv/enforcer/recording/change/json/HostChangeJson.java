@@ -7,6 +7,7 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.user.SubordinateUids;
 import dev.genv.enforcer.recording.change.HostChange;
@@ -34,6 +35,8 @@ public final class HostChangeJson {
     public static void writeFields(HostChange change, JsonGenerator out) throws IOException {
         writeArray("processes", change.processes().put().values(), ProcessJson::write, out);
         writeArray("processes_gone", change.processes().removed(), HostChangeJson::writeId, out);
+        writeArray("unlisted", change.holders().put().values(), HostChangeJson::write, out);
+        writeArray("unlisted_gone", change.holders().removed(), HostChangeJson::writeId, out);
         writeArray("memory", change.processes().memory(), HostChangeJson::write, out);
         writeArray("environments", change.environments().put().values(), EnvironmentJson::write, out);
         writeArray("environments_gone", change.environments().removed(), (eid, to) -> to.writeString(eid), out);
@@ -87,6 +90,19 @@ public final class HostChangeJson {
         out.writeEndArray();
     }
 
+    private static void write(Unlisted.Holder holder, JsonGenerator out) throws IOException {
+        out.writeStartObject();
+        out.writeNumberField("since", holder.since());
+        out.writeArrayFieldStart("used");
+        for (var device : holder.used()) {
+            out.writeNumber(device);
+        }
+        out.writeEndArray();
+        out.writeFieldName("process");
+        ProcessJson.write(holder.process(), out);
+        out.writeEndObject();
+    }
+
     private static void write(MemoryUse use, JsonGenerator out) throws IOException {
         out.writeStartArray();
         out.writeNumber(use.process().pid());
@@ -130,6 +146,10 @@ public final class HostChangeJson {
         for (var process : list(fields, "processes", ProcessJson::read)) {
             processes.put(process.id(), process);
         }
+        var holders = new LinkedHashMap<ProcessId, Unlisted.Holder>();
+        for (var holder : list(fields, "unlisted", HostChangeJson::readHolder)) {
+            holders.put(holder.process().id(), holder);
+        }
         var environments = new LinkedHashMap<String, Environment>();
         for (var environment : list(fields, "environments", EnvironmentJson::read)) {
             environments.put(environment.eid(), environment);
@@ -147,6 +167,7 @@ public final class HostChangeJson {
                         processes,
                         set(fields, "processes_gone", HostChangeJson::readId),
                         list(fields, "memory", HostChangeJson::readUse)),
+                new MapChange<>(holders, set(fields, "unlisted_gone", HostChangeJson::readId)),
                 new MapChange<>(environments, set(fields, "environments_gone", HostChangeJson::readText)),
                 new MapChange<>(devices, set(fields, "devices_gone", RecordFields::integer)),
                 new MapChange<>(uids, set(fields, "uids_gone", RecordFields::integer)),
@@ -191,6 +212,14 @@ public final class HostChangeJson {
 
     private static ProcessId readId(JsonNode array) throws UnreadableException {
         return new ProcessId(RecordFields.integer(array.path(0)), RecordFields.number(array.path(1)));
+    }
+
+    private static Unlisted.Holder readHolder(JsonNode json) throws UnreadableException {
+        var fields = new RecordFields(json);
+        return new Unlisted.Holder(
+                ProcessJson.read(json.path("process")),
+                fields.number("since"),
+                List.copyOf(list(fields, "used", RecordFields::integer)));
     }
 
     private static MemoryUse readUse(JsonNode array) throws UnreadableException {
