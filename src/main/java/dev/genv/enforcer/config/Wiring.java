@@ -89,14 +89,14 @@ class Wiring {
 
     @Produces
     @Singleton
-    ViolationRegistry violations() {
-        return new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT);
+    static ViolationRegistry violations(Records records) {
+        return records.registry();
     }
 
     @Produces
     @Singleton
-    EventLog events() {
-        return new EventLog();
+    static EventLog events(Records records) {
+        return records.events();
     }
 
     @Produces
@@ -106,15 +106,16 @@ class Wiring {
         return journal;
     }
 
+    /** Everything that readers see depends on this, so they see what was restored. */
     @Produces
-    @Dependent
-    Records records(
-            ViolationRegistry violations,
-            EventLog events,
-            Journal journal,
-            @ConfigProperty(name = "quarkus.application.version") String version) {
+    @Singleton
+    Records records(Journal journal, @ConfigProperty(name = "quarkus.application.version") String version) {
         var mode = settings.general().mode().name().toLowerCase(Locale.ROOT);
-        return new Records(violations, events, journal, List.of(new EventContent.ServiceStarted(version, mode)));
+        return new Records(
+                new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT),
+                new EventLog(),
+                journal,
+                List.of(new EventContent.ServiceStarted(version, mode)));
     }
 
     @Produces

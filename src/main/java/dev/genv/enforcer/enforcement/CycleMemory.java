@@ -4,7 +4,6 @@ import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.journal.ActionIntents;
@@ -19,7 +18,6 @@ import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.policy.plan.Action;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
@@ -53,11 +51,8 @@ final class CycleMemory {
         counted = clock.ticker();
         var restored = journal.restored();
         intents = new ActionIntents(journal, restored.lastIntent(), ticker);
-        registry.restoreResolved(restored.resolved());
-        records.events().continueFrom(restored.events(), restored.lastSequence());
-        var atStart = new ArrayList<>(records.atStart());
-        restored.memory().ifPresent(memory -> atStart.addAll(restore(memory)));
-        unwritten = records.events().number(ticker.now(), atStart);
+        restored.memory().ifPresent(this::restore);
+        unwritten = records.events().number(ticker.now(), records.atStart());
         records.events().publish(unwritten);
         restoredActions = restored.actions();
         restoredActions.forEach(this::restore);
@@ -120,20 +115,14 @@ final class CycleMemory {
         unwritten = List.of();
     }
 
-    /** Returns the events that follow from the restoration. */
-    private List<EventContent> restore(Restored.Memory memory) {
-        var cycle = memory.cycle();
-        var areOver = memory.scope() == Scope.WITHOUT_PROCESSES;
-        if (!areOver) {
-            clock.continueFrom(cycle.counted());
+    private void restore(Restored.Memory memory) {
+        if (memory.scope() != Scope.WITHOUT_PROCESSES) {
+            clock.continueFrom(memory.cycle().counted());
             terminations.restore(memory.state());
         }
         if (memory.scope() == Scope.ALL) {
-            history.restore(memory.state(), cycle);
+            history.restore(memory.state(), memory.cycle());
         }
-        return registry.restore(memory.state(), cycle, areOver).stream()
-                .<EventContent>map(EventContent.ViolationResolved::new)
-                .toList();
     }
 
     /** An action without a result may have been executed, so it counts like one whose answer was lost. */
