@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
@@ -27,6 +28,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -73,8 +75,15 @@ abstract class JournalFixture {
         enforcer = new Enforcer(
                 config,
                 new Records(registry, events, opened, List.of(new EventContent.ServiceStarted("1", "enforce"))),
-                time.ticker(),
+                advancingTicker(),
                 List.of());
+    }
+
+    /** The monotonic clock advances with every reading, as a real one does. */
+    private Ticker advancingTicker() {
+        var readings = new AtomicLong();
+        var ticker = time.ticker();
+        return new Ticker(ticker.wall(), () -> ticker.mark() + readings.incrementAndGet());
     }
 
     @AfterEach
