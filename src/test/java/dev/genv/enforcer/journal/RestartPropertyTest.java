@@ -242,7 +242,7 @@ class RestartPropertyTest {
                 pids.add(100 + cycle);
             }
             if (random.nextInt(10) == 0 && !pids.isEmpty()) {
-                pids.remove(pids.get(random.nextInt(pids.size())));
+                pids.removeIf(pids.get(random.nextInt(pids.size()))::equals);
             }
             var name = List.of("a", "b", "c").get(random.nextInt(3));
             switch (random.nextInt(6)) {
