@@ -18,6 +18,7 @@ import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
+import dev.genv.enforcer.notification.HostWithDeliveryProblems;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.remote.RemoteFleet;
 import io.quarkus.runtime.Quarkus;
@@ -126,10 +127,15 @@ class Wiring {
 
     @Produces
     @Singleton
-    Enforcer enforcer(Records records, RecordingWiring recording, GpuLossDetector gpus, MetricsWiring metrics)
+    Enforcer enforcer(
+            Records records,
+            RecordingWiring recording,
+            GpuLossDetector gpus,
+            Notifications notifications,
+            MetricsWiring metrics)
             throws InterruptedException {
         var config = new EnforcerConfig(
-                fleetWiring == null ? node() : fleet(fleetWiring),
+                fleetWiring == null ? node(notifications) : fleet(fleetWiring),
                 fleetWiring != null,
                 new Policy(settings.rules()),
                 settings.general().mode(),
@@ -141,21 +147,24 @@ class Wiring {
                 fleetWiring != null && fleetWiring.remote().quiet());
         var listeners = new ArrayList<Consumer<CycleReport>>();
         listeners.add(gpus::record);
+        listeners.add(notifications::record);
         listeners.addAll(metrics.listeners(records.registry()));
         listeners.add(recording::record);
         listeners.add(this::exitOnError);
-        return new Enforcer(config, records, Ticker.ofSystem(), listeners);
+        var enforcer = new Enforcer(config, records, Ticker.ofSystem(), listeners);
+        notifications.begin(); // now the events of earlier runs are restored
+        return enforcer;
     }
 
     @Produces
     @Singleton
     AllowedHosts allowedHosts() {
         var names = new HashSet<>(settings.http().httpAllowedHosts());
-        names.add(nodeName());
+        names.add(nodeName(settings));
         return new AllowedHosts(names);
     }
 
-    private String nodeName() {
+    static String nodeName(Settings settings) {
         return settings.general().nodeName().orElseGet(() -> NodeName.of(PROC));
     }
 
@@ -196,10 +205,10 @@ class Wiring {
         }
     }
 
-    private Supplier<List<Host>> node() throws InterruptedException {
-        var wiring = new NodeWiring(settings, nodeName(), PROC);
+    private Supplier<List<Host>> node(Notifications notifications) throws InterruptedException {
+        var wiring = new NodeWiring(settings, nodeName(settings), PROC);
         node = wiring.machine();
-        var host = wiring.host();
+        var host = new HostWithDeliveryProblems(wiring.host(), notifications::problems);
         return () -> List.of(host);
     }
 

@@ -3,6 +3,7 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.Event;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.Outcome;
@@ -35,6 +36,7 @@ final class CycleMemory {
     private final CycleHistory history;
     private final PendingTerminations terminations;
     private final ActionIntents intents;
+    private final DeliveryCursors deliveries;
     private final Ticker counted;
     private List<ActionRecord> restoredActions;
     /** The events of the start, which the first cycle writes. */
@@ -45,6 +47,7 @@ final class CycleMemory {
             Records records, CycleClock clock, CycleHistory history, PendingTerminations terminations, Ticker ticker) {
         journal = records.journal();
         registry = records.registry();
+        deliveries = records.deliveries();
         this.clock = clock;
         this.history = history;
         this.terminations = terminations;
@@ -64,7 +67,8 @@ final class CycleMemory {
                         CycleHistory.savedKinds(),
                         PendingTerminations.savedKinds(),
                         ViolationRegistry.savedKinds(),
-                        ActionIntents.savedKinds())
+                        ActionIntents.savedKinds(),
+                        DeliveryCursors.savedKinds())
                 .flatMap(List::stream)
                 .toList();
     }
@@ -111,7 +115,10 @@ final class CycleMemory {
         journal.commit(new CycleCommit(
                 Stream.concat(unwritten.stream(), events.stream()).toList(),
                 cycle,
-                state.with(history.save()).with(terminations.save()).with(registry.save())));
+                state.with(history.save())
+                        .with(terminations.save())
+                        .with(registry.save())
+                        .with(deliveries.save())));
         unwritten = List.of();
     }
 

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.journal.Journal;
@@ -15,6 +16,7 @@ public final class Records {
     private final ViolationRegistry registry;
     private final EventLog events;
     private final Journal journal;
+    private final DeliveryCursors deliveries = new DeliveryCursors();
     private final List<EventContent> atStart;
 
     /**
@@ -49,12 +51,18 @@ public final class Records {
         return journal;
     }
 
+    /** How far the deliveries of events came. */
+    public DeliveryCursors deliveries() {
+        return deliveries;
+    }
+
     /** The events of the start, and of violations that are over since the last run. */
     List<EventContent> atStart() {
         return atStart;
     }
 
     private List<ViolationRecord> restore(Restored.Memory memory) {
+        deliveries.restore(memory.state());
         return registry.restore(memory.state(), memory.cycle(), memory.scope() == Scope.WITHOUT_PROCESSES);
     }
 }

@@ -66,6 +66,11 @@ public final class ServiceClient {
         return observe(json("/hosts").path(0));
     }
 
+    /** Returns the metrics in Prometheus' format. */
+    public String metrics() throws IOException {
+        return get("/q/metrics").body();
+    }
+
     /** Returns the last observation of a host; it is empty if there is none. */
     public Observation observe(String name) throws IOException {
         for (var host : json("/hosts")) {

@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
@@ -53,6 +54,7 @@ abstract class JournalFixture {
 
     ViolationRegistry registry;
     EventLog events;
+    DeliveryCursors deliveries;
     DiskJournal journal;
     Enforcer enforcer;
     private List<ProblemCode> latestProblems = List.of();
@@ -72,11 +74,9 @@ abstract class JournalFixture {
                 .interval(INTERVAL)
                 .safetyLimits(limits)
                 .build();
-        enforcer = new Enforcer(
-                config,
-                new Records(registry, events, opened, List.of(new EventContent.ServiceStarted("1", "enforce"))),
-                advancingTicker(),
-                List.of());
+        var records = new Records(registry, events, opened, List.of(new EventContent.ServiceStarted("1", "enforce")));
+        deliveries = records.deliveries();
+        enforcer = new Enforcer(config, records, advancingTicker(), List.of());
     }
 
     /** The monotonic clock advances with every reading, as a real one does. */
