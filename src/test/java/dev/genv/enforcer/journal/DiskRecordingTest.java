@@ -17,9 +17,8 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,19 +32,21 @@ class DiskRecordingTest {
     Path folder;
 
     private FleetRecorder recorder = new FleetRecorder(INTERVAL);
-    private @Nullable DiskRecording disk;
+    private DiskRecording disk;
     private Instant now = BEGIN;
+
+    @BeforeEach
+    void open() {
+        disk = new DiskRecording(folder, LARGE);
+    }
 
     @AfterEach
     void close() throws IOException {
-        if (disk != null) {
-            disk.close();
-        }
+        disk.close();
     }
 
     @Test
     void readsBackWhatWasRecorded() throws IOException {
-        open(LARGE);
         record(node(1), node(2), node(2), node(3));
 
         var cycles = read(BEGIN);
@@ -64,9 +65,8 @@ class DiskRecordingTest {
 
     @Test
     void nextRunContinuesInTheSameSegment() throws IOException {
-        open(LARGE);
         record(node(1));
-        restart(LARGE);
+        restart();
         record(node(2));
 
         assertThat(segments()).hasSize(1);
@@ -119,16 +119,15 @@ class DiskRecordingTest {
 
     @Test
     void tornLastLineCostsThatLine() throws IOException {
-        open(LARGE);
         record(node(1), node(2));
-        disk().close();
+        disk.close();
         var file = segments().getFirst();
         var content = Files.readAllBytes(file);
         Files.write(file, Arrays.copyOf(content, content.length - 20));
 
         assertThat(read(BEGIN)).hasSize(1);
 
-        restart(LARGE);
+        restart();
         record(node(3));
         assertThat(read(BEGIN)).hasSize(2);
         assertThat(read(BEGIN).getLast().snapshots()).containsEntry("here", node(3));
@@ -136,9 +135,8 @@ class DiskRecordingTest {
 
     @Test
     void damagedLineCostsTheHostUntilItsWholeStateIsRecorded() throws IOException {
-        open(LARGE);
         record(node(1), node(2), node(3));
-        disk().close();
+        disk.close();
         var file = segments().getFirst();
         var lines = new ArrayList<>(Files.readAllLines(file));
         assertThat(lines.get(3)).contains("\"type\":\"host_observed\"");
@@ -149,14 +147,13 @@ class DiskRecordingTest {
         assertThat(last).isNotNull();
         assertThat(last.missing()).isNotEmpty();
 
-        restart(LARGE);
+        restart();
         record(node(4));
         assertThat(read(BEGIN).getLast().snapshots()).containsEntry("here", node(4));
     }
 
     @Test
     void readsWhileTheServiceWrites() throws IOException {
-        open(LARGE);
         record(node(1));
         var read = new ArrayList<RecordedCycle>();
 
@@ -172,7 +169,6 @@ class DiskRecordingTest {
 
     @Test
     void readerEndsTheReading() throws IOException {
-        open(LARGE);
         record(node(1), node(2), node(3));
         var read = new ArrayList<RecordedCycle>();
 
@@ -186,7 +182,6 @@ class DiskRecordingTest {
 
     @Test
     void secondServiceRecordsNothing() throws IOException {
-        open(LARGE);
         record(node(1));
         try (var second = new DiskRecording(folder, LARGE)) {
             var lines = new FleetRecorder(INTERVAL).record(now, List.of(node(9)), 1);
@@ -201,36 +196,31 @@ class DiskRecordingTest {
     void otherFilesOfTheJournalAreNoSegments() throws IOException {
         Files.writeString(folder.resolve("journal-0000000001.jsonl"), "x\n");
         Files.writeString(folder.resolve("recording-1.jsonl"), "x\n");
-        open(LARGE);
         record(node(1));
 
         assertThat(read(BEGIN)).hasSize(1);
         assertThat(folder.resolve("recording-0000000001.jsonl")).exists();
     }
 
-    private DiskRecording disk() {
-        return Objects.requireNonNull(disk);
-    }
-
     private void open(SegmentLimits limits) {
         disk = new DiskRecording(folder, limits);
     }
 
-    private void restart(SegmentLimits limits) throws IOException {
-        disk().close();
+    private void restart() throws IOException {
+        disk.close();
         recorder = new FleetRecorder(INTERVAL);
-        open(limits);
+        open();
     }
 
     private void record(Snapshot... snapshots) throws IOException {
         for (var snapshot : snapshots) {
             now = now.plus(INTERVAL);
-            if (disk().isSegmentDue(now)) {
+            if (disk.isSegmentDue(now)) {
                 recorder.beginSegment();
             }
             var lines = recorder.record(now, List.of(snapshot), 1);
             if (!lines.isEmpty()) {
-                disk().append(now, lines);
+                disk.append(now, lines);
             }
         }
     }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -32,28 +31,35 @@ class RecordedPastIT extends NodeSuite {
 
     @Test
     void replaysAndReportsTheRunsOfTheService() throws IOException {
-        try (var shell = Child.inEnvironment("a");
-                var first = Child.running(List.of("sleep", "3600"), Map.of())) {
+        try (var shell = Child.inEnvironment("a")) {
             writeEnvironment(shell);
-            node.gpus.process(0, shell.pid(), "10").process(1, first.pid(), "10");
-            var service = node.startService();
-            await().atMost(HANG).until(() -> isReplayed(service(service), first));
-            service.stop();
-            first.close();
+            node.gpus.process(0, shell.pid(), "10");
+            var stray = observeStrayAndStop();
             node.gpus.noProcesses().process(0, shell.pid(), "10");
 
-            var again = service(node.startService());
+            var again = new ServiceClient(node.startService());
 
             var replay = again.post(REPLAY, STRAYS);
             assertThat(replay.path("totals").path("terminations").asInt()).isOne();
             assertThat(replay.path("complete").asBoolean()).isTrue();
             assertThat(replay.path("recorded_since")).isEqualTo(replay.path("from"));
             var action = replay.path("users").path(0).path("actions").path(0);
-            assertThat(action.path("pid").asInt()).isEqualTo(first.pid());
+            assertThat(action.path("pid").asInt()).isEqualTo(stray);
             assertThat(action.path("message").asText()).contains("not running in a GPU environment");
-            assertThat(first.isAlive()).isFalse();
             assertThat(shell.isAlive()).isTrue();
             assertReport(again);
+        }
+    }
+
+    /** Returns the pid of a process outside of all environments that one run of the service observed. */
+    private int observeStrayAndStop() throws IOException {
+        try (var stray = Child.running(List.of("sleep", "3600"), Map.of())) {
+            node.gpus.process(1, stray.pid(), "10");
+            var service = node.startService();
+            var client = new ServiceClient(service);
+            await().atMost(HANG).until(() -> isReplayed(client, stray));
+            service.stop();
+            return stray.pid();
         }
     }
 
@@ -81,9 +87,5 @@ class RecordedPastIT extends NodeSuite {
         return service.post(REPLAY, STRAYS).findValues("pid").stream()
                 .map(JsonNode::asInt)
                 .anyMatch(pid -> pid == child.pid());
-    }
-
-    private static ServiceClient service(Node.Service service) throws IOException {
-        return new ServiceClient(service);
     }
 }
