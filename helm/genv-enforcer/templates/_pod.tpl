@@ -24,6 +24,11 @@ spec:
   {{- with .Values.runtimeClassName }}
   runtimeClassName: {{ . | quote }}
   {{- end }}
+  {{- if has (toString .Values.messages.terminal) (list "on" "true") }}
+  securityContext:
+    # The group tty, which may write to terminals that accept messages.
+    supplementalGroups: [5]
+  {{- end }}
   {{- else }}
   securityContext:
     runAsNonRoot: true

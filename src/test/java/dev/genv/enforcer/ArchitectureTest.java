@@ -37,6 +37,7 @@ class ArchitectureTest {
             entry("remote", List.of("enforcement", "facts", "model", "format", "files")),
             entry("recording", List.of("enforcement", "policy", "model", "format")),
             entry("api", List.of("recording", "enforcement", "observation", "policy", "model", "format", "files")),
+            entry("notification", List.of("enforcement", "observation", "policy", "model", "format", "files")),
             entry("telemetry", List.of("enforcement", "observation", "policy", "model")),
             entry(
                     "config",
@@ -53,6 +54,7 @@ class ArchitectureTest {
                             "remote",
                             "recording",
                             "api",
+                            "notification",
                             "telemetry")));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()

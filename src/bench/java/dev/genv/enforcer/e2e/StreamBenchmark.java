@@ -4,6 +4,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintWriter;
+import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -27,6 +28,7 @@ public final class StreamBenchmark {
 
     private final int port;
     private final AtomicLong received = new AtomicLong();
+    private final AtomicLong missed = new AtomicLong();
     private final AtomicLong disconnected = new AtomicLong();
     private final List<Thread> clients = new ArrayList<>();
 
@@ -36,7 +38,8 @@ public final class StreamBenchmark {
 
     /** Runs the benchmark and prints a table. */
     public static void main(String... arguments) throws Exception {
-        System.out.println("| readers | stalled | cycles | median time of a cycle | CPU of its thread | heap | resident |");
+        System.out.println(
+                "| readers | stalled | cycles | median time of a cycle | CPU of its thread | heap | resident |");
         System.out.println("| --- | --- | --- | --- | --- | --- | --- |");
         measure(0, 0);
         measure(40, 10);
@@ -65,8 +68,11 @@ public final class StreamBenchmark {
                 System.out.printf("| %d | %d | %d | %s |%n", reading, stalled, step * CYCLES / STEPS, out.readLine());
             }
             System.out.printf(
-                    "%d events received, %d stalled clients disconnected%n",
-                    benchmark.received.get(), benchmark.disconnected.get());
+                    "%d events received, %d missed, %d stalled clients disconnected, load %.1f%n",
+                    benchmark.received.get(),
+                    benchmark.missed.get(),
+                    benchmark.disconnected.get(),
+                    ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
             benchmark.clients.forEach(Thread::interrupt);
         } finally {
             process.destroy();
@@ -87,9 +93,14 @@ public final class StreamBenchmark {
         try (var socket = connect(0);
                 var lines =
                         new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII))) {
+            var last = 0L;
             for (String line; (line = lines.readLine()) != null; ) {
-                if (line.startsWith("event: gap")) {
-                    System.out.println("a client that reads got a gap");
+                if (line.startsWith("id: ")) {
+                    var sequence = Long.parseLong(line.substring(line.lastIndexOf('-') + 1));
+                    if (last > 0 && sequence > last + 1) {
+                        missed.addAndGet(sequence - last - 1);
+                    }
+                    last = sequence;
                 } else if (line.startsWith("event: ")) {
                     received.incrementAndGet();
                 }

@@ -62,7 +62,8 @@ public class JournalBenchmark {
     @Setup
     public void write() throws IOException {
         var directory = Files.createTempDirectory("journal");
-        config = new JournalConfig(directory, new SegmentLimits(8L << 30, Duration.ofDays(90)), "boot", Enforcer.savedKinds());
+        config = new JournalConfig(
+                directory, new SegmentLimits(8L << 30, Duration.ofDays(90)), "boot", Enforcer.savedKinds());
         try (var journal = new DiskJournal(config, Duration.ofMinutes(1))) {
             for (var first = 1; first <= events; first += EVENTS_OF_A_CYCLE) {
                 journal.commit(cycle(first));

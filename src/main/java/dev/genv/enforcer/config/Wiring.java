@@ -18,6 +18,7 @@ import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
+import dev.genv.enforcer.notification.HostWithDeliveryProblems;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.remote.RemoteFleet;
 import io.quarkus.runtime.Quarkus;
@@ -89,14 +90,14 @@ class Wiring {
 
     @Produces
     @Singleton
-    ViolationRegistry violations() {
-        return new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT);
+    static ViolationRegistry violations(Records records) {
+        return records.registry();
     }
 
     @Produces
     @Singleton
-    EventLog events() {
-        return new EventLog();
+    static EventLog events(Records records) {
+        return records.events();
     }
 
     @Produces
@@ -106,15 +107,16 @@ class Wiring {
         return journal;
     }
 
+    /** Everything that readers see depends on this, so they see what was restored. */
     @Produces
-    @Dependent
-    Records records(
-            ViolationRegistry violations,
-            EventLog events,
-            Journal journal,
-            @ConfigProperty(name = "quarkus.application.version") String version) {
+    @Singleton
+    Records records(Journal journal, @ConfigProperty(name = "quarkus.application.version") String version) {
         var mode = settings.general().mode().name().toLowerCase(Locale.ROOT);
-        return new Records(violations, events, journal, List.of(new EventContent.ServiceStarted(version, mode)));
+        return new Records(
+                new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT),
+                new EventLog(),
+                journal,
+                List.of(new EventContent.ServiceStarted(version, mode)));
     }
 
     @Produces
@@ -125,10 +127,15 @@ class Wiring {
 
     @Produces
     @Singleton
-    Enforcer enforcer(Records records, RecordingWiring recording, GpuLossDetector gpus, MetricsWiring metrics)
+    Enforcer enforcer(
+            Records records,
+            RecordingWiring recording,
+            GpuLossDetector gpus,
+            Notifications notifications,
+            MetricsWiring metrics)
             throws InterruptedException {
         var config = new EnforcerConfig(
-                fleetWiring == null ? node() : fleet(fleetWiring),
+                fleetWiring == null ? node(notifications) : fleet(fleetWiring),
                 fleetWiring != null,
                 new Policy(settings.rules()),
                 settings.general().mode(),
@@ -140,6 +147,7 @@ class Wiring {
                 fleetWiring != null && fleetWiring.remote().quiet());
         var listeners = new ArrayList<Consumer<CycleReport>>();
         listeners.add(gpus::record);
+        listeners.add(notifications::record);
         listeners.addAll(metrics.listeners(records.registry()));
         listeners.add(recording::record);
         listeners.add(this::exitOnError);
@@ -150,11 +158,11 @@ class Wiring {
     @Singleton
     AllowedHosts allowedHosts() {
         var names = new HashSet<>(settings.http().httpAllowedHosts());
-        names.add(nodeName());
+        names.add(nodeName(settings));
         return new AllowedHosts(names);
     }
 
-    private String nodeName() {
+    static String nodeName(Settings settings) {
         return settings.general().nodeName().orElseGet(() -> NodeName.of(PROC));
     }
 
@@ -195,10 +203,10 @@ class Wiring {
         }
     }
 
-    private Supplier<List<Host>> node() throws InterruptedException {
-        var wiring = new NodeWiring(settings, nodeName(), PROC);
+    private Supplier<List<Host>> node(Notifications notifications) throws InterruptedException {
+        var wiring = new NodeWiring(settings, nodeName(settings), PROC);
         node = wiring.machine();
-        var host = wiring.host();
+        var host = new HostWithDeliveryProblems(wiring.host(), notifications::problems);
         return () -> List.of(host);
     }
 

@@ -3,8 +3,8 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.Event;
-import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.journal.ActionIntents;
@@ -19,7 +19,6 @@ import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.policy.plan.Action;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
@@ -37,6 +36,7 @@ final class CycleMemory {
     private final CycleHistory history;
     private final PendingTerminations terminations;
     private final ActionIntents intents;
+    private final DeliveryCursors deliveries;
     private final Ticker counted;
     private List<ActionRecord> restoredActions;
     /** The events of the start, which the first cycle writes. */
@@ -47,17 +47,15 @@ final class CycleMemory {
             Records records, CycleClock clock, CycleHistory history, PendingTerminations terminations, Ticker ticker) {
         journal = records.journal();
         registry = records.registry();
+        deliveries = records.deliveries();
         this.clock = clock;
         this.history = history;
         this.terminations = terminations;
         counted = clock.ticker();
         var restored = journal.restored();
         intents = new ActionIntents(journal, restored.lastIntent(), ticker);
-        registry.restoreResolved(restored.resolved());
-        records.events().continueFrom(restored.events(), restored.lastSequence());
-        var atStart = new ArrayList<>(records.atStart());
-        restored.memory().ifPresent(memory -> atStart.addAll(restore(memory)));
-        unwritten = records.events().number(ticker.now(), atStart);
+        restored.memory().ifPresent(this::restore);
+        unwritten = records.events().number(ticker.now(), records.atStart());
         records.events().publish(unwritten);
         restoredActions = restored.actions();
         restoredActions.forEach(this::restore);
@@ -69,7 +67,8 @@ final class CycleMemory {
                         CycleHistory.savedKinds(),
                         PendingTerminations.savedKinds(),
                         ViolationRegistry.savedKinds(),
-                        ActionIntents.savedKinds())
+                        ActionIntents.savedKinds(),
+                        DeliveryCursors.savedKinds())
                 .flatMap(List::stream)
                 .toList();
     }
@@ -116,24 +115,21 @@ final class CycleMemory {
         journal.commit(new CycleCommit(
                 Stream.concat(unwritten.stream(), events.stream()).toList(),
                 cycle,
-                state.with(history.save()).with(terminations.save()).with(registry.save())));
+                state.with(history.save())
+                        .with(terminations.save())
+                        .with(registry.save())
+                        .with(deliveries.save())));
         unwritten = List.of();
     }
 
-    /** Returns the events that follow from the restoration. */
-    private List<EventContent> restore(Restored.Memory memory) {
-        var cycle = memory.cycle();
-        var areOver = memory.scope() == Scope.WITHOUT_PROCESSES;
-        if (!areOver) {
-            clock.continueFrom(cycle.counted());
-            terminations.restore(memory.state());
+    private void restore(Restored.Memory memory) {
+        if (memory.scope() != Scope.WITHOUT_PROCESSES) {
+            clock.continueFrom(memory.cycle().counted());
+            terminations.restore(memory.state(), memory.cycle());
         }
         if (memory.scope() == Scope.ALL) {
-            history.restore(memory.state(), cycle);
+            history.restore(memory.state(), memory.cycle());
         }
-        return registry.restore(memory.state(), cycle, areOver).stream()
-                .<EventContent>map(EventContent.ViolationResolved::new)
-                .toList();
     }
 
     /** An action without a result may have been executed, so it counts like one whose answer was lost. */

@@ -78,9 +78,7 @@ public record GpuProcess(
 
     /** Returns the process without its workload. */
     public GpuProcess withoutWorkload() {
-        return workload == null
-                ? this
-                : new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity);
+        return workload == null ? this : new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity);
     }
 
     public int pid() {

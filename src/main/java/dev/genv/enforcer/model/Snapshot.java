@@ -93,6 +93,23 @@ public record Snapshot(
                 host, List.of(), List.of(), List.of(), Set.of(), EnumSet.allOf(SnapshotPart.class), List.of(why));
     }
 
+    /** Returns the snapshot with further problems. */
+    public Snapshot withProblems(List<Problem> more) {
+        var all = new ArrayList<>(problems);
+        all.addAll(more);
+        return new Snapshot(
+                host,
+                processes,
+                unlisted,
+                environments,
+                devices,
+                listedDevices,
+                uidsOfPids,
+                subordinateUids,
+                missing,
+                all);
+    }
+
     /** Returns all processes that hold a GPU, whether they are listed or not. */
     public List<GpuProcess> allProcesses() {
         return unlisted.holders().isEmpty()

@@ -2,6 +2,7 @@ package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.user.Accounts;
 import java.time.Duration;
 import java.util.List;
@@ -38,4 +39,25 @@ public record Observation(
         @Nullable Duration lockWait,
         @Nullable Long stateChangedAt,
         Accounts accounts,
-        MachineStatus status) {}
+        MachineStatus status) {
+
+    /** Returns the observation with further problems, which hide no data. */
+    public Observation withProblems(List<Problem> more) {
+        return more.isEmpty()
+                ? this
+                : new Observation(
+                        snapshot.withProblems(more),
+                        gpuSource,
+                        gpuSourceReason,
+                        driver,
+                        ticks,
+                        ended,
+                        missingPrivileges,
+                        readOnlyReason,
+                        machine,
+                        lockWait,
+                        stateChangedAt,
+                        accounts,
+                        status);
+    }
+}

@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -34,16 +35,18 @@ class DiskRecordingTest {
     private DiskRecording disk;
     private Instant now = BEGIN;
 
+    @BeforeEach
+    void open() {
+        disk = new DiskRecording(folder, LARGE);
+    }
+
     @AfterEach
     void close() throws IOException {
-        if (disk != null) {
-            disk.close();
-        }
+        disk.close();
     }
 
     @Test
     void readsBackWhatWasRecorded() throws IOException {
-        open(LARGE);
         record(node(1), node(2), node(2), node(3));
 
         var cycles = read(BEGIN);
@@ -62,9 +65,8 @@ class DiskRecordingTest {
 
     @Test
     void nextRunContinuesInTheSameSegment() throws IOException {
-        open(LARGE);
         record(node(1));
-        restart(LARGE);
+        restart();
         record(node(2));
 
         assertThat(segments()).hasSize(1);
@@ -117,7 +119,6 @@ class DiskRecordingTest {
 
     @Test
     void tornLastLineCostsThatLine() throws IOException {
-        open(LARGE);
         record(node(1), node(2));
         disk.close();
         var file = segments().getFirst();
@@ -126,7 +127,7 @@ class DiskRecordingTest {
 
         assertThat(read(BEGIN)).hasSize(1);
 
-        restart(LARGE);
+        restart();
         record(node(3));
         assertThat(read(BEGIN)).hasSize(2);
         assertThat(read(BEGIN).getLast().snapshots()).containsEntry("here", node(3));
@@ -134,7 +135,6 @@ class DiskRecordingTest {
 
     @Test
     void damagedLineCostsTheHostUntilItsWholeStateIsRecorded() throws IOException {
-        open(LARGE);
         record(node(1), node(2), node(3));
         disk.close();
         var file = segments().getFirst();
@@ -147,14 +147,13 @@ class DiskRecordingTest {
         assertThat(last).isNotNull();
         assertThat(last.missing()).isNotEmpty();
 
-        restart(LARGE);
+        restart();
         record(node(4));
         assertThat(read(BEGIN).getLast().snapshots()).containsEntry("here", node(4));
     }
 
     @Test
     void readsWhileTheServiceWrites() throws IOException {
-        open(LARGE);
         record(node(1));
         var read = new ArrayList<RecordedCycle>();
 
@@ -170,7 +169,6 @@ class DiskRecordingTest {
 
     @Test
     void readerEndsTheReading() throws IOException {
-        open(LARGE);
         record(node(1), node(2), node(3));
         var read = new ArrayList<RecordedCycle>();
 
@@ -184,7 +182,6 @@ class DiskRecordingTest {
 
     @Test
     void secondServiceRecordsNothing() throws IOException {
-        open(LARGE);
         record(node(1));
         try (var second = new DiskRecording(folder, LARGE)) {
             var lines = new FleetRecorder(INTERVAL).record(now, List.of(node(9)), 1);
@@ -199,7 +196,6 @@ class DiskRecordingTest {
     void otherFilesOfTheJournalAreNoSegments() throws IOException {
         Files.writeString(folder.resolve("journal-0000000001.jsonl"), "x\n");
         Files.writeString(folder.resolve("recording-1.jsonl"), "x\n");
-        open(LARGE);
         record(node(1));
 
         assertThat(read(BEGIN)).hasSize(1);
@@ -210,10 +206,10 @@ class DiskRecordingTest {
         disk = new DiskRecording(folder, limits);
     }
 
-    private void restart(SegmentLimits limits) throws IOException {
+    private void restart() throws IOException {
         disk.close();
         recorder = new FleetRecorder(INTERVAL);
-        open(limits);
+        open();
     }
 
     private void record(Snapshot... snapshots) throws IOException {

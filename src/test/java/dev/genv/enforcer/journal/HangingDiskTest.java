@@ -60,7 +60,8 @@ class HangingDiskTest {
     }
 
     private JournalConfig config() {
-        return new JournalConfig(directory, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds());
+        return new JournalConfig(
+                directory, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds());
     }
 
     private static CycleCommit cycle(int number, Map<String, Long> ticks) {

@@ -136,7 +136,8 @@ class RestartPropertyTest {
 
         RunningService(FakeHost node, FakeTime time, Path folder) {
             journal = new WatchedJournal(new DiskJournal(
-                    new JournalConfig(folder, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds()),
+                    new JournalConfig(
+                            folder, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds()),
                     TestTimeouts.HANG));
             var config = EnforcerConfigBuilder.enforcerConfig(node)
                     .rules(
@@ -241,7 +242,7 @@ class RestartPropertyTest {
                 pids.add(100 + cycle);
             }
             if (random.nextInt(10) == 0 && !pids.isEmpty()) {
-                pids.remove((int) random.nextInt(pids.size())); // by index
+                pids.removeIf(pids.get(random.nextInt(pids.size()))::equals);
             }
             var name = List.of("a", "b", "c").get(random.nextInt(3));
             switch (random.nextInt(6)) {

@@ -13,6 +13,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -55,7 +56,11 @@ final class StreamService {
         var config = EnforcerConfigBuilder.enforcerConfig(node)
                 .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.AUDIT), Limits.NONE)
                 .build();
-        enforcer = new Enforcer(config, new Records(new ViolationRegistry(10_000), log), Ticker.ofSystem(), List.of());
+        enforcer = new Enforcer(
+                config,
+                new Records(new ViolationRegistry(10_000), log, Journal.NONE, List.of()),
+                Ticker.ofSystem(),
+                List.of());
     }
 
     /** Serves until its standard input ends. */

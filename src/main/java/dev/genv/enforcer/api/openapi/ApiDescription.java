@@ -21,6 +21,7 @@ import org.eclipse.microprofile.openapi.models.security.SecurityScheme;
 @OpenApiFilter(stages = OpenApiFilter.RunStage.BUILD)
 public class ApiDescription implements OASFilter {
     private static final String TOKEN = "token";
+    private static final String CSV = "text/csv";
 
     private final ApiTexts texts = new ApiTexts();
     private final ErrorResponses errors = new ErrorResponses(texts);
@@ -110,7 +111,8 @@ public class ApiDescription implements OASFilter {
     }
 
     private void addExample(Content content, String name) {
-        texts.example(name)
-                .ifPresent(example -> content.getMediaTypes().values().forEach(type -> type.setExample(example)));
+        content.getMediaTypes()
+                .forEach((type, media) ->
+                        texts.example(name + (type.equals(CSV) ? "-csv" : "")).ifPresent(media::setExample));
     }
 }

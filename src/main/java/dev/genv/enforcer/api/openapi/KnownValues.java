@@ -18,10 +18,12 @@ final class KnownValues {
 
     /** By the schema and the field, or by the parameter. */
     private static final Map<String, List<String>> ALL = Map.ofEntries(
+            Map.entry("parameter.format", List.of("json", "csv")),
             Map.entry("parameter.rule", RULES),
             Map.entry("parameter.status", List.of("active", "resolved")),
             Map.entry("ActionView.outcome", labels(Outcome.values(), Outcome::label)),
             Map.entry("ActionView.type", List.of("terminate", "detach")),
+            Map.entry("EndedView.type", List.of("terminate", "detach")),
             Map.entry("Found.rule", RULES),
             Map.entry("GapView.reason", List.of("not_in_memory", "other_run", "too_large")),
             Map.entry("HostView.gpu_source", List.of("nvml", "nvidia-smi", "genv")),
@@ -30,7 +32,11 @@ final class KnownValues {
             Map.entry("NextView.because", labels(WaitReason.values(), WaitReason::label)),
             Map.entry("NextView.type", List.of("terminate", "detach")),
             Map.entry("Planned.type", List.of("terminate", "detach")),
+            Map.entry("PolicyView.mode", List.of("enforce", "audit")),
             Map.entry("ProblemView.code", labels(ProblemCode.values(), ProblemCode::label)),
+            Map.entry("Rule.mode", List.of("off", "audit", "enforce")),
+            Map.entry("Rule.name", RULES),
+            Map.entry("RuleCounts.rule", RULES),
             Map.entry("ViolationView.mode", List.of("enforce", "audit")),
             Map.entry("ViolationView.rule", RULES),
             Map.entry("ViolationView.status", List.of("active", "resolved")));

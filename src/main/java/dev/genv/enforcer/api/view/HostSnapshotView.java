@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
  * The form of {@code genv usage snapshot}, for the description of the API only: {@link dev.genv.enforcer.format.SnapshotJson} writes and
  * reads it as a stream.
  */
-public record HostSnapshotView(ListedProcesses processes, ListedEnvironments envs, ListedDevices devices) {
+public record HostSnapshotView(
+        ListedProcesses processes, @Nullable UnlistedView gpuUnlisted, ListedEnvironments envs, ListedDevices devices) {
     /** The processes on GPUs. */
     public record ListedProcesses(List<ListedProcess> processes) {}
 
@@ -16,7 +17,26 @@ public record HostSnapshotView(ListedProcesses processes, ListedEnvironments env
             int pid,
             List<ListedUsage> usedGpuMemory,
             @Nullable String eid,
-            ProcessView.MembershipView membership) {}
+            ProcessView.MembershipView membership,
+            @Nullable WorkloadView workload) {}
+
+    /** The memory that no listed process explains. */
+    public record UnlistedView(List<ListedUsage> devices, List<UnlistedProcess> processes) {}
+
+    /** A process that may hold that memory. */
+    public record UnlistedProcess(
+            int pid,
+            long startTime,
+            @Nullable Long uid,
+            String command,
+            List<Integer> devices,
+            List<Integer> usedDevices,
+            @Nullable String eid,
+            ProcessView.MembershipView membership,
+            @Nullable String membershipUnknown,
+            @Nullable String immune,
+            long since,
+            @Nullable WorkloadView workload) {}
 
     /** The use of a device by a process. */
     public record ListedUsage(

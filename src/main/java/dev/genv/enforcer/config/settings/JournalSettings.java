@@ -19,11 +19,12 @@ public interface JournalSettings {
 
     /**
      * Folder of the journal, which only this service uses. With it, violations, grace periods and pending terminations survive a
-     * restart. Unset means that the service keeps them in memory only. A single cycle keeps no journal.
+     * restart, and the service records what it observes for replays and reports. Unset means that the service keeps them in memory
+     * only and records nothing. A single cycle keeps no journal.
      */
     Optional<@WithConverter(Paths.AbsolutePath.class) Path> journalDir();
 
-    /** Largest size of the journal. Above it, the service deletes the oldest part. */
+    /** Largest size of the journal, half of it for recorded observations. Above it, the service deletes the oldest part. */
     @WithDefault("64MiB")
     @WithConverter(Numbers.JournalSize.class)
     Memory journalMaxSize();

@@ -21,6 +21,7 @@ public record Settings(
         StateSettings state,
         JournalSettings journal,
         HttpSettings http,
+        NotificationSettings notification,
         RemoteSettings remote) {
 
     /** Whether the service runs one cycle and exits. */

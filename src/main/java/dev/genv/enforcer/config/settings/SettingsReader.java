@@ -32,6 +32,7 @@ public final class SettingsReader {
             ConfigClass.configClass(StateSettings.class, StateSettings.PREFIX),
             ConfigClass.configClass(JournalSettings.class, JournalSettings.PREFIX),
             ConfigClass.configClass(HttpSettings.class, HttpSettings.PREFIX),
+            ConfigClass.configClass(NotificationSettings.class, NotificationSettings.PREFIX),
             ConfigClass.configClass(RemoteSettings.class, RemoteSettings.PREFIX));
 
     private static final String MAX_TERMINATIONS = "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE";
@@ -84,6 +85,7 @@ public final class SettingsReader {
         var settings = readValid();
         var known = variables();
         new Contradictions(variables, errors).check(settings, known);
+        new NotificationContradictions(variables, errors).check(settings);
         new UnknownVariables(known).check(variables, errors);
         errors.throwIfAny();
         return settings;
@@ -131,6 +133,7 @@ public final class SettingsReader {
                 config.getConfigMapping(StateSettings.class, StateSettings.PREFIX),
                 config.getConfigMapping(JournalSettings.class, JournalSettings.PREFIX),
                 config.getConfigMapping(HttpSettings.class, HttpSettings.PREFIX),
+                config.getConfigMapping(NotificationSettings.class, NotificationSettings.PREFIX),
                 config.getConfigMapping(RemoteSettings.class, RemoteSettings.PREFIX));
     }
 }

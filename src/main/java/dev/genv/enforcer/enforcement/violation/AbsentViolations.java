@@ -110,4 +110,15 @@ final class AbsentViolations {
                 .filter(now -> processes.contains(now.id()))
                 .anyMatch(now -> now.membership() instanceof Membership.Unknown unknown && !unknown.listed());
     }
+
+    /** The hosts that were part of the violation and could not be observed. */
+    static Set<String> unseenHosts(Violation before, Fleet fleet) {
+        return before.rule().scope() != RuleScope.FLEET
+                ? Set.of()
+                : fleet.snapshots().stream()
+                        .filter(snapshot -> before.hosts().contains(snapshot.host()))
+                        .filter(snapshot -> !Collections.disjoint(snapshot.missing(), before.requiredParts()))
+                        .map(Snapshot::host)
+                        .collect(Collectors.toUnmodifiableSet());
+    }
 }

@@ -23,7 +23,11 @@ public record SavedViolation(ViolationRecord entry, boolean isPresent) {
         return new SavedViolation(
                 isPresent
                         ? with(entry, entry.firstSeen(), entry.cycles() - cycles, Instant.EPOCH)
-                        : with(entry, entry.lastSeen(), entry.cycles(), entry.recency().latest()),
+                        : with(
+                                entry,
+                                entry.lastSeen(),
+                                entry.cycles(),
+                                entry.recency().latest()),
                 isPresent);
     }
 

@@ -7,15 +7,12 @@ import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
-import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.definition.RuleScope;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,7 +21,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Records violations. An active one is kept as long as cycles find it; the memory of the others is bounded. */
@@ -127,7 +123,8 @@ public final class ViolationRegistry {
         for (var found : plan.violations()) {
             var mode = modes.apply(found.rule());
             var known = active.get(found.key());
-            var violation = known == null ? found : found.alsoOn(unseenHosts(known.violation(), fleet));
+            var violation =
+                    known == null ? found : found.alsoOn(AbsentViolations.unseenHosts(known.violation(), fleet));
             var entry = known == null
                     ? ViolationRecord.begin(violation, mode, now, new ViolationRecord.Recency(++appearances, latest))
                     : known.seenAgain(violation, mode, now, latest);
@@ -185,18 +182,9 @@ public final class ViolationRegistry {
     }
 
     /** Returns how far the registry has come. */
-    public synchronized Progress progress() {
-        return new Progress(cycles, appearances, latest);
+    public synchronized RegistryProgress progress() {
+        return new RegistryProgress(cycles, appearances, latest);
     }
-
-    /**
-     * How far a registry has come.
-     *
-     * @param cycles the number of recorded cycles
-     * @param appearances the number of violations that ever appeared
-     * @param latest the latest time at which any violation was observed
-     */
-    public record Progress(int cycles, long appearances, Instant latest) {}
 
     /** Restores resolved violations, oldest first. */
     public synchronized void restoreResolved(List<ViolationRecord> earlier) {
@@ -249,16 +237,5 @@ public final class ViolationRegistry {
 
     private Stream<ViolationRecord> entries() {
         return Stream.concat(active.values().stream(), resolved.stream());
-    }
-
-    /** The hosts that were part of the violation and could not be observed. */
-    private static Set<String> unseenHosts(Violation before, Fleet fleet) {
-        return before.rule().scope() != RuleScope.FLEET
-                ? Set.of()
-                : fleet.snapshots().stream()
-                        .filter(snapshot -> before.hosts().contains(snapshot.host()))
-                        .filter(snapshot -> !Collections.disjoint(snapshot.missing(), before.requiredParts()))
-                        .map(Snapshot::host)
-                        .collect(Collectors.toUnmodifiableSet());
     }
 }

@@ -204,6 +204,9 @@ public enum ProblemCode {
     NO_EXIT_CODE(MACHINE_UNREACHABLE, """
             The agent's command ended without an exit code.
             Look at the log of sshd on the machine."""),
+    NOTIFICATION_FAILED(REPORTED_ONLY, """
+            Three attempts in a row to deliver messages or events failed. The detail names the kind of delivery and the reason.
+            Check the mail server, the receiver of the webhook, or the privileges for terminals. [Messages](notifications.md) describes the settings."""),
     TIMEOUT(MACHINE_UNREACHABLE, """
             The agent's command did not end in time.
             Look for what hangs on the machine: nvidia-smi, or the file system of the state directory."""),

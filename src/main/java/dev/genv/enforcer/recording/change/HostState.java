@@ -47,9 +47,14 @@ public record HostState(
                 processes ? this.processes : byKey(now.processes(), GpuProcess::id, GpuProcess::withoutWorkload),
                 processes
                         ? holders
-                        : byKey(now.unlisted().holders(), holder -> holder.process().id(), HostState::recorded),
+                        : byKey(
+                                now.unlisted().holders(),
+                                holder -> holder.process().id(),
+                                HostState::recorded),
                 environments ? this.environments : byKey(now.environments(), Environment::eid, Function.identity()),
-                hides.contains(SnapshotPart.ATTACHMENTS) ? devices : byKey(now.devices(), Device::index, Function.identity()),
+                hides.contains(SnapshotPart.ATTACHMENTS)
+                        ? devices
+                        : byKey(now.devices(), Device::index, Function.identity()),
                 processes ? listedDevices : now.listedDevices(),
                 environments ? uidsOfPids : now.uidsOfPids(),
                 environments ? subordinateUids : now.subordinateUids().ranges(),

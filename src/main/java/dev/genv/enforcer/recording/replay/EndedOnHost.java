@@ -63,7 +63,8 @@ final class EndedOnHost {
                 .with(new Unlisted(
                         snapshot.unlisted().memory(),
                         snapshot.unlisted().holders().stream()
-                                .filter(holder -> !processes.contains(holder.process().id()))
+                                .filter(holder ->
+                                        !processes.contains(holder.process().id()))
                                 .toList()))
                 .withDevices(snapshot.devices().stream().map(this::removeFrom).toList());
     }

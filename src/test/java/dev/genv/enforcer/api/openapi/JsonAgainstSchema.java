@@ -3,12 +3,17 @@ package dev.genv.enforcer.api.openapi;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.Set;
 
 /** Compares JSON with a schema of the description: every field must be described, and have a described type and value. */
 record JsonAgainstSchema(JsonNode api) {
     void check(JsonNode json, JsonNode schema, String place) {
+        if (schema.has("oneOf")) {
+            checkOneOf(json, schema.path("oneOf"), place);
+            return;
+        }
         var described = resolve(schema);
         if (json.isNull()) {
             return; // the schemas do not say which fields can be null
@@ -30,6 +35,19 @@ record JsonAgainstSchema(JsonNode api) {
                 check(field.getValue(), known.isObject() ? known : other, name);
             });
         }
+    }
+
+    private void checkOneOf(JsonNode json, JsonNode schemas, String place) {
+        var mismatches = new ArrayList<String>();
+        for (var each : schemas) {
+            try {
+                check(json, each, place);
+                return;
+            } catch (AssertionError e) {
+                mismatches.add(e.getMessage());
+            }
+        }
+        throw new AssertionError(mismatches);
     }
 
     /** A schema may only name another one, perhaps beside null. */

@@ -153,7 +153,7 @@ class PastResourcesTest {
                 .body("usage[0].held_device_hours", equalTo(0.0f))
                 .body("usage[0].used_device_hours", equalTo(0.4833f))
                 .body("usage[2].held_device_hours", equalTo(2.45f))
-                .body("usage[2].used_device_hours", equalTo(1.4667f))
+                .body("usage[2].used_device_hours", equalTo(2.45f))
                 .body("users", hasSize(0))
                 .body("rules", hasSize(0));
     }
@@ -170,7 +170,7 @@ class PastResourcesTest {
 
         assertThat(csv.split("\r\n"))
                 .contains("\"'=cmd|' /C calc'!A1\",\"gpu-1\",0.9833,0.9833,0.0,,,,")
-                .contains("\"raz\",\"gpu-1\",0.9833,2.45,1.4667,,,,");
+                .contains("\"raz\",\"gpu-1\",0.9833,2.45,2.45,,,,");
         assertThat(csv).startsWith("user,host,observed_hours,");
     }
 

@@ -77,7 +77,9 @@ public class RecordingNode implements QuarkusTestProfile {
                         env("1").attachedAt("20/11/2026 09:00:00", 0),
                         env("2").attachedAt("20/11/2026 10:00:00", 1),
                         env("9").user(HOSTILE).uid(1009).attached(3))
-                .with(process(11).inEnvironment("1").uses(0, "100mi"));
+                .with(
+                        process(11).inEnvironment("1").uses(0, "100mi"),
+                        process(12).inEnvironment("2").uses(1, "100mi"));
         if (isSecondHalf) {
             node.with(env("3").attachedAt("20/11/2026 11:00:00", 2))
                     .with(

@@ -10,7 +10,7 @@ import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -40,43 +40,52 @@ class JournalDiskIT extends NodeSuite {
     }
 
     @Test
-    void aFullDiskCostsTheJournalAndNothingElse() throws IOException {
-        assertSurvives(this::fill, () -> Files.delete(journal.resolve("filler")));
+    void aReadOnlyDiskCostsTheJournalAndNothingElse() throws IOException {
+        Command.run("mount", "-o", "remount,ro", journal.toString());
+        try (var victim = SignalCounter.start(directory.resolve("victim"))) {
+            node.gpus.process(0, victim.pid(), "100");
+            var service = node.startService();
+            var client = new ServiceClient(service);
+            await().until(() -> victim.count() == 1);
+            await().until(() -> client.observe().problems().contains("journal_unwritable"));
+            Command.run("mount", "-o", "remount,rw", journal.toString());
+            await().until(() -> client.observe().problems().isEmpty());
+            client.awaitNext(client.observe());
+            var before = client.json("/violations").findValuesAsText("id");
+            service.kill();
+            assertContinues(before, victim);
+        }
     }
 
     @Test
-    void aReadOnlyDiskCostsTheJournalAndNothingElse() throws IOException {
-        assertSurvives(
-                () -> Command.run("mount", "-o", "remount,ro", journal.toString()),
-                () -> Command.run("mount", "-o", "remount,rw", journal.toString()));
-    }
-
-    private interface Step {
-        void run() throws IOException;
-    }
-
-    private void assertSurvives(Step fault, Step repair) throws IOException {
+    void aFullDiskCostsTheJournalAndNothingElse() throws IOException {
         try (var first = SignalCounter.start(directory.resolve("first"));
                 var second = SignalCounter.start(directory.resolve("second"))) {
             node.gpus.process(0, first.pid(), "100");
             var service = node.startService();
             var client = new ServiceClient(service);
             await().until(() -> first.count() == 1);
-            fault.run();
+            fill();
             await().until(() -> client.observe().problems().contains("journal_unwritable"));
             node.gpus.process(1, second.pid(), "100");
             await().until(() -> second.count() == 1);
-            repair.run();
+            Files.delete(journal.resolve("filler"));
             await().until(() -> client.observe().problems().isEmpty());
-            var before = client.json("/violations");
-            assertThat(before).hasSize(2);
             client.awaitNext(client.observe());
+            var before = client.json("/violations").findValuesAsText("id");
+            assertThat(before).hasSize(2);
             service.kill();
+            assertContinues(before, first, second);
+        }
+    }
 
-            var restarted = new ServiceClient(node.startService());
-            restarted.awaitObservation();
-            assertThat(restarted.json("/violations").findValuesAsText("id")).isEqualTo(before.findValuesAsText("id"));
-            await().during(Duration.ofSeconds(3)).until(() -> first.count() == 1 && second.count() == 1);
+    private void assertContinues(List<String> violations, SignalCounter... victims) throws IOException {
+        var client = new ServiceClient(node.startService());
+        assertThat(client.json("/violations").findValuesAsText("id")).isEqualTo(violations);
+        client.awaitNext(client.observe());
+        client.awaitNext(client.observe());
+        for (var victim : victims) {
+            assertThat(victim.count()).isEqualTo(1);
         }
     }
 

@@ -34,7 +34,6 @@ class StreamIT extends NodeSuite {
     private static final int USERS = 100;
 
     private static final String LONG_TEXT = "x".repeat(4_000);
-    /** In a chunk that is not the end of a request. */
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
     private final List<SseClient> reading = new ArrayList<>();
@@ -126,7 +125,7 @@ class StreamIT extends NodeSuite {
         return socket;
     }
 
-    /** Without reading: a write to a closed connection fails. */
+    /** Waits without reading: a write to a closed connection fails, and one letter is no request. */
     private static void awaitDisconnection(Socket socket) {
         await().atMost(HANG).pollInterval(PAUSE).until(() -> {
             try {

@@ -176,7 +176,10 @@ class ReplayTest {
 
         assertThat(users.getFirst().terminations()).isEqualTo(2); // it was gone in between
         past.cycles.removeLast();
-        assertThat(replay(enforcing(KnownRules.named("unlisted-processes"))).users().getFirst().terminations())
+        assertThat(replay(enforcing(KnownRules.named("unlisted-processes")))
+                        .users()
+                        .getFirst()
+                        .terminations())
                 .isOne();
     }
 

@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.telemetry.genv.GenvMetrics;
 import java.util.List;
+import java.util.Locale;
 
 /** Converters of words. */
 @SuppressWarnings("serial")
@@ -57,6 +58,22 @@ public final class Choices {
         @Override
         public Boolean convert(String value) {
             return choose(value);
+        }
+    }
+
+    /** A switch of a function. YAML reads {@code on} and {@code off} without quotes as {@code true} and {@code false}. */
+    public static final class OnOrOff extends SettingConverter<Boolean> {
+        public OnOrOff() {
+            super("on or off");
+        }
+
+        @Override
+        public Boolean convert(String value) {
+            return switch (value.toLowerCase(Locale.ROOT)) {
+                case "on", "true" -> true;
+                case "off", "false" -> false;
+                default -> throw invalid();
+            };
         }
     }
 }

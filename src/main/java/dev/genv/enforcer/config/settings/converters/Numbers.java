@@ -24,6 +24,21 @@ public final class Numbers {
         }
     }
 
+    /** A number of messages in an hour. */
+    public static final class PerHour extends SettingConverter<Integer> {
+        public PerHour() {
+            super("a whole number from 1 to 60");
+        }
+
+        @Override
+        public Integer convert(String value) {
+            if (!value.matches("[1-9]|[1-5][0-9]|60")) {
+                throw invalid();
+            }
+            return Integer.valueOf(value);
+        }
+    }
+
     /** The size of the journal. It consists of several parts, so it is not too small. */
     public static final class JournalSize extends SettingConverter<Memory> {
         private static final Memory SMALLEST = Memory.ofMebibytes(1);

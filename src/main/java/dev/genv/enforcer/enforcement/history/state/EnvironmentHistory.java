@@ -29,17 +29,7 @@ final class EnvironmentHistory {
     private @Nullable Instant died;
     private @Nullable Long diedAt;
 
-    /** The ticks of the last observation before it appeared, or before all its pids were replaced; null if there is none. */
-    private @Nullable Long youngerThan;
-
-    /** The ticks of the last observation in which it was absent; null if there is none. */
-    private @Nullable Long absentAt;
-
-    /** The ticks of the first observation in which it was present; null before that. */
-    private @Nullable Long presentAt;
-
-    /** The same since its last absence, even if the same pids returned, because another user may have written the entry. */
-    private @Nullable Long appearedAt;
+    private SavedEnvironment.Presence presence = SavedEnvironment.Presence.NONE;
 
     /** Some of its live pids in the last observation. If one of them is still alive, the environment has not ended in between. */
     private Set<Integer> pids = Set.of();
@@ -54,6 +44,7 @@ final class EnvironmentHistory {
     private Set<Long> latestUids = Set.of();
 
     private @Nullable Long recordedUid;
+
     /**
      * One observation of the state.
      *
@@ -91,7 +82,7 @@ final class EnvironmentHistory {
                 capacity.save(),
                 died,
                 diedAt,
-                new SavedEnvironment.Presence(youngerThan, absentAt, presentAt, appearedAt),
+                presence,
                 pids,
                 shellStart,
                 Set.copyOf(uids),
@@ -106,10 +97,7 @@ final class EnvironmentHistory {
         restored.capacity.restore(saved.capacity());
         restored.died = saved.died();
         restored.diedAt = saved.diedAt();
-        restored.youngerThan = saved.presence().youngerThan();
-        restored.absentAt = saved.presence().absentAt();
-        restored.presentAt = saved.presence().presentAt();
-        restored.appearedAt = saved.presence().appearedAt();
+        restored.presence = saved.presence();
         restored.pids = Set.copyOf(saved.pids());
         restored.shellStart = saved.shellStart();
         restored.uids.addAll(saved.uids());
@@ -120,21 +108,14 @@ final class EnvironmentHistory {
 
     void record(Environment environment, Observation now) {
         var nowUids = environment.ownership().uids();
-        var isOther = presentAt == null || !isSameEnvironment(environment);
+        var isOther = presence.presentAt() == null || !isSameEnvironment(environment);
         if (isOther) {
             if (died != null && belongsToOthers(nowUids)) {
                 uids.clear();
             }
-            presentAt = now.ticks;
             attachments.environmentAppeared();
         }
-        if (appearedAt == null || died != null) {
-            absentAt = now.before;
-        }
-        if (isOther || died != null) {
-            youngerThan = now.before;
-            appearedAt = now.ticks;
-        }
+        presence = presence.observed(isOther, died != null, now.before, now.ticks);
         nowUids.stream().limit(MAX_UIDS - (long) uids.size()).forEach(uids::add);
         latestUids = nowUids;
         recordedUid = environment.uid();
@@ -154,10 +135,6 @@ final class EnvironmentHistory {
             diedAt = ticker.mark();
             latestUids = Set.copyOf(latestUids.stream().limit(MAX_UIDS).toList());
         }
-    }
-
-    void detached(int device) {
-        attachments.detached(device);
     }
 
     AttachmentHistory attachments() {
@@ -185,7 +162,7 @@ final class EnvironmentHistory {
 
     /** Whether it may have existed before the service began to observe. */
     boolean isOlderThan(ObservedTime observed) {
-        return presentAt == null || observed.isInFirst(presentAt);
+        return presence.presentAt() == null || observed.isInFirst(presence.presentAt());
     }
 
     /** Returns the end of the environment. */
@@ -210,7 +187,7 @@ final class EnvironmentHistory {
         if (died != null || isProvenOlderThan(process)) {
             return Optional.empty();
         }
-        if (!hasUid(process.uid()) && !hasHadUid(process.uid()) && isBefore(process, appearedAt)) {
+        if (!hasUid(process.uid()) && !hasHadUid(process.uid()) && isBefore(process, presence.appearedAt())) {
             return Optional.of(
                     "environment %s belongs to other users, and was not observed before this process of uid %s was started"
                             .formatted(label, process.uid()));
@@ -248,12 +225,12 @@ final class EnvironmentHistory {
 
     /** Whether the service observed that it was absent after the process had started. */
     private boolean isYoungerThan(GpuProcess process) {
-        return isBefore(process, youngerThan) && !isProvenOlderThan(process);
+        return isBefore(process, presence.youngerThan()) && !isProvenOlderThan(process);
     }
 
     /** A shell can outlive its environment, so it proves nothing if the environment was absent while the process ran. */
     private boolean isProvenOlderThan(GpuProcess process) {
-        return shellStart != null && shellStart <= process.id().startTime() && !isBefore(process, absentAt);
+        return shellStart != null && shellStart <= process.id().startTime() && !isBefore(process, presence.absentAt());
     }
 
     private static boolean isBefore(GpuProcess process, @Nullable Long ticks) {

@@ -18,4 +18,13 @@ public record ListedProcesses(Set<Integer> pids, Set<String> named) {
                                 : Stream.empty())
                         .collect(Collectors.toSet()));
     }
+
+    /** Returns these and others. */
+    ListedProcesses with(ListedProcesses others) {
+        return new ListedProcesses(union(pids, others.pids), union(named, others.named));
+    }
+
+    private static <T> Set<T> union(Set<T> one, Set<T> other) {
+        return Stream.of(one, other).flatMap(Set::stream).collect(Collectors.toSet());
+    }
 }

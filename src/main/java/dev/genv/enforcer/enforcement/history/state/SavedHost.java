@@ -1,6 +1,5 @@
 package dev.genv.enforcer.enforcement.history.state;
 
-import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -14,9 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record SavedHost(
         DelistedPids.Saved delisted,
-        ObservedTime.Saved environments,
-        ObservedTime.Saved attachments,
-        Map<Integer, ObservedTime.Saved> devices,
+        ObservedParts.Saved observed,
         Set<Integer> listed,
         ListedProcesses onGpu,
         @Nullable String machine,
