@@ -5,49 +5,21 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.violation.ViolationRecord;
-import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.Limits;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
-import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
-import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
-import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import dev.genv.enforcer.testsupport.fake.FakeHost;
-import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
-import java.util.Arrays;
-import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.function.Function;
-import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Each test compares what the record of a violation announces with what the cycles then do. */
-class ForecastTest {
-    private static final Duration NONE = Duration.ZERO;
-
-    private final FakeTime time = new FakeTime();
-    private final ViolationRegistry registry = new ViolationRegistry(10);
-    private final FakeHost node = new FakeHost(stray(1));
-    private final Map<RuleDefinition, RuleMode> modes = new HashMap<>(Arrays.stream(KnownRules.all())
-            .filter(rule -> !rule.equals(KnownRules.ENV_OWNER))
-            .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)));
-    private ServiceMode mode = ServiceMode.ENFORCE;
-    private Limits limits = Limits.NONE;
-    private SafetyLimits safety = new SafetyLimits(NONE, NONE, Duration.ofSeconds(30), 0);
-    private @Nullable Enforcer enforcer;
-
+class ForecastTest extends ForecastFixture {
     @Test
     void announcesSigtermForTheEndOfTheGracePeriod() {
         safety = new SafetyLimits(Duration.ofSeconds(25), NONE, null, 0);
@@ -235,60 +207,5 @@ class ForecastTest {
         assertThat(active())
                 .singleElement()
                 .satisfies(entry -> assertThat(entry.next()).hasSize(100));
-    }
-
-    private static HostBuilder stray(int pid) {
-        return host().devices(1).with(stray(pid, 0));
-    }
-
-    private static GpuProcessBuilder stray(int pid, int device) {
-        return process(pid).uses(device);
-    }
-
-    private void runCycle(int second) {
-        var running = enforcer == null ? enforcer() : enforcer;
-        enforcer = running;
-        time.passTo(Duration.ofSeconds(second));
-        assertThat(running.runCycle()).isPresent();
-    }
-
-    private Enforcer enforcer() {
-        var config = EnforcerConfigBuilder.enforcerConfig(node)
-                .rules(modes, limits)
-                .mode(mode)
-                .safetyLimits(safety)
-                .build();
-        return new Enforcer(config, registry, time.ticker(), List.of());
-    }
-
-    private List<ViolationRecord> active() {
-        return registry.find(ViolationRecord::active, 10);
-    }
-
-    /** The announcements of all active violations, with their times in seconds from the start. */
-    private List<String> next() {
-        return active().stream()
-                .flatMap(entry -> entry.next().stream())
-                .map(action -> {
-                    var seconds =
-                            Duration.between(FakeTime.START, action.notBefore()).toSeconds();
-                    var target = action.target();
-                    return target.processId() == null
-                            ? "%s %s %d %d %s"
-                                    .formatted(
-                                            target.type(),
-                                            target.detached(),
-                                            target.detachedFrom(),
-                                            seconds,
-                                            action.because().label())
-                            : "%s %d %s %d %s"
-                                    .formatted(
-                                            target.type(),
-                                            target.processId(),
-                                            action.signal(),
-                                            seconds,
-                                            action.because().label());
-                })
-                .toList();
     }
 }
