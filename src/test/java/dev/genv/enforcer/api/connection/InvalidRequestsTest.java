@@ -72,7 +72,14 @@ class InvalidRequestsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"GET /", "OPTIONS *", "GET http://localhost/hosts?x=http://a/", "CONNECT localhost:443", "GET /%25"})
+    @ValueSource(
+            strings = {
+                "GET /",
+                "OPTIONS *",
+                "GET http://localhost/hosts?x=http://a/",
+                "CONNECT localhost:443",
+                "GET /%25"
+            })
     void passesOnOtherRequests(String begin) {
         send(begin + END);
         assertThat(channel.inboundMessages()).isNotEmpty();

@@ -115,7 +115,7 @@ class ConnectionsIT extends NodeSuite {
             assertRefused(port, "GET /hosts?user=%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", 400);
             assertRefused(port, "GET /% HTTP/1.1\r\nHost: localhost\r\n\r\n", 400);
             assertRefused(port, "GET /" + "x".repeat(5_000) + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 414);
-            assertRefused(port, "GET /hosts HTTP/1.1\r\nHost: localhost\r\nX: " + "x".repeat(10_000) + "\r\n\r\n", 431);
+            assertRefused(port, "GET /hosts HTTP/1.1\r\nHost: localhost\r\nX: " + "x".repeat(70_000) + "\r\n\r\n", 431);
             var head = new RawHttp(port).send("HEAD /% HTTP/1.1\r\nHost: localhost\r\n\r\n");
             assertThat(head.status()).isEqualTo(400);
             assertThat(head.text()).doesNotContain("{");
