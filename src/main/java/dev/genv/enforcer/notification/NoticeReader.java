@@ -54,8 +54,8 @@ public final class NoticeReader {
                 if (event.sequence() > last) {
                     return Optional.of(PAUSE);
                 }
-                Notice.of(event).ifPresent(notice -> PersonalNotice.of(notice, inAudit)
-                        .forEach(notices));
+                Notice.of(event)
+                        .ifPresent(notice -> PersonalNotice.of(notice, inAudit).forEach(notices));
                 position = event.sequence();
             }
             page = log.after(position, PAGE);

@@ -56,13 +56,14 @@ public final class PendingTerminations {
     /** Continues the terminations that an earlier run of the service saved; the clock that counts towards an action continues too. */
     public synchronized void restore(SavedState saved, SavedCycle last) {
         saved.get(TERMINATIONS)
-                .forEach((process, termination) ->
-                        pending.put(process, restored(termination.pending, last.observed())));
+                .forEach(
+                        (process, termination) -> pending.put(process, restored(termination.pending, last.observed())));
     }
 
     private static Pending saved(Pending state) {
         return switch (state) {
-            case Termination.Breaking breaking -> breaking.with(breaking.progress().toSave());
+            case Termination.Breaking breaking ->
+                breaking.with(breaking.progress().toSave());
             case Termination.Compliant compliant -> compliant;
         };
     }
