@@ -77,7 +77,7 @@ class NotificationWiring {
     }
 
     private NoticeReader reader() {
-        return new NoticeReader(notification.auditMessages());
+        return new NoticeReader(users, notification.auditMessages());
     }
 
     private NoticeText text() {

@@ -35,12 +35,7 @@ final class Notifications {
         deliveries.forEach(delivery -> metrics.register(delivery.name(), delivery::figures));
     }
 
-    /** Decides with which event each delivery begins. The events of earlier runs were restored before, and the first cycle comes later. */
-    void begin() {
-        deliveries.forEach(delivery -> delivery.begin(events));
-    }
-
-    /** Begins to deliver. */
+    /** Begins to deliver. The events of earlier runs are restored before, and the first cycle comes later. */
     synchronized void start() {
         if (!deliveries.isEmpty()) {
             LOG.infof(
@@ -50,9 +45,12 @@ final class Notifications {
         deliveries.forEach(delivery -> threads.add(DeliveryThread.start(delivery, events)));
     }
 
-    /** Takes over the accounts that a cycle read. */
+    /** Takes over the accounts that a cycle read. It is called after the events of the cycle were published. */
     void record(CycleReport report) {
-        if (!deliveries.isEmpty() && report.error() == null) {
+        if (deliveries.isEmpty()) {
+            return;
+        }
+        if (report.error() == null) {
             users.update(report.hosts().stream()
                     .filter(HostReport::reached)
                     .collect(Collectors.toMap(
@@ -61,6 +59,7 @@ final class Notifications {
                                     host.accounts(), host.snapshot().subordinateUids()),
                             (one, _) -> one)));
         }
+        users.setCurrentUpTo(events.latest());
     }
 
     /** Returns a problem for each kind of delivery that fails. */

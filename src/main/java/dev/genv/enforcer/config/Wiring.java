@@ -151,9 +151,7 @@ class Wiring {
         listeners.addAll(metrics.listeners(records.registry()));
         listeners.add(recording::record);
         listeners.add(this::exitOnError);
-        var enforcer = new Enforcer(config, records, Ticker.ofSystem(), listeners);
-        notifications.begin(); // now the events of earlier runs are restored
-        return enforcer;
+        return new Enforcer(config, records, Ticker.ofSystem(), listeners);
     }
 
     @Produces

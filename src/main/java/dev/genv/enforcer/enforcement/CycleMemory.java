@@ -125,7 +125,7 @@ final class CycleMemory {
     private void restore(Restored.Memory memory) {
         if (memory.scope() != Scope.WITHOUT_PROCESSES) {
             clock.continueFrom(memory.cycle().counted());
-            terminations.restore(memory.state());
+            terminations.restore(memory.state(), memory.cycle());
         }
         if (memory.scope() == Scope.ALL) {
             history.restore(memory.state(), memory.cycle());

@@ -28,8 +28,9 @@ public final class DeliveryThread implements AutoCloseable {
                 .unstarted(this::loop);
     }
 
-    /** Starts a delivery. It begins with the events that its own cursor does not cover. */
+    /** Starts a delivery. The events of earlier runs are restored before, and the first cycle comes later. */
     public static DeliveryThread start(Delivery delivery, EventLog log) {
+        delivery.begin(log);
         var started = new DeliveryThread(delivery, log);
         started.thread.start();
         return started;

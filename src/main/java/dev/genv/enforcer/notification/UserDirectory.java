@@ -10,6 +10,7 @@ import java.util.Optional;
 /** The users of the machines as the last cycle read them from passwd(5) and subuid(5), which only root can write. */
 public final class UserDirectory {
     private volatile Map<String, Users> byHost = Map.of();
+    private volatile long currentUpTo;
 
     /** The users of one machine. */
     public record Users(Accounts accounts, SubordinateUids subordinateUids) {}
@@ -17,6 +18,16 @@ public final class UserDirectory {
     /** Replaces everything that is known. */
     public void update(Map<String, Users> users) {
         byHost = Map.copyOf(users);
+    }
+
+    /** Records that the users of all events up to this position are known, as far as they can be. */
+    public void setCurrentUpTo(long sequence) {
+        currentUpTo = sequence;
+    }
+
+    /** The position of the last event whose users are known. */
+    public long currentUpTo() {
+        return currentUpTo;
     }
 
     /** Returns the uid of the account that owns a uid on the machine: a subordinate uid is its account's. */

@@ -66,7 +66,8 @@ public final class Policy {
         return configs.entrySet().stream()
                 .anyMatch(rule -> rule.getKey().scope() == scope
                         && rule.getValue().mode() != RuleMode.OFF
-                        && !(rule.getKey().hasLimit() && rule.getValue().limits().equals(Limits.NONE)));
+                        && !(rule.getKey().hasLimit()
+                                && rule.getValue().limits().equals(Limits.NONE)));
     }
 
     /**

@@ -1,9 +1,10 @@
 import { element, setChildren } from '../dom/dom.js';
-import { number, visible } from '../dom/format.js';
+import { number, time, visible } from '../dom/format.js';
 import { ApiError, getJson, getText } from '../data/api.js';
 
 const DAY_MILLIS = 86_400_000;
 const MOST_ROWS = 1000;
+const INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
 /** Who held and used how much in a period, and which rules were broken. */
 export function reportView() {
@@ -84,6 +85,9 @@ function words(key) {
 }
 
 function cell(value) {
+  if (INSTANT.test(value)) {
+    return time(value);
+  }
   if (typeof value === 'number') {
     return number(value);
   }

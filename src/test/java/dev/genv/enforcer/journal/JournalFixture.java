@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
@@ -28,6 +29,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -74,7 +76,14 @@ abstract class JournalFixture {
                 .build();
         var records = new Records(registry, events, opened, List.of(new EventContent.ServiceStarted("1", "enforce")));
         deliveries = records.deliveries();
-        enforcer = new Enforcer(config, records, time.ticker(), List.of());
+        enforcer = new Enforcer(config, records, advancingTicker(), List.of());
+    }
+
+    /** The monotonic clock advances with every reading, as a real one does. */
+    private Ticker advancingTicker() {
+        var readings = new AtomicLong();
+        var ticker = time.ticker();
+        return new Ticker(ticker.wall(), () -> ticker.mark() + readings.incrementAndGet());
     }
 
     @AfterEach

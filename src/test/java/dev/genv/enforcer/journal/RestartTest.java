@@ -17,6 +17,7 @@ import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -200,6 +201,21 @@ class RestartTest extends JournalFixture {
         assertThat(events.after(0, 100).events()).extracting(Event::sequence).isSorted();
         assertThat(events.latest()).isGreaterThan(first);
         assertThat(segments()).isNotEmpty();
+    }
+
+    @Test
+    void aCycleWithoutChangesIsOneLine() throws IOException {
+        limits = new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 0); // a SIGTERM, and no SIGKILL
+        restart();
+        var job = process(8).inEnvironment("a").uses(1);
+        node.setSnapshot(host().devices(2)
+                .with(env("a").attached(0))
+                .with(process(7).uses(0))
+                .with(job));
+        cycles(3);
+        var before = Files.readAllLines(segments().getLast()).size();
+        cycles(5);
+        assertThat(Files.readAllLines(segments().getLast())).hasSize(before + 5);
     }
 
     private void cycles(int count) {

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class DeliveryThreadTest {
@@ -60,6 +61,44 @@ class DeliveryThreadTest {
 
     private void append() {
         log.append(FakeTime.START, List.of(opened(violationOf(process(812)))));
+    }
+
+    @Test
+    void positionIsSetBeforeTheFirstRun() {
+        append();
+        var position = new AtomicLong(-1);
+        var seen = new AtomicLong(-1);
+        var delivery = new Delivery() {
+            @Override
+            public String name() {
+                return "test";
+            }
+
+            @Override
+            public void begin(EventLog events) {
+                position.set(events.latest());
+            }
+
+            @Override
+            public Duration run(EventLog events) {
+                seen.set(position.get());
+                return LONG;
+            }
+
+            @Override
+            public DeliveryFigures figures() {
+                return new DeliveryFigures(0, 0, 0, 0, 0, Duration.ZERO);
+            }
+
+            @Override
+            public Optional<String> problem() {
+                return Optional.empty();
+            }
+        };
+        try (var _ = DeliveryThread.start(delivery, log)) {
+            await().until(() -> seen.get() >= 0);
+            assertThat(seen).hasValue(1);
+        }
     }
 
     private interface Work {

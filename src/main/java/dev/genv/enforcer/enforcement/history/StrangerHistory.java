@@ -103,7 +103,7 @@ public final class StrangerHistory {
         histories.replaceAll((key, known) -> known.isStranger || strangers.contains(key)
                 ? new History(
                         known.belongs,
-                        known.isStranger ? known.length.plus(ticker.since(known.at)) : known.length,
+                        known.isStranger ? known.length.plusNanos(now - known.at) : known.length,
                         now,
                         strangers.contains(key))
                 : known);

@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.history.SeenFleet;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.enforcement.termination.Termination.Pending;
@@ -48,13 +49,31 @@ public final class PendingTerminations {
     /** Returns the pending terminations, to continue them in another run of the service. */
     public synchronized SavedState save() {
         var saved = new HashMap<HostProcess, Saved>();
-        pending.forEach((process, termination) -> saved.put(process, new Saved(termination)));
+        pending.forEach((process, termination) -> saved.put(process, new Saved(saved(termination))));
         return SavedState.EMPTY.with(TERMINATIONS, saved);
     }
 
     /** Continues the terminations that an earlier run of the service saved; the clock that counts towards an action continues too. */
-    public synchronized void restore(SavedState saved) {
-        saved.get(TERMINATIONS).forEach((process, termination) -> pending.put(process, termination.pending));
+    public synchronized void restore(SavedState saved, SavedCycle last) {
+        saved.get(TERMINATIONS)
+                .forEach(
+                        (process, termination) -> pending.put(process, restored(termination.pending, last.observed())));
+    }
+
+    private static Pending saved(Pending state) {
+        return switch (state) {
+            case Termination.Breaking breaking ->
+                breaking.with(breaking.progress().toSave());
+            case Termination.Compliant compliant -> compliant;
+        };
+    }
+
+    private static Pending restored(Pending state, long observed) {
+        return switch (state) {
+            case Termination.Breaking breaking ->
+                breaking.with(breaking.progress().restore(observed));
+            case Termination.Compliant compliant -> compliant;
+        };
     }
 
     /** Returns all processes that were signalled and have not exited, as far as is known. */

@@ -25,6 +25,29 @@ public record TerminationProgress(
         return new TerminationProgress(planned, now, Duration.ZERO, OptionalLong.of(now), false);
     }
 
+    /** Moves the broken time into the moment, so that the value stays the same as long as every cycle finds the process. */
+    TerminationProgress toSave() {
+        return brokenSince.isPresent() && !unseen
+                ? new TerminationProgress(
+                        last, at, Duration.ZERO, OptionalLong.of(brokenSince.getAsLong() - brokenFor.toNanos()), false)
+                : this;
+    }
+
+    /**
+     * Returns the saved progress as it was.
+     *
+     * @param observed the mark of the last cycle that was saved
+     */
+    TerminationProgress restore(long observed) {
+        if (brokenSince.isEmpty() || unseen) {
+            return this;
+        }
+        var origin = brokenSince.getAsLong();
+        var lastBroken = Math.max(origin, observed); // a process that was signalled in that cycle broke a rule after it
+        return new TerminationProgress(
+                last, at, Duration.ofNanos(lastBroken - origin), OptionalLong.of(lastBroken), false);
+    }
+
     Duration age(long now) {
         return Duration.ofNanos(now - at);
     }

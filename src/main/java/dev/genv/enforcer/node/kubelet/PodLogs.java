@@ -33,8 +33,8 @@ public final class PodLogs {
 
     private final ProcFs proc;
     private final Duration timeLimit;
-    /** An abandoned read keeps it, and then nothing is read. */
-    private final Executor thread = KeptThreads.named("pod-logs", 1);
+    /** One more than may read at a time, because a thread takes a moment until it accepts the next read. Abandoned reads keep both. */
+    private final Executor threads = KeptThreads.named("pod-logs", 2);
 
     public PodLogs(ProcFs proc) {
         this(proc, TIME_LIMIT);
@@ -53,7 +53,7 @@ public final class PodLogs {
         }
         var task = new FutureTask<>(() -> new PodFacts(names(PODS, ids::isPod), names(CONTAINERS, ids::isContainer)));
         try {
-            thread.execute(task);
+            threads.execute(task);
             return task.get(timeLimit.toNanos(), TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException | TimeoutException e) {
             return PodFacts.NONE;

@@ -82,7 +82,7 @@ public final class MailDelivery implements Delivery {
 
     @Override
     public Duration run(EventLog log) throws InterruptedException {
-        reader.read(log, this::collect, statistics::countDropped);
+        var more = reader.read(log, this::collect, statistics::countDropped);
         outbox.takeDue().forEach(this::enqueue);
         showWaiting();
         var due = waiting.stream().filter(attempt -> untilDue(attempt).isZero()).findFirst();
@@ -92,7 +92,9 @@ public final class MailDelivery implements Delivery {
             showWaiting();
             return Duration.ZERO; // new events are read between two mails
         }
-        return Stream.concat(outbox.untilDue().stream(), waiting.stream().map(this::untilDue))
+        return Stream.concat(
+                        Stream.of(outbox.untilDue(), more).flatMap(Optional::stream),
+                        waiting.stream().map(this::untilDue))
                 .min(Comparator.naturalOrder())
                 .orElse(IDLE);
     }

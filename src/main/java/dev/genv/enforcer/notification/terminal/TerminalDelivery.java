@@ -17,10 +17,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
 /**
@@ -77,13 +79,16 @@ public final class TerminalDelivery implements Delivery {
 
     @Override
     public Duration run(EventLog log) {
-        reader.read(log, this::collect, statistics::countDropped);
+        var more = reader.read(log, this::collect, statistics::countDropped);
         var due = outbox.takeDue();
         if (!due.isEmpty()) {
             write(due);
         }
         statistics.setWaiting(outbox.size(), outbox.oldest().orElse(null));
-        return outbox.untilDue().orElse(IDLE);
+        return Stream.of(outbox.untilDue(), more)
+                .flatMap(Optional::stream)
+                .min(Comparator.naturalOrder())
+                .orElse(IDLE);
     }
 
     private void collect(PersonalNotice personal) {

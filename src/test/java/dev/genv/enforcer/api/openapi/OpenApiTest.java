@@ -132,7 +132,13 @@ class OpenApiTest {
         var text = api.toString();
         for (var key : new ApiTexts().keys()) {
             var value = JSON.valueToTree(new ApiTexts().text(key)).toString();
-            if (text.contains(value) || key.endsWith(".errors") || key.equals("errors") || key.endsWith(".type")) {
+            var isNumber = text.contains(":" + value.replace("\"", "") + ",")
+                    || text.contains(":" + value.replace("\"", "") + "}");
+            if (text.contains(value)
+                    || isNumber
+                    || key.endsWith(".errors")
+                    || key.equals("errors")
+                    || key.endsWith(".type")) {
                 used.add(key);
             }
         }

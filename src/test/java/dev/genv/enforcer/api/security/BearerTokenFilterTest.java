@@ -77,6 +77,13 @@ class BearerTokenFilterTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"/events", "/violations/stream"})
+    void streamsRequireTheToken(String path) throws IOException {
+        assertThat(http.get(path).status()).isEqualTo(401);
+        assertThat(http.get(path + "?last_event_id=x", AUTHORIZATION).status()).isEqualTo(400);
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"/no/such/path", "/q/swagger-ui", "/q/dev", "/plan", "/%", "/q/health;x", "/Q/HEALTH"})
     void unknownPathsRequireTheTokenToo(String path) throws IOException {
         assertThat(http.get(path).status()).isIn(400, 401);

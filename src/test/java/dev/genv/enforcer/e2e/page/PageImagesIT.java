@@ -44,7 +44,7 @@ class PageImagesIT extends PageSuite {
         startService();
         client().awaitObservation();
 
-        var hosts = openWindow(options().setViewportSize(1200, 760)).open("#/hosts");
+        var hosts = openWindow(options().setViewportSize(1200, 800)).open("#/hosts");
         hosts.awaitText(".tile", "no listed process explains it");
         hosts.awaitText(".tile", "Utilization 97 %");
         hosts.awaitText(".tile", "GPU not attached");
@@ -58,7 +58,7 @@ class PageImagesIT extends PageSuite {
         story.awaitText("dialog .steps", "SIGTERM");
         take(story, "story.png");
 
-        var plan = openWindow(options().setViewportSize(900, 760).setColorScheme(ColorScheme.DARK))
+        var plan = openWindow(options().setViewportSize(1000, 760).setColorScheme(ColorScheme.DARK))
                 .open("#/plan");
         plan.awaitText("main", "env-devices");
         plan.page().getByLabel("GPUs per user").fill("1");

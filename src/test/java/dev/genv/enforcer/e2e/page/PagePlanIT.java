@@ -2,8 +2,8 @@ package dev.genv.enforcer.e2e.page;
 
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
@@ -54,8 +54,7 @@ class PagePlanIT extends PageSuite {
             writeEnvironment(shell);
             node.gpus.process(0, member.pid(), "10");
             startService();
-            var first = client().awaitNext(new ServiceClient.Observation("", "", Set.of()));
-            client().awaitNext(first);
+            await().until(() -> !client().json("/report").path("usage").isEmpty());
             var window = openWindow().open("#/plan");
             assertThat(window.page().getByLabel("env-devices")).isChecked();
 
@@ -67,7 +66,7 @@ class PagePlanIT extends PageSuite {
 
             window.open("#/report");
             window.button("Show").click();
-            window.awaitText("#report table", CurrentProcess.name());
+            assertThat(window.page().locator("#report")).containsText(CurrentProcess.name());
             var download = window.page()
                     .waitForDownload(() -> window.button("Download CSV").click());
             assertThat(Files.readString(download.path()))

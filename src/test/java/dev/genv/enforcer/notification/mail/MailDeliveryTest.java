@@ -60,6 +60,7 @@ class MailDeliveryTest {
         users.update(Map.of(
                 "gpu-1",
                 new UserDirectory.Users(new Accounts(Map.of("raz", 1003L, "paul", 1004L)), SubordinateUids.NONE)));
+        users.setCurrentUpTo(Long.MAX_VALUE);
         greenMail.start();
     }
 
@@ -106,6 +107,21 @@ class MailDeliveryTest {
         runAll(delivery);
         assertThat(recipients()).hasSize(3);
         assertThat(greenMail.getReceivedMessages()[2].getSubject()).contains("2 messages");
+    }
+
+    /** The cycle publishes its events before it hands over the accounts. */
+    @Test
+    void eventWaitsUntilItsUsersAreKnown() throws Exception {
+        users.update(Map.of());
+        users.setCurrentUpTo(0);
+        var delivery = delivery(greenMail.getSmtp().getPort(), 6);
+        act("a", 1, 1003);
+        assertThat(runAll(delivery)).isLessThan(COLLECTED);
+        start();
+        runAll(delivery);
+        time.pass(COLLECTED);
+        runAll(delivery);
+        assertThat(recipients()).containsExactly("raz@example.org");
     }
 
     @Test
@@ -191,7 +207,7 @@ class MailDeliveryTest {
         var server = new MailServer(LOOPBACK, port, Tls.NONE, Optional.empty());
         var envelope = new MailSender.Envelope("genv@gpu.example.org", Optional.empty());
         return new MailDelivery(
-                new NoticeReader(false),
+                new NoticeReader(users, false),
                 new Addresses(Optional.of("{user}@example.org"), Optional.empty(), users),
                 new NoticeText(Optional.empty()),
                 new MailSender(vertx, server, envelope, Duration.ofMinutes(3)),

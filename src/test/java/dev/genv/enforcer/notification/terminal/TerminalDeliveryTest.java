@@ -27,9 +27,10 @@ class TerminalDeliveryTest {
 
     private final FakeTime time = new FakeTime();
     private final EventLog log = new EventLog();
+    private final UserDirectory users = new UserDirectory();
     private final TerminalDelivery delivery = new TerminalDelivery(
-            new NoticeReader(false),
-            new UserDirectory(),
+            new NoticeReader(users, false),
+            users,
             new NoticeText(Optional.empty()),
             Path.of("/proc"),
             "gpu-1",
@@ -37,6 +38,7 @@ class TerminalDeliveryTest {
 
     @BeforeEach
     void requireTerminals() throws IOException {
+        users.setCurrentUpTo(Long.MAX_VALUE);
         Requirements.root();
         Requirements.program("/usr/bin/script", "bsdutils");
     }

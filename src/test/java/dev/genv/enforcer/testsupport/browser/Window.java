@@ -45,6 +45,7 @@ public final class Window implements AutoCloseable {
 
     /** Opens a view, such as {@code #/violations}, as a new load of the page. */
     public Window open(String view) {
+        page.navigate("about:blank"); // the address of another view alone would not load the page again
         page.navigate(origin + "/" + view);
         heading().waitFor();
         return this;

@@ -55,10 +55,11 @@ public final class ObservedTime {
         if (firstTicks == null) {
             firstTicks = ticks;
         }
+        var now = ticker.mark();
         if (lastMark != null) {
-            length = length.plus(ticker.since(lastMark));
+            length = length.plusNanos(now - lastMark);
         }
-        lastMark = ticker.mark();
+        lastMark = now;
     }
 
     /** Records that the part could not be read. */

@@ -38,7 +38,7 @@ public final class VisibleTime<K> {
         var now = ticker.mark();
         visibilities.replaceAll((key, known) -> known.isPresent || found.contains(key)
                 ? new Visibility(
-                        known.isPresent ? known.length.plus(ticker.since(known.at)) : known.length,
+                        known.isPresent ? known.length.plusNanos(now - known.at) : known.length,
                         now,
                         found.contains(key))
                 : known);
