@@ -61,12 +61,13 @@ public final class Policy {
         return config.mode() == RuleMode.OFF ? Limits.NONE : config.limits();
     }
 
-    /** Whether a decision about one host can depend on another one. */
-    public boolean checksAcrossHosts() {
+    /** Whether a rule with this scope can find violations. */
+    public boolean checks(RuleScope scope) {
         return configs.entrySet().stream()
-                .anyMatch(rule -> rule.getKey().scope() == RuleScope.FLEET
+                .anyMatch(rule -> rule.getKey().scope() == scope
                         && rule.getValue().mode() != RuleMode.OFF
-                        && !rule.getValue().limits().equals(Limits.NONE));
+                        && !(rule.getKey().hasLimit()
+                                && rule.getValue().limits().equals(Limits.NONE)));
     }
 
     /**

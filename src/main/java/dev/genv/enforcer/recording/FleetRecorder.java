@@ -3,6 +3,7 @@ package dev.genv.enforcer.recording;
 import dev.genv.enforcer.model.Snapshot;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -65,7 +66,7 @@ public final class FleetRecorder {
         cycles += passed;
         if (!lines.isEmpty() || isSilentForLong(at)) {
             lines.add(new RecordedLine(RecordType.CYCLE_OBSERVED, RecordJson.write(out -> {
-                out.writeStringField("at", at.toString());
+                out.writeStringField("at", at.truncatedTo(ChronoUnit.MILLIS).toString());
                 out.writeNumberField("cycles", cycles);
                 out.writeNumberField("interval_ms", interval.toMillis());
             })));

@@ -20,6 +20,8 @@ import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Set;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.enums.ParameterIn;
@@ -66,7 +68,7 @@ public class ReportResource {
     public Response report(@Context RoutingContext request, @Context UriInfo uri, @Context HttpHeaders headers) {
         var query = QueryParameters.of(uri.getQueryParameters(), Set.of("from", "to", "format"));
         var isCsv = isCsv(query.get("format"), headers);
-        var to = Period.instant("to", query.get("to"), enforcer.ticker().now());
+        var to = Period.instant("to", query.get("to"), now());
         var period = Period.between(Period.instant("from", query.get("from"), to.minus(USUAL_PERIOD)), to);
         try (var reserved = memory.plans().new Reservation();
                 var reading = past.open(request, period, reserved::add)) {
@@ -77,6 +79,10 @@ public class ReportResource {
                             .build()
                     : Response.ok(report, MediaType.APPLICATION_JSON).build();
         }
+    }
+
+    private Instant now() {
+        return enforcer.ticker().now().truncatedTo(ChronoUnit.MILLIS);
     }
 
     private static ReportView report(PastReading reading, Period period) {

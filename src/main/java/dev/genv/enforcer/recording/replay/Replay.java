@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.definition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.recording.RecordedCycle;
@@ -85,9 +86,11 @@ public final class Replay {
             }
         }
         // Only what users hold on all hosts together can exceed a limit on a host that did not change.
-        check(
-                cycle,
-                mayHoldMore && policy.checksAcrossHosts() ? cycle.snapshots().keySet() : names);
+        if (mayHoldMore && policy.checks(RuleScope.FLEET)) {
+            check(cycle, cycle.snapshots().keySet());
+        } else if (policy.checks(RuleScope.HOST)) {
+            check(cycle, names);
+        }
     }
 
     private void check(RecordedCycle cycle, Collection<String> names) {

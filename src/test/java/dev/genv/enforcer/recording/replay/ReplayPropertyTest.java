@@ -92,8 +92,10 @@ class ReplayPropertyTest {
 
     private static Policy policy(RandomFleets random) {
         var modes = new HashMap<RuleDefinition, RuleMode>();
+        var isQuotaAlone = random.oneIn(3);
         for (var rule : KnownRules.all()) {
-            modes.put(rule, random.pick(List.of(RuleMode.values())));
+            var mode = random.pick(List.of(RuleMode.values()));
+            modes.put(rule, isQuotaAlone && !rule.hasLimit() ? RuleMode.OFF : mode);
         }
         return KnownRules.policy(modes, new Limits(random.random().nextInt(5), Map.of("raz", 1)));
     }
