@@ -86,7 +86,7 @@ class StreamIT extends NodeSuite {
         }
     }
 
-    /** The sequence shows that no event is missing; the order of the kinds is the one within a cycle. */
+    /** Every violation of the cycle arrives once and in its order. Events of problems have numbers too, and are not in this stream. */
     private static void awaitCycle(SseClient reader, int cycle) throws Exception {
         var opened = 0;
         var resolved = 0;
@@ -94,9 +94,7 @@ class StreamIT extends NodeSuite {
         while (opened < USERS || resolved < USERS) {
             var event = reader.next();
             var sequence = Long.parseLong(event.id().substring(event.id().lastIndexOf('-') + 1));
-            assertThat(latest < 0 || sequence == latest + 1)
-                    .as("%s after %d", event.id(), latest)
-                    .isTrue();
+            assertThat(sequence).isGreaterThan(latest);
             latest = sequence;
             var user = new ObjectMapper()
                     .readTree(event.data())

@@ -49,7 +49,7 @@ class MessagesIT extends NodeSuite {
                 var stray = Child.ofUser(uid)) {
             node.gpus.process(0, stray.pid(), "10");
             node.set("NON_ENV_PROCESSES", "enforce")
-                    .set("GRACE_PERIOD", "3s")
+                    .set("GRACE_PERIOD", "10s")
                     .set("STATE_CHANGE_GRACE", "0s")
                     .set("TERMINAL_MESSAGES", "on")
                     .set("MAIL_HOST", "127.0.0.1")
