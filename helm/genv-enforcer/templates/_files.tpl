@@ -32,6 +32,20 @@
 {{- with .Values.apiToken.existingSecret -}}
 {{- $files = append $files (dict "variable" "GENV_ENFORCER_API_TOKEN_FILE" "file" "api-token" "secret" . "key" $.Values.apiToken.key) -}}
 {{- end -}}
+{{- $mail := .Values.messages.mail -}}
+{{- with $mail.existingSecret -}}
+{{- $files = append $files (dict "variable" "GENV_ENFORCER_MAIL_PASSWORD_FILE" "file" "mail-password" "secret" . "key" $mail.key) -}}
+{{- end -}}
+{{- with $mail.addresses.existingConfigMap -}}
+{{- $files = append $files (dict "variable" "GENV_ENFORCER_MAIL_ADDRESS_FILE" "file" "mail-addresses" "configMap" . "key" $mail.addresses.key) -}}
+{{- end -}}
+{{- $webhook := .Values.messages.webhook -}}
+{{- with $webhook.urlKey -}}
+{{- $files = append $files (dict "variable" "GENV_ENFORCER_WEBHOOK_URL_FILE" "file" "webhook-url" "secret" $webhook.existingSecret "key" .) -}}
+{{- end -}}
+{{- with $webhook.secretKey -}}
+{{- $files = append $files (dict "variable" "GENV_ENFORCER_WEBHOOK_SECRET_FILE" "file" "webhook-secret" "secret" $webhook.existingSecret "key" .) -}}
+{{- end -}}
 {{- if eq .Values.mode "remote" -}}
 {{- $remote := .Values.remote -}}
 {{- if $remote.hostfile.existingConfigMap -}}

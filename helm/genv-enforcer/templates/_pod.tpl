@@ -24,6 +24,11 @@ spec:
   {{- with .Values.runtimeClassName }}
   runtimeClassName: {{ . | quote }}
   {{- end }}
+  {{- if has (toString .Values.messages.terminal) (list "on" "true") }}
+  securityContext:
+    # The group tty, which may write to terminals that accept messages.
+    supplementalGroups: [5]
+  {{- end }}
   {{- else }}
   securityContext:
     runAsNonRoot: true
@@ -139,7 +144,8 @@ capabilities:
 {{- define "genv-enforcer.mounts" -}}
 {{- $files := include "genv-enforcer.files" . | fromYamlArray -}}
 {{- $node := eq .Values.mode "node" -}}
-{{- if or $node $files .Values.extraVolumeMounts -}}
+{{- $journal := include "genv-enforcer.journal" . -}}
+{{- if or $node $files $journal .Values.extraVolumeMounts -}}
 volumeMounts:
   {{- if $node }}
   - name: state
@@ -151,6 +157,10 @@ volumeMounts:
     mountPath: {{ include "genv-enforcer.folder" . | quote }}
     readOnly: true
   {{- end }}
+  {{- if $journal }}
+  - name: journal
+    mountPath: {{ include "genv-enforcer.journalFolder" . | quote }}
+  {{- end }}
   {{- with .Values.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -160,7 +170,8 @@ volumeMounts:
 {{- define "genv-enforcer.volumes" -}}
 {{- $files := include "genv-enforcer.files" . | fromYamlArray -}}
 {{- $node := eq .Values.mode "node" -}}
-{{- if or $node $files .Values.extraVolumes -}}
+{{- $journal := include "genv-enforcer.journal" . -}}
+{{- if or $node $files $journal .Values.extraVolumes -}}
 volumes:
   {{- if $node }}
   - name: state
@@ -182,6 +193,10 @@ volumes:
               - key: {{ .key | quote }}
                 path: {{ .file }}
         {{- end }}
+  {{- end }}
+  {{- with $journal }}
+  - name: journal
+    {{- . | nindent 4 }}
   {{- end }}
   {{- with .Values.extraVolumes }}
   {{- toYaml . | nindent 2 }}

@@ -7,6 +7,7 @@ GENV_ENFORCER_INACTIVE_ENV_PROCESSES: settings.inactiveEnvProcesses
 GENV_ENFORCER_ENV_DEVICES: settings.envDevices
 GENV_ENFORCER_ENV_MEMORY: settings.envMemory
 GENV_ENFORCER_ENV_OWNER: settings.envOwner
+GENV_ENFORCER_UNLISTED_PROCESSES: settings.unlistedProcesses
 GENV_ENFORCER_MAX_DEVICES_PER_USER: settings.maxDevicesPerUser
 GENV_ENFORCER_MAX_DEVICES_FOR_USER: settings.maxDevicesForUser
 GENV_ENFORCER_MAX_DEVICES_PER_USER_MODE: settings.maxDevicesPerUserMode
@@ -20,18 +21,36 @@ GENV_ENFORCER_EXEMPT_USERS: settings.exemptUsers
 GENV_ENFORCER_OVERWRITTEN_ENVIRON: settings.overwrittenEnviron
 GENV_ENFORCER_STATE_DIR: settings.stateDir
 GENV_ENFORCER_LOCK_TIMEOUT: settings.lockTimeout
+GENV_ENFORCER_JOURNAL_MAX_SIZE: journal.maxSize
+GENV_ENFORCER_JOURNAL_MAX_AGE: journal.maxAge
 GENV_ENFORCER_GPU_SOURCE: settings.gpuSource
 GENV_ENFORCER_NVML_LIBRARY: settings.nvmlLibrary
 GENV_ENFORCER_NVML_HOLD: settings.nvmlHold
 GENV_ENFORCER_NVIDIA_SMI: settings.nvidiaSmi
 GENV_ENFORCER_GPU_TIMEOUT: settings.gpuTimeout
+GENV_ENFORCER_UNLISTED_MEMORY: settings.unlistedMemory
 GENV_ENFORCER_REQUIRE_HOST_PID: settings.requireHostPid
 GENV_TERMINATE_PROCESSES: settings.terminateProcesses
+GENV_ENFORCER_GENV_METRICS: settings.genvMetrics
 QUARKUS_LOG_CONSOLE_JSON_ENABLED: settings.logJson
 QUARKUS_HTTP_HOST: settings.httpHost
 QUARKUS_HTTP_PORT: settings.httpPort
 QUARKUS_MANAGEMENT_HOST: settings.httpHost
 QUARKUS_MANAGEMENT_PORT: settings.managementPort
+GENV_ENFORCER_TERMINAL_MESSAGES: messages.terminal
+GENV_ENFORCER_AUDIT_MESSAGES: messages.inAudit
+GENV_ENFORCER_MAIL_HOST: messages.mail.host
+GENV_ENFORCER_MAIL_PORT: messages.mail.port
+GENV_ENFORCER_MAIL_TLS: messages.mail.tls
+GENV_ENFORCER_MAIL_USER: messages.mail.user
+GENV_ENFORCER_MAIL_FROM: messages.mail.from
+GENV_ENFORCER_MAIL_TO: messages.mail.to
+GENV_ENFORCER_MAIL_CC: messages.mail.cc
+GENV_ENFORCER_MAIL_DELAY: messages.mail.delay
+GENV_ENFORCER_MAIL_MAX_PER_HOUR: messages.mail.maxPerHour
+GENV_ENFORCER_WEBHOOK_URL: messages.webhook.url
+GENV_ENFORCER_WEBHOOK_FORMAT: messages.webhook.format
+GENV_ENFORCER_WEBHOOK_PLAIN_HTTP: messages.webhook.plainHttp
 {{- end -}}
 
 {{- /* The settings for machines over SSH: any of them makes the service enforce over SSH. */ -}}
@@ -49,12 +68,14 @@ The text of a value for the service; empty if the value is not set. Helm reads n
 ones with an exponent. It reads "off" without quotes as false.
 */ -}}
 {{- define "genv-enforcer.text" -}}
-{{- $modes := list "nonEnvProcesses" "inactiveEnvProcesses" "envDevices" "envMemory" "envOwner" "maxDevicesPerUserMode" -}}
+{{- $modes := list "nonEnvProcesses" "inactiveEnvProcesses" "envDevices" "envMemory" "envOwner" "unlistedProcesses" "maxDevicesPerUserMode" -}}
 {{- $name := .path | default "" | splitList "." | last -}}
 {{- if kindIs "invalid" .value -}}
 {{- else if kindIs "bool" .value -}}
 {{- if has $name $modes -}}
 {{- ternary "enforce" "off" .value -}}
+{{- else if eq $name "genvMetrics" -}}
+off
 {{- else if eq $name "terminateProcesses" -}}
 {{- ternary "1" "0" .value -}}
 {{- else -}}
@@ -77,6 +98,22 @@ ones with an exponent. It reads "off" without quotes as false.
 {{- else -}}
 {{- .value -}}
 {{- end -}}
+{{- end -}}
+
+{{- /* The volume of the journal; empty if there is none. */ -}}
+{{- define "genv-enforcer.journal" -}}
+{{- if .Values.journal.hostPath -}}
+hostPath:
+  path: {{ .Values.journal.hostPath | quote }}
+  type: DirectoryOrCreate
+{{- else if .Values.journal.existingClaim -}}
+persistentVolumeClaim:
+  claimName: {{ .Values.journal.existingClaim | quote }}
+{{- end -}}
+{{- end -}}
+
+{{- define "genv-enforcer.journalFolder" -}}
+/var/lib/genv-enforcer
 {{- end -}}
 
 {{- /* The text of the value at a path such as settings.mode. */ -}}
@@ -103,6 +140,9 @@ ones with an exponent. It reads "off" without quotes as false.
 {{- end -}}
 {{- range include "genv-enforcer.files" . | fromYamlArray -}}
 {{- $_ := set $environment .variable (printf "%s/%s" (include "genv-enforcer.folder" $) .file) -}}
+{{- end -}}
+{{- if include "genv-enforcer.journal" . -}}
+{{- $_ := set $environment "GENV_ENFORCER_JOURNAL_DIR" (include "genv-enforcer.journalFolder" .) -}}
 {{- end -}}
 {{- if and $remote .Values.remote.hosts .Values.remote.hostfile.existingConfigMap -}}
 {{- $_ := set $environment "GENV_ENFORCER_REMOTE_HOSTS" (join "," .Values.remote.hosts) -}}

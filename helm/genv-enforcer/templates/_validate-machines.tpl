@@ -6,9 +6,17 @@
 remote.{{ . }} is set, which means other machines than the nodes: set mode=remote, or remove it
 {{- end -}}
 {{- end -}}
+{{- if .Values.journal.existingClaim }}
+journal.existingClaim is set, but each node needs a journal of its own: set journal.hostPath instead
+{{- end -}}
+{{- if and .Values.journal.hostPath (eq (trimSuffix "/" .Values.journal.hostPath) (trimSuffix "/" .Values.settings.stateDir)) }}
+journal.hostPath is {{ .Values.journal.hostPath }}, in which every user can write: set a folder of its own
+{{- end -}}
 {{- if regexMatch "^/((proc|sys|dev|usr|bin|sbin|lib|lib64|etc/genv-enforcer|opt/genv-enforcer|opt/java)(/|$)|(etc|opt)$)" .Values.settings.stateDir }}
 settings.stateDir is {{ .Values.settings.stateDir }}, and mounted there it would hide what the container needs: set genv's directory, such as /var/tmp/genv
 {{- end -}}
+{{- else if .Values.journal.hostPath }}
+journal.hostPath is set, but with mode=remote the pod may start on any node: set journal.existingClaim instead
 {{- else if ne .Values.settings.stateDir "/var/tmp/genv" }}
 settings.stateDir is {{ .Values.settings.stateDir }}, which is a directory of nodes: with mode=remote set remote.stateDir instead
 {{- end -}}

@@ -33,8 +33,13 @@ service.port and service.managementPort are both {{ int64 .Values.service.port }
 {{- $values := merge (include "genv-enforcer.variables" . | fromYaml) (include "genv-enforcer.remoteVariables" . | fromYaml) -}}
 {{- $values = merge $values (dict
   "GENV_TMPDIR" "settings.stateDir"
+  "GENV_ENFORCER_JOURNAL_DIR" "journal.hostPath or journal.existingClaim"
   "GENV_ENFORCER_API_TOKEN_FILE" "apiToken.existingSecret"
   "GENV_ENFORCER_HTTP_ALLOWED_HOSTS" "settings.httpAllowedHosts"
+  "GENV_ENFORCER_MAIL_PASSWORD_FILE" "messages.mail.existingSecret"
+  "GENV_ENFORCER_MAIL_ADDRESS_FILE" "messages.mail.addresses.existingConfigMap"
+  "GENV_ENFORCER_WEBHOOK_URL_FILE" "messages.webhook.urlKey"
+  "GENV_ENFORCER_WEBHOOK_SECRET_FILE" "messages.webhook.secretKey"
   "GENV_ENFORCER_REMOTE_HOSTS" "remote.hosts"
   "GENV_ENFORCER_REMOTE_HOSTFILE" "remote.hosts"
   "GENV_ENFORCER_REMOTE_IDENTITY_FILE" "remote.identity.existingSecret"
@@ -54,12 +59,12 @@ extraEnv sets {{ $each.name }}, but there is no such setting, and the service wo
 {{- end -}}
 {{- end -}}
 {{- range .Values.extraVolumes -}}
-{{- if has .name (list "state" "files") }}
+{{- if has .name (list "state" "files" "journal") }}
 extraVolumes has a volume {{ .name }}, which is a name of the chart's own: call it otherwise
 {{- end -}}
 {{- end -}}
 {{- range .Values.extraVolumeMounts -}}
-{{- if has (trimSuffix "/" .mountPath) (list (include "genv-enforcer.folder" $) (trimSuffix "/" $.Values.settings.stateDir)) }}
+{{- if has (trimSuffix "/" .mountPath) (list (include "genv-enforcer.folder" $) (include "genv-enforcer.journalFolder" $) (trimSuffix "/" $.Values.settings.stateDir)) }}
 extraVolumeMounts has something at {{ .mountPath }}, where the chart mounts what the service needs: remove it
 {{- end -}}
 {{- end -}}
@@ -69,6 +74,37 @@ extraVolumeMounts has something at {{ .mountPath }}, where the chart mounts what
 {{ $name }} sets {{ $label }}, by which the pods are found: remove it
 {{- end -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "genv-enforcer.validate.messages" -}}
+{{- $messages := .Values.messages -}}
+{{- $mail := $messages.mail -}}
+{{- $webhook := $messages.webhook -}}
+{{- $terminal := has (toString $messages.terminal) (list "on" "true") -}}
+{{- if and $terminal (eq .Values.mode "remote") }}
+messages.terminal is on, but mode is remote, and the service writes only to terminals of its own node: remove it
+{{- end -}}
+{{- if and $mail.host (not $mail.from) }}
+messages.mail.host is set, but there is no sender: set messages.mail.from
+{{- end -}}
+{{- if and $mail.host (not (or $mail.to $mail.addresses.existingConfigMap)) }}
+messages.mail.host is set, but there are no addresses: set messages.mail.to or messages.mail.addresses.existingConfigMap
+{{- end -}}
+{{- if and (not $mail.host) (or $mail.from $mail.to $mail.existingSecret $mail.addresses.existingConfigMap) }}
+messages.mail has values, but no server: set messages.mail.host
+{{- end -}}
+{{- if ne (empty $mail.user) (empty $mail.existingSecret) }}
+messages.mail.user and messages.mail.existingSecret belong together: set both, or none
+{{- end -}}
+{{- if and (or $webhook.urlKey $webhook.secretKey) (not $webhook.existingSecret) }}
+messages.webhook.urlKey and messages.webhook.secretKey are keys of a Secret: set messages.webhook.existingSecret
+{{- end -}}
+{{- if and $webhook.url $webhook.urlKey }}
+messages.webhook.url and messages.webhook.urlKey are both set: set one of them
+{{- end -}}
+{{- if and $webhook.secretKey (not (or $webhook.url $webhook.urlKey)) }}
+messages.webhook.secretKey is set, but there is no address: set messages.webhook.url or messages.webhook.urlKey
 {{- end -}}
 {{- end -}}
 

@@ -1,7 +1,7 @@
 {{- /* Checks that the schema cannot express. All errors are reported at once, one sentence each. */ -}}
 {{- define "genv-enforcer.validate" -}}
 {{- $errors := list -}}
-{{- range list "names" "times" "startup" "node" "remote" "quota" "endpoints" "resources" "extras" "monitoring" "network" -}}
+{{- range list "names" "times" "startup" "node" "remote" "quota" "messages" "endpoints" "resources" "extras" "monitoring" "network" -}}
 {{- range include (printf "genv-enforcer.validate.%s" .) $ | splitList "\n" -}}
 {{- with trim . -}}
 {{- $errors = append $errors . -}}
@@ -34,6 +34,7 @@ the release is called {{ .Release.Name }}, which makes {{ $name }}, and no Servi
   (list "settings.lockTimeout" $settings.lockTimeout 1 "1ms")
   (list "settings.gpuTimeout" $settings.gpuTimeout 1 "1ms")
   (list "settings.killAfter" (ternary nil $settings.killAfter (eq (toString $settings.killAfter) "never")) 1000 "1s")
+  (list "messages.mail.delay" .Values.messages.mail.delay 0 "0s")
   (list "remote.timeout" .Values.remote.timeout 1 "1ms")
 -}}
 {{- $millis := include "genv-enforcer.millis" (index . 1) -}}

@@ -8,6 +8,7 @@
  *   instance INDEX SLOT GPU_ID COMPUTE_ID       a MIG device
  *   process INDEX KIND PID BYTES [GPU_ID COMPUTE_ID]   KIND is c or g; BYTES -1 is unknown
  *   sample INDEX PID TIME SM                    a sample of utilization
+ *   status INDEX TEMPERATURE UTILIZATION        in degrees Celsius and percent
  *   stride BYTES                                of an entry in a list of processes: 16, 24 or 32
  *   capacity COUNT                              the least number of entries for which lists have enough space
  *   claim FUNCTION COUNT                        the number that a function returns instead of the true one
@@ -15,8 +16,8 @@
  *   fail FUNCTION CODE [INDEX]                  for all devices or one; 1000 + 10 * INDEX + SLOT is a MIG device
  *   hang FUNCTION FILE                          until the file exists
  *
- * Compiled with -DWITHOUT_V3, -DWITHOUT_V2, -DWITHOUT_MIG, -DWITHOUT_MEMORY_V2, -DWITHOUT_DETAILS, -DWITHOUT_CONFIDENTIAL or
- * -DWITHOUT_UTILIZATION it lacks these functions.
+ * Compiled with -DWITHOUT_V3, -DWITHOUT_V2, -DWITHOUT_MIG, -DWITHOUT_MEMORY_V2, -DWITHOUT_DETAILS, -DWITHOUT_CONFIDENTIAL,
+ * -DWITHOUT_UTILIZATION, -DWITHOUT_TEMPERATURE_V or -DWITHOUT_STATUS it lacks these functions.
  */
 #include "scenario.h"
 
@@ -182,6 +183,32 @@ int nvmlDeviceGetProcessUtilization(void *device, char *samples, unsigned *count
     }
     *count = claimed(__func__, written);
     return written > space ? 7 : written ? 0 : 6;
+}
+#endif
+
+#ifndef WITHOUT_STATUS
+int nvmlDeviceGetTemperature(void *device, int sensor, int *temperature) {
+    BEGIN(device);
+    return sensor ? 2 : (*temperature = (int) claimed(__func__, (unsigned) now.device[i].temperature), 0);
+}
+
+int nvmlDeviceGetUtilizationRates(void *device, unsigned *utilization) {
+    BEGIN(device);
+    utilization[0] = now.device[i].utilization;
+    utilization[1] = 0;
+    return 0;
+}
+#endif
+
+#if !defined WITHOUT_STATUS && !defined WITHOUT_TEMPERATURE_V
+typedef struct { unsigned version, sensor; int temperature; } temperature_v1_t;
+
+int nvmlDeviceGetTemperatureV(void *device, temperature_v1_t *temperature) {
+    BEGIN(device);
+    if (temperature->version != (sizeof *temperature | 1 << 24)) {
+        return 25;
+    }
+    return temperature->sensor ? 2 : (temperature->temperature = now.device[i].temperature, 0);
 }
 #endif
 

@@ -11,7 +11,7 @@
 #define ENTRIES 8192
 #define TEXT 512
 
-typedef struct { char uuid[96]; unsigned minor, slots; unsigned long long total, used; } device_t;
+typedef struct { char uuid[96]; unsigned minor, slots, utilization; int temperature; unsigned long long total, used; } device_t;
 typedef struct { unsigned device, pid, gpu, compute; unsigned long long bytes; char kind; int next; } process_t;
 typedef struct { unsigned device, pid, sm; unsigned long long time; } sample_t;
 typedef struct { char function[64]; int code, device; } failure_t;
@@ -44,6 +44,7 @@ static FILE *beside(const char *name, const char *mode) {
 
 static void line(const char *text) {
     unsigned i, j;
+    int t;
     process_t p = {.gpu = ~0u, .compute = ~0u};
     sample_t s;
     failure_t f = {.device = -1};
@@ -54,6 +55,9 @@ static void line(const char *text) {
     if (sscanf(text, "device %u %95s %u %llu %llu", &i, d.uuid, &d.minor, &d.total, &d.used) == 5 && i < DEVICES) {
         now.device[i] = d;
         now.devices = (int) i + 1 > now.devices ? (int) i + 1 : now.devices;
+    } else if (sscanf(text, "status %u %d %u", &i, &t, &j) == 3 && i < DEVICES) {
+        now.device[i].temperature = t;
+        now.device[i].utilization = j;
     } else if (sscanf(text, "mig %u %u", &i, &j) == 2 && i < DEVICES) {
         now.device[i].slots = j;
     } else if (sscanf(text, "instance %u %u %u %u", &i, &j, &mig.gpu, &mig.compute) == 4 && i < DEVICES && j < SLOTS) {

@@ -4,14 +4,19 @@ Arguments: the file, and the steps; a step is a name, or a name and a value with
 behind sleeps too, and is in the file after that pid. No step returns before the other process of the step has done its part.
 After a pause, the last pid is in a second file.
 """
+import array
 import ctypes
+import mmap
 import os
 import signal
+import socket
 import sys
+import threading
 import time
 
 PR_SET_CHILD_SUBREAPER = 36
 left_behind = []
+held = []
 file = sys.argv[1]
 end = [file]
 
@@ -41,6 +46,15 @@ def clear(_):
     with open("/proc/self/stat", "rb") as stat:
         start, end = (int(field) for field in stat.read().rpartition(b")")[2].split()[47:49])
     ctypes.memset(start, 0, end - start)
+
+
+def overflow(_):
+    """Overwrites arguments and environ with one long title that has an equals sign."""
+    with open("/proc/self/stat", "rb") as stat:
+        start, _, environ, end = (int(field) for field in stat.read().rpartition(b")")[2].split()[45:49])
+    ctypes.memset(start, ord("x"), end - start - 1)
+    ctypes.memset(environ + 1, ord("="), 1)
+    ctypes.memset(end - 1, 0, 1)
 
 
 def title(text):
@@ -112,6 +126,39 @@ def again(values):
     left_behind.extend(map(int, pids))
 
 
+def hold(path):
+    """Opens a file and maps it, if its driver permits that."""
+    file = os.open(path, os.O_RDWR | os.O_NOCTTY)
+    try:
+        held.append(mmap.mmap(file, 4096, flags=mmap.MAP_PRIVATE))
+    except OSError:
+        pass
+
+
+def listen(path):
+    """Accepts a descriptor of any user."""
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(path)
+    os.chmod(path, 0o777)
+    server.listen(1)
+
+    def accept():
+        connection = server.accept()[0]
+        held.append(connection.recvmsg(1, socket.CMSG_SPACE(4)))
+        connection.send(b"x")
+    threading.Thread(target=accept, daemon=True).start()
+
+
+def pass_file(paths):
+    """Passes an open file over a socket to the process that listens there."""
+    address, path = paths.split(",")
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(address)
+    files = array.array("i", [os.open(path, os.O_RDWR | os.O_NOCTTY)])
+    client.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])
+    client.recv(1)
+
+
 def pause(_):
     """Waits until the test creates a file."""
     write_pids()
@@ -140,8 +187,9 @@ def write_pids():
 
 
 STEPS = {"again": again, "cgroup": cgroup, "clear": clear, "exec": execute, "fork": fork, "fork-beside": fork_beside,
-         "fork-exec": fork_and_exec, "fork-uid": fork_and_change_uid, "orphan": orphan, "pause": pause, "setsid": setsid, "subreaper": subreaper,
-         "title": title, "uid": change_uid}
+         "fork-exec": fork_and_exec, "fork-uid": fork_and_change_uid, "hold": hold, "listen": listen,
+         "orphan": orphan, "overflow": overflow, "pass": pass_file, "pause": pause, "setsid": setsid,
+         "subreaper": subreaper, "title": title, "uid": change_uid}
 
 remaining = sys.argv[2:]
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel removes each child that exits, also an adopted one

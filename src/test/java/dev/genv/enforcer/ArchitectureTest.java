@@ -33,8 +33,11 @@ class ArchitectureTest {
             entry("observation", List.of("facts", "model", "format")),
             entry("enforcement", List.of("observation", "policy", "facts", "model", "format")),
             entry("node", List.of("enforcement", "facts", "model", "format", "files")),
+            entry("journal", List.of("recording", "enforcement", "policy", "model", "format", "files")),
             entry("remote", List.of("enforcement", "facts", "model", "format", "files")),
-            entry("api", List.of("enforcement", "observation", "policy", "model", "format", "files")),
+            entry("recording", List.of("enforcement", "policy", "model", "format")),
+            entry("api", List.of("recording", "enforcement", "observation", "policy", "model", "format", "files")),
+            entry("notification", List.of("enforcement", "observation", "policy", "model", "format", "files")),
             entry("telemetry", List.of("enforcement", "observation", "policy", "model")),
             entry(
                     "config",
@@ -47,8 +50,11 @@ class ArchitectureTest {
                             "facts",
                             "observation",
                             "node",
+                            "journal",
                             "remote",
+                            "recording",
                             "api",
+                            "notification",
                             "telemetry")));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()

@@ -5,7 +5,7 @@ import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -72,7 +72,7 @@ public class CycleBenchmark {
             state.device(device, "e" + device, "e" + (device + DEVICES));
         }
         state.write();
-        enforcer = new Enforcer(setup(), new Journal(1000), Ticker.ofSystem(), List.of());
+        enforcer = new Enforcer(setup(), new ViolationRegistry(1000), Ticker.ofSystem(), List.of());
         var first = enforcer.runCycle().orElseThrow();
         if (first.result() != CycleResult.SUCCESS || !first.plan().violations().isEmpty()) {
             throw new IllegalStateException("the node of the benchmark is wrong: " + first);

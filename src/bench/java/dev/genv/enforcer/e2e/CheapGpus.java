@@ -61,7 +61,7 @@ final class CheapGpus {
         var gpus = new ArrayList<String>();
         var uuids = new ArrayList<String>();
         for (var device = 0; device < devices; device++) {
-            gpus.add("%d, %s, 16384".formatted(device, FakeNvidiaSmi.uuid(device)));
+            gpus.add("%d, %s, 0".formatted(device, FakeNvidiaSmi.uuid(device)));
             uuids.add("%s, %d".formatted(FakeNvidiaSmi.uuid(device), device));
         }
         Files.write(folder.resolve("gpus"), gpus);

@@ -20,7 +20,7 @@ public class HostsResource {
     }
 
     @GET
-    @Operation(summary = "The hosts in the last cycle; empty before the first one")
+    @Operation(operationId = "listHosts", summary = "The hosts in the last cycle; empty before the first one")
     public List<HostView> list() {
         return enforcer.latest().map(HostView::of).orElse(List.of());
     }

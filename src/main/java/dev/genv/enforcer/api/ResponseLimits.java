@@ -1,6 +1,8 @@
 package dev.genv.enforcer.api;
 
+import dev.genv.enforcer.api.connection.ForcedClose;
 import dev.genv.enforcer.api.error.HttpErrors;
+import dev.genv.enforcer.api.user.UsersResource;
 import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
@@ -25,16 +27,20 @@ public class ResponseLimits {
     /** Suffixes that lead to the same resource: matrix parameters, and a slash at the end. */
     private static final Pattern IGNORED = Pattern.compile(";[^/]*|/+(;[^/]*)?$");
 
+    private static final String USERS = UsersResource.PATH + "/";
+
     private final Map<String, Semaphore> permits = Map.of(
             SnapshotResource.PATH, new Semaphore(MAX_CONCURRENT),
-            ViolationsResource.PATH, new Semaphore(MAX_CONCURRENT));
+            ViolationsResource.PATH, new Semaphore(MAX_CONCURRENT),
+            UsersResource.PATH, new Semaphore(MAX_CONCURRENT));
 
     void register(@Observes Filters filters) {
         filters.register(this::check, AFTER_THE_TOKEN);
     }
 
     private void check(RoutingContext request) {
-        var permit = permits.get(IGNORED.matcher(request.normalizedPath()).replaceAll(""));
+        var path = IGNORED.matcher(request.normalizedPath()).replaceAll("");
+        var permit = permits.get(path.startsWith(USERS) ? UsersResource.PATH : path);
         if (permit == null) {
             request.next();
         } else if (permit.tryAcquire()) {
@@ -50,7 +56,8 @@ public class ResponseLimits {
         var isReleased = new AtomicBoolean();
         var deadline = request.vertx()
                 .setTimer(
-                        LONGEST.toMillis(), _ -> request.request().connection().close());
+                        LONGEST.toMillis(),
+                        _ -> ForcedClose.close(request.request().connection()));
         request.addEndHandler(_ -> {
             if (isReleased.compareAndSet(false, true)) {
                 request.vertx().cancelTimer(deadline);

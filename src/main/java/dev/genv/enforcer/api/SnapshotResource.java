@@ -21,7 +21,9 @@ public class SnapshotResource {
     }
 
     @GET
-    @Operation(summary = "Every host in the form of \"genv usage snapshot\"; empty before the first cycle")
+    @Operation(
+            operationId = "getSnapshot",
+            summary = "Every host in the form of \"genv usage snapshot\"; empty before the first cycle")
     public FleetView show() {
         return enforcer.latest()
                 .map(report -> new FleetView(report.fleet().snapshots()))

@@ -1,8 +1,11 @@
 package dev.genv.enforcer.api;
 
 import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.query.ViolationFilter;
+import dev.genv.enforcer.api.stream.EventId;
 import dev.genv.enforcer.api.view.ViolationView;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
@@ -13,6 +16,7 @@ import java.util.List;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.enums.ParameterIn;
 import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
+import org.jboss.resteasy.reactive.RestResponse;
 
 /** The active and resolved violations. */
 @Path(ViolationsResource.PATH)
@@ -20,38 +24,39 @@ import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
 public class ViolationsResource {
     static final String PATH = "/violations";
 
-    private final Journal journal;
+    private final ViolationRegistry registry;
+    private final EventLog events;
 
-    ViolationsResource(Journal journal) {
-        this.journal = journal;
+    ViolationsResource(ViolationRegistry registry, EventLog events) {
+        this.registry = registry;
+        this.events = events;
     }
 
     @GET
-    @Operation(summary = "The violations, newest first")
-    @Parameter(name = "status", in = ParameterIn.QUERY, description = "active or resolved")
-    @Parameter(name = "rule", in = ParameterIn.QUERY, description = "the name of a rule, such as env-memory")
-    @Parameter(name = "user", in = ParameterIn.QUERY, description = "the user of the environment")
-    @Parameter(name = "host", in = ParameterIn.QUERY, description = "the host name")
-    @Parameter(
-            name = "since",
-            in = ParameterIn.QUERY,
-            description = "last observed at this instant or later (ISO-8601)")
-    @Parameter(
-            name = "limit",
-            in = ParameterIn.QUERY,
-            description = "the largest number of entries, 1 to 1000; the default is 100")
-    public List<ViolationView> list(@Context UriInfo uri) {
+    @Operation(operationId = "listViolations", summary = "The violations, newest first")
+    @Parameter(name = "status", in = ParameterIn.QUERY)
+    @Parameter(name = "rule", in = ParameterIn.QUERY)
+    @Parameter(name = "user", in = ParameterIn.QUERY)
+    @Parameter(name = "host", in = ParameterIn.QUERY)
+    @Parameter(name = "since", in = ParameterIn.QUERY)
+    @Parameter(name = "limit", in = ParameterIn.QUERY)
+    public RestResponse<List<ViolationView>> list(@Context UriInfo uri) {
         var filter = ViolationFilter.of(uri.getQueryParameters());
-        return journal.find(filter.predicate(), filter.limit()).stream()
+        // Before the violations are read, so that a client that continues with the events after it misses none.
+        var latest = EventId.latest(events);
+        var violations = registry.find(filter.predicate(), filter.limit()).stream()
                 .map(ViolationView::of)
                 .toList();
+        return RestResponse.ResponseBuilder.ok(violations)
+                .header(EventId.HEADER, latest)
+                .build();
     }
 
     @GET
     @Path("/{id}")
-    @Operation(summary = "One violation")
+    @Operation(operationId = "getViolation", summary = "One violation")
     public ViolationView get(String id) {
-        return journal.find(id)
+        return registry.find(id)
                 .map(ViolationView::of)
                 .orElseThrow(() -> ApiException.notFound("there is no violation \"%s\"".formatted(id)));
     }

@@ -14,6 +14,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.random.RandomGenerator;
 import org.jboss.logging.Logger;
 
@@ -22,11 +23,11 @@ import org.jboss.logging.Logger;
 public class CycleLoop {
     private static final Logger LOG = Logger.getLogger(CycleLoop.class);
     private static final String JOB = "enforcement-cycle";
-    /** Less than the ten seconds that container engines wait after SIGTERM. */
-    private static final Duration SHUTDOWN_TIMEOUT = Duration.ofMillis(8500);
+    /** With the next one, less than the ten seconds that container engines wait after SIGTERM. */
+    private static final Duration SHUTDOWN_TIMEOUT = Duration.ofMillis(7500);
 
-    /** The time for an abandoned cycle to terminate its child process. */
-    private static final Duration ABANDON_TIMEOUT = Duration.ofMillis(500);
+    /** The time for an abandoned cycle and its hosts to terminate their child processes, which would outlive the service. */
+    private static final Duration ABANDON_TIMEOUT = Duration.ofMillis(1500);
 
     private static final long PAUSE_MILLIS = 20;
     private static final Duration SHORTEST_WATCH_PERIOD = Duration.ofSeconds(1);
@@ -146,12 +147,12 @@ public class CycleLoop {
     /** Lets a running cycle end within the time limit, and starts no further one. */
     void stop(@Observes ShutdownEvent event) throws InterruptedException {
         unschedule();
-        awaitEnd(SHUTDOWN_TIMEOUT);
+        awaitEnd(enforcer::isRunning, SHUTDOWN_TIMEOUT);
         if (enforcer.isRunning()) {
             LOG.warn("The running cycle does not end in time: it is abandoned and starts no further action");
         }
         enforcer.stop();
-        awaitEnd(ABANDON_TIMEOUT);
+        awaitEnd(enforcer::isBusy, ABANDON_TIMEOUT);
     }
 
     private synchronized void unschedule() {
@@ -160,9 +161,9 @@ public class CycleLoop {
         scheduler.unscheduleJob(JOB);
     }
 
-    private void awaitEnd(Duration timeLimit) throws InterruptedException {
+    private static void awaitEnd(BooleanSupplier goesOn, Duration timeLimit) throws InterruptedException {
         var deadline = System.nanoTime() + timeLimit.toNanos();
-        while (enforcer.isRunning() && System.nanoTime() < deadline) {
+        while (goesOn.getAsBoolean() && System.nanoTime() < deadline) {
             Thread.sleep(PAUSE_MILLIS);
         }
     }

@@ -17,6 +17,7 @@ import dev.genv.enforcer.remote.RemoteFleet;
 import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.genv.GenvMachine;
 import dev.genv.enforcer.remote.ssh.SshAccess;
+import dev.genv.enforcer.telemetry.genv.GenvMetrics;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.BiFunction;
@@ -81,7 +82,8 @@ final class FleetWiring {
                 settings.general().mode() == ServiceMode.ENFORCE,
                 settings.general().terminateProcesses(),
                 settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
-                Advice.LOGIN);
+                Advice.LOGIN,
+                settings.gpu().unlistedMemory());
     }
 
     private AgentConfig agentConfig() {
@@ -90,6 +92,7 @@ final class FleetWiring {
                 limitToShare(settings.state().lockTimeout(), LOCK_PERCENT),
                 settings.gpu().nvidiaSmi(),
                 limitToShare(settings.gpu().gpuTimeout(), GPU_PERCENT),
+                settings.general().genvMetrics() != GenvMetrics.OFF,
                 timeout,
                 remote.sudo(),
                 ProtectedExecutable.with(List.copyOf(settings.safety().protectedExecutables())).stream()

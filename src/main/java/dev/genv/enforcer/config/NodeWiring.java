@@ -35,13 +35,14 @@ final class NodeWiring {
                 settings.general().mode() == ServiceMode.ENFORCE,
                 settings.general().terminateProcesses(),
                 settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
-                Advice.CONTAINER);
+                Advice.CONTAINER,
+                settings.gpu().unlistedMemory());
         var paths = new NodeMachine.NodePaths(
                 proc,
                 settings.stateDirectory(),
                 settings.state().lockTimeout(),
                 observer.programs().stream().map(ProtectedExecutable::path).toList());
-        machine = new NodeMachine(paths, GpuWiring.source(settings.gpu()));
+        machine = new NodeMachine(paths, GpuWiring.source(settings));
     }
 
     NodeMachine machine() {

@@ -18,9 +18,11 @@ public final class Service implements QuarkusApplication {
 
     private final CycleLoop loop;
     private final CycleSchedule cycleSchedule;
+    private final Notifications notifications;
     private final Wiring wiring;
 
-    Service(CycleLoop loop, CycleSchedule cycleSchedule, Wiring wiring) {
+    Service(CycleLoop loop, CycleSchedule cycleSchedule, Notifications notifications, Wiring wiring) {
+        this.notifications = notifications;
         this.loop = loop;
         this.cycleSchedule = cycleSchedule;
         this.wiring = wiring;
@@ -31,8 +33,10 @@ public final class Service implements QuarkusApplication {
         if (cycleSchedule.interval().isZero()) {
             return once();
         }
+        notifications.start();
         loop.start();
         Quarkus.waitForExit();
+        notifications.close();
         return 0;
     }
 

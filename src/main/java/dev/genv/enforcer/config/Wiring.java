@@ -9,21 +9,18 @@ import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
+import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.NodeName;
+import dev.genv.enforcer.notification.HostWithDeliveryProblems;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.remote.RemoteFleet;
-import dev.genv.enforcer.telemetry.ActionMetrics;
-import dev.genv.enforcer.telemetry.CycleMetrics;
-import dev.genv.enforcer.telemetry.HostMetrics;
-import dev.genv.enforcer.telemetry.RequestLabels;
-import dev.genv.enforcer.telemetry.ViolationMetrics;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.config.MeterFilter;
 import io.quarkus.runtime.Quarkus;
 import jakarta.annotation.PreDestroy;
 import jakarta.enterprise.context.Dependent;
@@ -33,12 +30,15 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -55,6 +55,7 @@ class Wiring {
     private final @Nullable FleetWiring fleetWiring;
     private @Nullable RemoteFleet fleet;
     private @Nullable NodeMachine node;
+    private @Nullable Journal journal;
 
     Wiring(Settings settings) {
         this.settings = settings;
@@ -89,8 +90,33 @@ class Wiring {
 
     @Produces
     @Singleton
+    static ViolationRegistry violations(Records records) {
+        return records.registry();
+    }
+
+    @Produces
+    @Singleton
+    static EventLog events(Records records) {
+        return records.events();
+    }
+
+    @Produces
+    @Singleton
     Journal journal() {
-        return new Journal(RESOLVED_VIOLATIONS_KEPT);
+        journal = JournalWiring.open(settings);
+        return journal;
+    }
+
+    /** Everything that readers see depends on this, so they see what was restored. */
+    @Produces
+    @Singleton
+    Records records(Journal journal, @ConfigProperty(name = "quarkus.application.version") String version) {
+        var mode = settings.general().mode().name().toLowerCase(Locale.ROOT);
+        return new Records(
+                new ViolationRegistry(RESOLVED_VIOLATIONS_KEPT),
+                new EventLog(),
+                journal,
+                List.of(new EventContent.ServiceStarted(version, mode)));
     }
 
     @Produces
@@ -101,9 +127,15 @@ class Wiring {
 
     @Produces
     @Singleton
-    Enforcer enforcer(Journal journal, GpuLossDetector gpus, MeterRegistry registry) throws InterruptedException {
+    Enforcer enforcer(
+            Records records,
+            RecordingWiring recording,
+            GpuLossDetector gpus,
+            Notifications notifications,
+            MetricsWiring metrics)
+            throws InterruptedException {
         var config = new EnforcerConfig(
-                fleetWiring == null ? node() : fleet(fleetWiring),
+                fleetWiring == null ? node(notifications) : fleet(fleetWiring),
                 fleetWiring != null,
                 new Policy(settings.rules()),
                 settings.general().mode(),
@@ -113,42 +145,24 @@ class Wiring {
                 observationTimeout(),
                 actionTimeout(),
                 fleetWiring != null && fleetWiring.remote().quiet());
-        countDroppedLines(registry);
-        return new Enforcer(
-                config,
-                journal,
-                Ticker.ofSystem(),
-                List.of(
-                        gpus::record,
-                        new CycleMetrics(registry)::record,
-                        new HostMetrics(registry)::record,
-                        new ViolationMetrics(registry, journal)::record,
-                        new ActionMetrics(registry)::record,
-                        this::exitOnError));
-    }
-
-    /** Lines are counted where they are dropped, because some are dropped before the registry exists. */
-    private static void countDroppedLines(MeterRegistry registry) {
-        FunctionCounter.builder("genv.enforcer.log.lines.dropped", registry, _ -> ConsoleOutput.dropped())
-                .description("Lines of the log that were dropped because no process read the output in time")
-                .register(registry);
+        var listeners = new ArrayList<Consumer<CycleReport>>();
+        listeners.add(gpus::record);
+        listeners.add(notifications::record);
+        listeners.addAll(metrics.listeners(records.registry()));
+        listeners.add(recording::record);
+        listeners.add(this::exitOnError);
+        return new Enforcer(config, records, Ticker.ofSystem(), listeners);
     }
 
     @Produces
     @Singleton
     AllowedHosts allowedHosts() {
         var names = new HashSet<>(settings.http().httpAllowedHosts());
-        names.add(nodeName());
+        names.add(nodeName(settings));
         return new AllowedHosts(names);
     }
 
-    @Produces
-    @Singleton
-    MeterFilter requestLabels() {
-        return new RequestLabels();
-    }
-
-    private String nodeName() {
+    static String nodeName(Settings settings) {
         return settings.general().nodeName().orElseGet(() -> NodeName.of(PROC));
     }
 
@@ -164,6 +178,9 @@ class Wiring {
 
     @PreDestroy
     void close() {
+        if (journal != null) {
+            journal.close();
+        }
         if (fleet != null) {
             fleet.close();
         }
@@ -186,10 +203,10 @@ class Wiring {
         }
     }
 
-    private Supplier<List<Host>> node() throws InterruptedException {
-        var wiring = new NodeWiring(settings, nodeName(), PROC);
+    private Supplier<List<Host>> node(Notifications notifications) throws InterruptedException {
+        var wiring = new NodeWiring(settings, nodeName(settings), PROC);
         node = wiring.machine();
-        var host = wiring.host();
+        var host = new HostWithDeliveryProblems(wiring.host(), notifications::problems);
         return () -> List.of(host);
     }
 

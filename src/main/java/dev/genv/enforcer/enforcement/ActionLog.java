@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
-import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
@@ -21,7 +21,7 @@ final class ActionLog {
     private ActionLog() {}
 
     /** Actions are logged in full. The number of other violations is bounded. */
-    static void log(Fleet fleet, Journal.Update update) {
+    static void log(Fleet fleet, ViolationRegistry.Update update) {
         LogLines.limit(messages(update.appeared()), "violations").forEach(LOG::warn);
         for (var action : update.actions()) {
             ReportLines.of(fleet, action).forEach(LOG::warn);
@@ -31,7 +31,7 @@ final class ActionLog {
                 .forEach(message -> LOG.infof("Resolved: %s", message));
     }
 
-    private static List<String> messages(List<JournalEntry> entries) {
+    private static List<String> messages(List<ViolationRecord> entries) {
         return entries.stream().map(entry -> entry.violation().message()).toList();
     }
 

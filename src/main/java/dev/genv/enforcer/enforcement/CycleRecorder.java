@@ -4,23 +4,28 @@ import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.Execution;
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
 import dev.genv.enforcer.enforcement.termination.Review;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Instant;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Records a cycle at its end: in the log, in the journal, and for the decisions of later cycles. */
+/** Records a cycle at its end: in the log, in the registry, as events, and for the decisions of later cycles. */
 final class CycleRecorder {
     private final EnforcerConfig config;
-    private final Journal journal;
+    private final ViolationRegistry registry;
+    private final EventLog events;
+    private final CycleMemory memory;
     private final Safeguards safeguards;
     private final CycleClock clock;
+    private final Forecast forecast;
     private final ProblemLog problems;
     private final Ticker ticker;
 
@@ -35,10 +40,20 @@ final class CycleRecorder {
         }
     }
 
-    CycleRecorder(EnforcerConfig config, Journal journal, Safeguards safeguards, CycleClock clock, Ticker ticker) {
+    CycleRecorder(
+            EnforcerConfig config,
+            Records records,
+            CycleMemory memory,
+            Safeguards safeguards,
+            Forecast forecast,
+            CycleClock clock,
+            Ticker ticker) {
         this.config = config;
-        this.journal = journal;
+        this.memory = memory;
+        registry = records.registry();
+        events = records.events();
         this.safeguards = safeguards;
+        this.forecast = forecast;
         this.clock = clock;
         this.ticker = ticker;
         problems = new ProblemLog(config.quiet());
@@ -48,16 +63,24 @@ final class CycleRecorder {
     CycleReport record(Start start, Evidence evidence, Review review, Execution execution) {
         var seen = evidence.seen();
         var plan = evidence.plan();
-        var actions = Stream.concat(review.records().stream(), execution.records().stream())
+        var actions = Stream.of(memory.takeRestoredActions(), review.records(), execution.records())
+                .flatMap(List::stream)
                 .toList();
         safeguards.record(execution.records());
         var reports = HostProblems.of(execution.problems(), plan.problems())
+                .onEachHost(memory.problems())
                 .addTo(DeniedPrivileges.addTo(seen.hosts(), actions));
-        problems.log(reports);
+        var changes = problems.log(reports);
+        var next = forecast.of(evidence, execution.records());
         clock.endCycle();
-        var outcome = new Journal.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at());
-        var update = journal.update(plan, outcome, config::effectiveMode, seen.fleet());
-        evidence.endCycle(journal.active());
+        var outcome = new ViolationRegistry.CycleOutcome(actions, evidence.changes(), seen.ended(), seen.at(), next);
+        var update = registry.record(plan, outcome, config::effectiveMode, seen.fleet());
+        evidence.endCycle(registry.active());
+        events.raise(memory.lastSequenceOfEarlierRuns());
+        var numbered = events.number(ticker.now(), CycleEvents.of(changes, update));
+        memory.commit(numbered, seen.at());
+        registry.publish();
+        events.publish(numbered);
         ActionLog.log(seen.fleet(), update);
         return new CycleReport(
                 start.at(),

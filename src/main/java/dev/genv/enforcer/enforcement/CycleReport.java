@@ -2,7 +2,7 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.plan.Plan;
@@ -28,7 +28,7 @@ public record CycleReport(
         List<HostReport> hosts,
         Plan plan,
         List<ActionRecord> actions,
-        List<JournalEntry> appeared,
+        List<ViolationRecord> appeared,
         @Nullable String error) {
     /** The problems that hide no data and prevent no action in this cycle. If they do, another problem reports it. */
     private static final Set<ProblemCode> HARMLESS_PROBLEMS = Set.of(
@@ -36,6 +36,7 @@ public record CycleReport(
             ProblemCode.SETTING_USER_UNKNOWN,
             ProblemCode.IDENTITIES_UNKNOWN,
             ProblemCode.DUPLICATE_HOST,
+            ProblemCode.DEVICE_STATUS_UNKNOWN,
             ProblemCode.TERMINATION_LIMIT_REACHED);
 
     /** Creates the report of a cycle that did not fail. */
@@ -47,7 +48,7 @@ public record CycleReport(
             List<HostReport> hosts,
             Plan plan,
             List<ActionRecord> actions,
-            List<JournalEntry> appeared) {
+            List<ViolationRecord> appeared) {
         this(startedAt, duration, result, fleet, hosts, plan, actions, appeared, null);
     }
 

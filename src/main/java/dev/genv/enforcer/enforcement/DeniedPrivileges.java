@@ -62,7 +62,7 @@ final class DeniedPrivileges {
     }
 
     private static boolean isUnreadable(HostReport host) {
-        return host.snapshot().processes().stream()
+        return host.snapshot().allProcesses().stream()
                 .anyMatch(process -> process.membership().equals(Membership.NOT_PERMITTED));
     }
 }

@@ -3,15 +3,19 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.clock.CycleClock;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.dispatch.ActionDispatcher;
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.safeguard.SafeguardConfig;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
+import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.termination.KillEscalation;
 import dev.genv.enforcer.enforcement.termination.PendingTerminations;
 import dev.genv.enforcer.enforcement.termination.Review;
 import dev.genv.enforcer.enforcement.termination.TerminationTimes;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -33,7 +37,7 @@ public final class Enforcer {
     private final EnforcerConfig config;
     private final Policy policy;
     private final Ticker ticker;
-    private final Journal journal;
+    private final ViolationRegistry registry;
     private final HostWorkers workers;
     private final FleetObserver observer;
     private final CycleHistory history;
@@ -47,15 +51,21 @@ public final class Enforcer {
     private final long createdAt;
     private volatile @Nullable Latest latest;
 
+    /** Creates an enforcer whose events nobody else reads. */
+    public Enforcer(
+            EnforcerConfig config, ViolationRegistry registry, Ticker ticker, List<Consumer<CycleReport>> listeners) {
+        this(config, new Records(registry, new EventLog(), Journal.NONE, List.of()), ticker, listeners);
+    }
+
     /**
      * Creates an enforcer.
      *
      * @param listeners called at the end of every cycle
      */
-    public Enforcer(EnforcerConfig config, Journal journal, Ticker ticker, List<Consumer<CycleReport>> listeners) {
+    public Enforcer(EnforcerConfig config, Records records, Ticker ticker, List<Consumer<CycleReport>> listeners) {
         this.config = config;
         this.ticker = ticker;
-        this.journal = journal;
+        registry = records.registry();
         this.listeners = List.copyOf(listeners);
         policy = config.policy();
         var limits = config.safetyLimits();
@@ -70,13 +80,21 @@ public final class Enforcer {
         terminations =
                 new PendingTerminations(new TerminationTimes(limits.killAfter(), limits.compliancePeriod()), counted);
         escalation = new KillEscalation(terminations, safeguards, ticker);
-        dispatcher = new ActionDispatcher(workers, config.actionTimeout(), terminations, history, ticker);
-        recorder = new CycleRecorder(config, journal, safeguards, clock, ticker);
+        var memory = new CycleMemory(records, clock, history, terminations, ticker);
+        dispatcher =
+                new ActionDispatcher(workers, config.actionTimeout(), terminations, history, memory.intents(), ticker);
+        var forecast = new Forecast(safeguards, terminations, ticker);
+        recorder = new CycleRecorder(config, records, memory, safeguards, forecast, clock, ticker);
         createdAt = ticker.mark();
     }
 
     /** The last cycle, and when it ended by the ticker's mark. */
     private record Latest(CycleReport report, long endedAt) {}
+
+    /** The kinds of entries that the journal keeps for the next run. */
+    public static List<SavedKind<?, ?>> savedKinds() {
+        return CycleMemory.savedKinds();
+    }
 
     /** Runs a cycle; returns empty if another one still runs. */
     public Optional<CycleReport> runCycle() {
@@ -131,7 +149,7 @@ public final class Enforcer {
     /** Returns the processes for which the hosts verify whether they have exited. */
     private Set<HostProcess> processesToVerify() {
         var processes = new HashSet<>(terminations.all());
-        processes.addAll(journal.processesToVerify());
+        processes.addAll(registry.processesToVerify());
         return processes;
     }
 
@@ -143,6 +161,11 @@ public final class Enforcer {
 
     public boolean isRunning() {
         return running.get();
+    }
+
+    /** Whether a cycle runs, or what a cycle abandoned: the task of a host, which may have to kill a child process. */
+    public boolean isBusy() {
+        return running.get() || workers.areBusy();
     }
 
     public Optional<CycleReport> latest() {
@@ -158,6 +181,10 @@ public final class Enforcer {
     /** The clocks of the cycles. */
     public Ticker ticker() {
         return ticker;
+    }
+
+    public EnforcerConfig config() {
+        return config;
     }
 
     public Policy policy() {

@@ -15,8 +15,9 @@ import java.util.stream.Stream;
  * The problems of the rules and of the executor, which are added to those of the observations.
  *
  * @param problems the problems by host
+ * @param general the problems that concern every host
  */
-record HostProblems(Map<String, List<Problem>> problems) {
+record HostProblems(Map<String, List<Problem>> problems, List<Problem> general) {
     /** The largest number of reported problems of a host; one more gives the number of the others. */
     private static final int MAX_PROBLEMS = 100;
 
@@ -24,9 +25,16 @@ record HostProblems(Map<String, List<Problem>> problems) {
 
     /** Collects the problems of one cycle. */
     static HostProblems of(List<HostProblem> executed, List<HostProblem> planned) {
-        return new HostProblems(Stream.concat(executed.stream(), planned.stream())
-                .collect(Collectors.groupingBy(
-                        HostProblem::host, Collectors.mapping(HostProblem::problem, Collectors.toList()))));
+        return new HostProblems(
+                Stream.concat(executed.stream(), planned.stream())
+                        .collect(Collectors.groupingBy(
+                                HostProblem::host, Collectors.mapping(HostProblem::problem, Collectors.toList()))),
+                List.of());
+    }
+
+    /** Adds problems that concern every host. */
+    HostProblems onEachHost(List<Problem> general) {
+        return new HostProblems(problems, general);
     }
 
     /** Returns the reports with these problems, up to a limit. */
@@ -40,7 +48,8 @@ record HostProblems(Map<String, List<Problem>> problems) {
     }
 
     private HostReport addTo(HostReport host) {
-        var all = Stream.concat(host.problems().stream(), problems.getOrDefault(host.host(), List.of()).stream())
+        var all = Stream.of(general, host.problems(), problems.getOrDefault(host.host(), List.of()))
+                .flatMap(List::stream)
                 .map(problem -> new Problem(problem.code(), escape(problem.detail())))
                 .toList();
         return host.withProblems(all.size() <= MAX_PROBLEMS ? all : limit(all));

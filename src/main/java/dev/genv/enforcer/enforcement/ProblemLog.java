@@ -28,7 +28,11 @@ final class ProblemLog {
         this.quiet = quiet;
     }
 
-    void log(List<HostReport> hosts) {
+    /** The problems that began and ended with a cycle. */
+    record Changes(List<HostProblem> began, List<HostProblem> ended) {}
+
+    /** Logs the problems of a cycle, and returns how they differ from those of the cycle before. */
+    Changes log(List<HostReport> hosts) {
         var now = new LinkedHashSet<HostProblem>();
         var away = new TreeMap<String, HostProblem>();
         for (var host : hosts) {
@@ -39,10 +43,12 @@ final class ProblemLog {
             }
         }
         now.addAll(away.values());
-        LogLines.limit(lines(now, known), "problems").forEach(LOG::warn);
-        LogLines.limit(lines(known, now), "problems").forEach(line -> LOG.infof("Over: %s", line));
+        var changes = new Changes(without(known, now), without(now, known));
+        LogLines.limit(lines(changes.began), "problems").forEach(LOG::warn);
+        LogLines.limit(lines(changes.ended), "problems").forEach(line -> LOG.infof("Over: %s", line));
         known = now;
         outOfReach = away;
+        return changes;
     }
 
     /** The text for a host that does not answer changes in every cycle, for example by the time of the next attempt. */
@@ -64,11 +70,12 @@ final class ProblemLog {
                 .map(problem -> line(new HostProblem(host.host(), problem)));
     }
 
-    private static List<String> lines(Set<HostProblem> these, Set<HostProblem> notThese) {
-        return these.stream()
-                .filter(problem -> !notThese.contains(problem))
-                .map(ProblemLog::line)
-                .toList();
+    private static List<HostProblem> without(Set<HostProblem> some, Set<HostProblem> all) {
+        return all.stream().filter(problem -> !some.contains(problem)).toList();
+    }
+
+    private static List<String> lines(List<HostProblem> problems) {
+        return problems.stream().map(ProblemLog::line).toList();
     }
 
     /** The text is already escaped. It is not shortened further, so that two problems stay distinct. */

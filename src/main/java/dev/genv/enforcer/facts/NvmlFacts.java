@@ -5,6 +5,12 @@ import org.jspecify.annotations.Nullable;
 
 /** The answers of NVML, NVIDIA's library, as nvml.h describes them. */
 public sealed interface NvmlFacts extends GpuFacts {
+    /** One reading lists both. */
+    @Override
+    default boolean devicesAreCurrent() {
+        return true;
+    }
+
     /**
      * NVML listed the devices. Each answer about a device is a value or an error of its own.
      *
@@ -74,6 +80,7 @@ public sealed interface NvmlFacts extends GpuFacts {
      * @param graphics its processes with a graphics context; a process can be in both lists, with the same memory
      * @param instances its MIG devices; none if MIG is off or not supported
      * @param utilization the latest samples, which the driver keeps for some seconds
+     * @param status null if it was not asked for
      */
     record Device(
             int index,
@@ -83,10 +90,24 @@ public sealed interface NvmlFacts extends GpuFacts {
             Answer<List<DeviceProcess>> compute,
             Answer<List<DeviceProcess>> graphics,
             Answer<List<MigDevice>> instances,
-            Answer<List<Utilization>> utilization) {}
+            Answer<List<Utilization>> utilization,
+            @Nullable Status status) {}
 
-    /** The memory of a GPU, in bytes. */
-    record MemoryUse(long total, long used) {}
+    /**
+     * What is measured on a GPU.
+     *
+     * @param temperature of the GPU itself, in degrees Celsius
+     * @param utilization the share of the last sample period, at most a second, in which a kernel ran, in percent; NVML does not
+     *     support it with MIG
+     */
+    record Status(Answer<Integer> temperature, Answer<Integer> utilization) {}
+
+    /**
+     * The memory of a GPU, in bytes.
+     *
+     * @param includesReserve whether the used memory includes what the driver reserves for itself, as that of older drivers does
+     */
+    record MemoryUse(long total, long used, boolean includesReserve) {}
 
     /**
      * A process on a GPU.

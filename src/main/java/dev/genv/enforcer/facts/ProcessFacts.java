@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
  * @param uid the real uid
  * @param environ the environment of the process or, if its first thread has exited, as another thread has it
  * @param executable the program that it runs; {@link Reading.Failure#SKIPPED} for a related process
- * @param cgroup the content of {@code /proc/PID/cgroup}, at most {@value #LARGEST_CGROUP} bytes; {@link Reading.Failure#SKIPPED} unless it
- *     is a related process, or one whose relations were asked for
+ * @param cgroup the content of {@code /proc/PID/cgroup}, at most {@value #LARGEST_CGROUP} bytes; {@link Reading.Failure#SKIPPED} if it
+ *     is known from an earlier observation and no relations were asked for
  * @param namespacePids the value of {@code NSpid} in {@code /proc/PID/status}: its pids in the PID namespaces, the innermost one last;
- *     skipped like {@code cgroup}
+ *     {@link Reading.Failure#SKIPPED} unless it is a related process, or one whose relations were asked for
  * @param after the content of {@code /proc/PID/stat} after the other parts were read
  */
 public record ProcessFacts(
@@ -28,7 +28,7 @@ public record ProcessFacts(
         Reading<Bytes> after) {
     public static final int LARGEST_CGROUP = 4096;
 
-    /** Creates the facts of a process whose relations were not asked for. */
+    /** Creates the facts of a process whose cgroup and relations were not asked for. */
     public ProcessFacts(
             int pid,
             Reading<Bytes> before,
@@ -44,18 +44,27 @@ public record ProcessFacts(
     }
 
     /**
-     * The part of an environ that concerns genv.
+     * The part of an environ that concerns the service.
      *
      * @param size the number of bytes that were read in all; 0 also while a process exits or is in execve
      * @param id the value of the last {@code GENV_ENVIRONMENT_ID}, of a longer one only the first {@value #LONGEST_ID} bytes; empty if
      *     there is none
      * @param digest the SHA-256 of the whole value in hexadecimal, if it is longer; otherwise empty
-     * @param wellFormed whether every string of it is a name that is not empty, an equals sign, and a value, and the last one ends with a
+     * @param wellFormed whether it is no title that extends from the arguments into it, and every string of it is a name that is not empty, an equals sign, and a value, and the last one ends with a
      *     zero byte; true if it is empty
+     * @param slurmJob the value of the last {@code SLURM_JOB_ID}; empty if there is none, or if it is longer than {@value #LONGEST_JOB}
+     *     bytes and therefore no number of a job
      */
-    public record EnvironFacts(long size, Bytes id, String digest, boolean wellFormed) {
+    public record EnvironFacts(long size, Bytes id, String digest, boolean wellFormed, Bytes slurmJob) {
         /** genv's own ids are pids and the ids of Jupyter kernels. */
         public static final int LONGEST_ID = 4096;
+
+        public static final int LONGEST_JOB = 16;
+
+        /** Creates the facts of an environ that names no job. */
+        public EnvironFacts(long size, Bytes id, String digest, boolean wellFormed) {
+            this(size, id, digest, wellFormed, Bytes.EMPTY);
+        }
     }
 
     /**

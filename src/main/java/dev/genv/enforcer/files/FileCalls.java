@@ -20,6 +20,7 @@ public final class FileCalls {
     public static final int O_WRONLY = 1;
     public static final int O_CREAT = 0100;
     public static final int O_EXCL = 0200;
+    public static final int O_APPEND = 02000;
     // Only these two flags differ between the architectures (asm/fcntl.h).
     private static final boolean ARM = System.getProperty("os.arch").equals("aarch64");
     public static final int O_DIRECTORY = ARM ? 040000 : 0200000;
@@ -29,7 +30,7 @@ public final class FileCalls {
     private static final int O_CLOEXEC = 02000000;
 
     /** In bytes. Freed native memory of the size of a file would stay allocated to the service. */
-    static final int BUFFER = 64 << 10;
+    public static final int BUFFER = 64 << 10;
 
     private static final int AT_SYMLINK_NOFOLLOW = 0x100;
     private static final int AT_EMPTY_PATH = 0x1000;
@@ -44,6 +45,8 @@ public final class FileCalls {
     private static final NativeFunction READ = NativeFunction.of("read", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
     private static final NativeFunction WRITE = NativeFunction.of("write", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
     private static final NativeFunction FSYNC = NativeFunction.of("fsync", JAVA_INT, JAVA_INT);
+    private static final NativeFunction FTRUNCATE = NativeFunction.of("ftruncate", JAVA_INT, JAVA_INT, JAVA_LONG);
+    private static final NativeFunction GETEUID = NativeFunction.of("geteuid", JAVA_INT);
     private static final NativeFunction FLOCK = NativeFunction.of("flock", JAVA_INT, JAVA_INT, JAVA_INT);
     private static final NativeFunction FCHMOD = NativeFunction.of("fchmod", JAVA_INT, JAVA_INT, JAVA_INT);
     private static final NativeFunction RENAMEAT =
@@ -101,6 +104,15 @@ public final class FileCalls {
 
     public static void fsync(int descriptor) throws Errno {
         FSYNC.call(descriptor);
+    }
+
+    /** Cuts a file to this number of bytes. */
+    public static void ftruncate(int descriptor, long size) throws Errno {
+        FTRUNCATE.call(descriptor, size);
+    }
+
+    public static long effectiveUid() throws Errno {
+        return Integer.toUnsignedLong((int) GETEUID.call());
     }
 
     public static void fchmod(int descriptor, int mode) throws Errno {

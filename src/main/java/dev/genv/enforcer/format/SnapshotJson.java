@@ -16,7 +16,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Snapshots in the form that {@code genv usage snapshot} prints, with one field more for each process. */
+/** Snapshots in the form that {@code genv usage snapshot} prints, with two fields more for each process. */
 public final class SnapshotJson {
     private SnapshotJson() {}
 
@@ -41,10 +41,12 @@ public final class SnapshotJson {
             out.writeObjectFieldStart("membership");
             out.writeStringField("by", process.membershipBy().label());
             out.writeEndObject();
+            WorkloadJson.write(process.workload(), out);
             out.writeEndObject();
         }
         out.writeEndArray();
         out.writeEndObject();
+        UnlistedJson.write(snapshot.unlisted(), out);
         out.writeFieldName("envs");
         EnvsFile.write(snapshot.environments(), out);
         out.writeFieldName("devices");

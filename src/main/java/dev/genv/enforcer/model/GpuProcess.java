@@ -2,6 +2,7 @@ package dev.genv.enforcer.model;
 
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.workload.Workload;
 import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param membershipBy by what the membership was decided
  * @param usage one entry for each device, in the order of the devices
  * @param immunity why it is never terminated; null if it may be
+ * @param workload what it belongs to besides; null if nothing is known. No rule uses it
  */
 public record GpuProcess(
         ProcessId id,
@@ -22,7 +24,20 @@ public record GpuProcess(
         Membership membership,
         MembershipSource membershipBy,
         List<DeviceUsage> usage,
-        @Nullable Immunity immunity) {
+        @Nullable Immunity immunity,
+        @Nullable Workload workload) {
+
+    /** Creates a process of which no workload is known. */
+    public GpuProcess(
+            ProcessId id,
+            @Nullable Long uid,
+            String command,
+            Membership membership,
+            MembershipSource membershipBy,
+            List<DeviceUsage> usage,
+            @Nullable Immunity immunity) {
+        this(id, uid, command, membership, membershipBy, usage, immunity, null);
+    }
 
     /** Creates a process with the membership that its environ names. */
     public GpuProcess(
@@ -32,7 +47,7 @@ public record GpuProcess(
             Membership membership,
             List<DeviceUsage> usage,
             @Nullable Immunity immunity) {
-        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, immunity);
+        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, immunity, null);
     }
 
     /** Creates a process without immunity. */
@@ -53,7 +68,17 @@ public record GpuProcess(
     }
 
     public GpuProcess with(Membership other, MembershipSource by) {
-        return new GpuProcess(id, uid, command, other, by, usage, immunity);
+        return new GpuProcess(id, uid, command, other, by, usage, immunity, workload);
+    }
+
+    /** Returns the process with another use of its devices. */
+    public GpuProcess withUsage(List<DeviceUsage> other) {
+        return new GpuProcess(id, uid, command, membership, membershipBy, other, immunity, workload);
+    }
+
+    /** Returns the process without its workload. */
+    public GpuProcess withoutWorkload() {
+        return workload == null ? this : new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity);
     }
 
     public int pid() {

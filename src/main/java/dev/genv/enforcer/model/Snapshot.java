@@ -11,11 +11,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One observation of one machine. Its lists are sorted, so that decisions do not depend on the order of discovery.
  *
+ * @param processes the processes that the GPU tool lists
+ * @param unlisted the memory and the processes that it does not list
  * @param environments the active environments
  * @param devices the devices that {@code devices.json} describes, with the attachments of active environments
  * @param listedDevices the indices of the devices that the GPU tool lists
@@ -25,6 +28,7 @@ import org.jspecify.annotations.Nullable;
 public record Snapshot(
         String host,
         List<GpuProcess> processes,
+        Unlisted unlisted,
         List<Environment> environments,
         List<Device> devices,
         Set<Integer> listedDevices,
@@ -45,6 +49,30 @@ public record Snapshot(
         this(host, processes, environments, devices, listedDevices, Map.of(), SubordinateUids.NONE, missing, problems);
     }
 
+    /** Creates a snapshot in which everything is listed. */
+    public Snapshot(
+            String host,
+            List<GpuProcess> processes,
+            List<Environment> environments,
+            List<Device> devices,
+            Set<Integer> listedDevices,
+            Map<Integer, Long> uidsOfPids,
+            SubordinateUids subordinateUids,
+            Set<SnapshotPart> missing,
+            List<Problem> problems) {
+        this(
+                host,
+                processes,
+                Unlisted.NONE,
+                environments,
+                devices,
+                listedDevices,
+                uidsOfPids,
+                subordinateUids,
+                missing,
+                problems);
+    }
+
     public Snapshot {
         processes =
                 processes.stream().sorted(Comparator.comparing(GpuProcess::id)).toList();
@@ -63,6 +91,76 @@ public record Snapshot(
     public static Snapshot unseen(String host, Problem why) {
         return new Snapshot(
                 host, List.of(), List.of(), List.of(), Set.of(), EnumSet.allOf(SnapshotPart.class), List.of(why));
+    }
+
+    /** Returns the snapshot with further problems. */
+    public Snapshot withProblems(List<Problem> more) {
+        var all = new ArrayList<>(problems);
+        all.addAll(more);
+        return new Snapshot(
+                host,
+                processes,
+                unlisted,
+                environments,
+                devices,
+                listedDevices,
+                uidsOfPids,
+                subordinateUids,
+                missing,
+                all);
+    }
+
+    /** Returns all processes that hold a GPU, whether they are listed or not. */
+    public List<GpuProcess> allProcesses() {
+        return unlisted.holders().isEmpty()
+                ? processes
+                : Stream.concat(processes.stream(), unlisted.processes().stream())
+                        .toList();
+    }
+
+    /** Returns the snapshot with other processes. */
+    public Snapshot withProcesses(List<GpuProcess> others) {
+        return new Snapshot(
+                host,
+                others,
+                unlisted,
+                environments,
+                devices,
+                listedDevices,
+                uidsOfPids,
+                subordinateUids,
+                missing,
+                problems);
+    }
+
+    /** Returns the snapshot with other unlisted processes. */
+    public Snapshot with(Unlisted other) {
+        return new Snapshot(
+                host,
+                processes,
+                other,
+                environments,
+                devices,
+                listedDevices,
+                uidsOfPids,
+                subordinateUids,
+                missing,
+                problems);
+    }
+
+    /** Returns the snapshot with other described devices. */
+    public Snapshot withDevices(List<Device> others) {
+        return new Snapshot(
+                host,
+                processes,
+                unlisted,
+                environments,
+                others,
+                listedDevices,
+                uidsOfPids,
+                subordinateUids,
+                missing,
+                problems);
     }
 
     public boolean isComplete() {

@@ -11,7 +11,9 @@ import dev.genv.enforcer.facts.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.facts.NvmlFacts;
 import dev.genv.enforcer.node.gpu.GpuSource;
 import dev.genv.enforcer.node.gpu.ListedPids;
+import dev.genv.enforcer.node.kubelet.PodLogs;
 import dev.genv.enforcer.node.linux.KernelClock;
+import dev.genv.enforcer.node.proc.DeviceHolders;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.NvidiaDevices;
 import dev.genv.enforcer.node.proc.ProcFs;
@@ -27,7 +29,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.stream.Stream;
 
 /** The node: the machine that the service runs on. */
 public final class NodeMachine implements Machine, Closeable {
@@ -38,7 +42,9 @@ public final class NodeMachine implements Machine, Closeable {
     private final ProgramFiles programs;
     private final ProcessReader processes;
     private final RelationsReader relations;
+    private final PodLogs pods;
     private final LivenessReader liveness;
+    private final DeviceHolders holders;
     private final GpuSource<?> gpus;
     private final NodeState state;
     private final Signaller signaller;
@@ -68,9 +74,12 @@ public final class NodeMachine implements Machine, Closeable {
         programs = new ProgramFiles(proc, paths.programs());
         processes = new ProcessReader(proc);
         relations = new RelationsReader(proc, processes);
+        pods = new PodLogs(proc);
         liveness = new LivenessReader(proc);
+        var devices = new NvidiaDevices(paths.proc(), CONTROL_DEVICE);
+        holders = new DeviceHolders(paths.proc(), proc, devices);
         state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
-        signaller = new Signaller(processes, new NvidiaDevices(paths.proc(), CONTROL_DEVICE), gpus::doubt);
+        signaller = new Signaller(processes, new DeviceCheck(devices, holders, gpus::doubt));
     }
 
     /**
@@ -105,11 +114,22 @@ public final class NodeMachine implements Machine, Closeable {
         var accountFacts = accounts.read();
         var programFacts = programs.read();
         var beforeListing = ticks();
+        if (interest.deviceMemory()) {
+            gpus.forgetDevices();
+        }
         var gpuFacts = gpus.read();
         listedByNvml = isOfNvml(gpuFacts);
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
-        var processFacts = relations.read(processes.readAll(ListedPids.of(gpuFacts), programFacts), interest.settled());
+        var listed = ListedPids.of(gpuFacts);
+        var found = interest.deviceHolders() ? holders.search(Set.copyOf(listed)) : DeviceHolders.Found.NONE;
+        var processFacts = relations.read(
+                processes.readAll(
+                        Stream.concat(listed.stream(), found.pids().stream()).toList(),
+                        programFacts,
+                        interest.attributed()),
+                interest.settled());
+        var podFacts = pods.read(processFacts.processes());
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
         var stateFacts = state.read(check);
@@ -119,15 +139,19 @@ public final class NodeMachine implements Machine, Closeable {
                 accountFacts,
                 programFacts,
                 gpuFacts,
-                processFacts.processes(),
+                processFacts.processes().subList(0, listed.size()),
                 processFacts.related(),
                 processFacts.complete(),
+                found.facts(processFacts
+                        .processes()
+                        .subList(listed.size(), processFacts.processes().size())),
                 stateFacts,
                 liveness.read(stateFacts.envs()),
                 check.enforcers(),
                 interest.verified().stream()
                         .map(id -> new VerifiedProcess(id.pid(), processes.stat(id.pid())))
-                        .toList());
+                        .toList(),
+                podFacts);
     }
 
     private static boolean isOfNvml(GpuFacts facts) {

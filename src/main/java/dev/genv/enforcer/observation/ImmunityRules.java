@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.observation.process.ObservedProcess;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;

@@ -2,6 +2,8 @@ package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.user.Accounts;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -21,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * @param machine an id of the machine that does not depend on its name; null if unknown
  * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
  * @param stateChangedAt when the state was last changed, in clock ticks since boot; null if unknown
+ * @param accounts the local accounts; none if they could not be read
+ * @param status what is observed only for those who watch the machine
  */
 public record Observation(
         Snapshot snapshot,
@@ -33,4 +37,27 @@ public record Observation(
         @Nullable String readOnlyReason,
         @Nullable String machine,
         @Nullable Duration lockWait,
-        @Nullable Long stateChangedAt) {}
+        @Nullable Long stateChangedAt,
+        Accounts accounts,
+        MachineStatus status) {
+
+    /** Returns the observation with further problems, which hide no data. */
+    public Observation withProblems(List<Problem> more) {
+        return more.isEmpty()
+                ? this
+                : new Observation(
+                        snapshot.withProblems(more),
+                        gpuSource,
+                        gpuSourceReason,
+                        driver,
+                        ticks,
+                        ended,
+                        missingPrivileges,
+                        readOnlyReason,
+                        machine,
+                        lockWait,
+                        stateChangedAt,
+                        accounts,
+                        status);
+    }
+}

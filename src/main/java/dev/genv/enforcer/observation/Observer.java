@@ -7,7 +7,6 @@ import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProgramFile;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.Found;
-import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
@@ -16,14 +15,18 @@ import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.gpu.DeviceOrder;
+import dev.genv.enforcer.observation.gpu.DeviceStatuses;
 import dev.genv.enforcer.observation.gpu.GpuAccess;
 import dev.genv.enforcer.observation.gpu.GpuListing;
 import dev.genv.enforcer.observation.gpu.GpuOrigin;
-import dev.genv.enforcer.observation.membership.Decision;
 import dev.genv.enforcer.observation.membership.MembershipResolver;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.process.ObservedProcess;
+import dev.genv.enforcer.observation.process.ProcessIdentity;
 import dev.genv.enforcer.observation.state.LiveState;
 import dev.genv.enforcer.observation.state.StateParser;
+import dev.genv.enforcer.observation.unlisted.UnlistedProcesses;
+import dev.genv.enforcer.observation.workload.Workloads;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -51,8 +54,10 @@ public final class Observer {
     private final GpuAccess gpuAccess = new GpuAccess();
     private final AccountReader accountReader = new AccountReader();
     private final StateParser stateParser;
+    private final UnlistedProcesses unlisted;
     private Accounts accounts = Accounts.NONE;
     private final MembershipResolver memberships;
+    private final Workloads workloads = new Workloads();
     private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
     private Map<ProcessId, ProgramEnviron> environs = Map.of();
 
@@ -60,6 +65,7 @@ public final class Observer {
         this.settings = settings;
         stateParser = new StateParser(settings.stateDirectory());
         memberships = new MembershipResolver(settings.overwrittenIsOutside());
+        unlisted = new UnlistedProcesses(settings.unlistedMemory());
     }
 
     /**
@@ -77,15 +83,31 @@ public final class Observer {
         var hostAccounts = findings.add(accountReader.read(facts.accounts()));
         accounts = hostAccounts.accounts();
         immunity = findings.add(ImmunityRules.of(settings, facts.access().pid(), accounts, facts.programs()));
-        var listing = findings.add(listing(facts, privileges));
+        var found = listing(facts, privileges);
+        var listing = findings.add(found);
         var processes = processes(listing, facts, findings);
         var state = stateParser.parse(facts.state(), facts.machine());
         var live = findings.add(LiveState.of(state, facts.liveness(), accounts, immunity.exempt()));
-        var members = members(processes, facts, listing, live, findings);
+        workloads.begin(facts.pods());
+        var members =
+                new Members(RelatedFacts.of(processes, facts), memberships, workloads, live, immunity, facts, findings);
+        var listed = processes.stream()
+                .map(process -> members.resolve(
+                        process, listing.usage().getOrDefault(process.id().pid(), List.of())))
+                .toList();
         var devices = findings.add(live.devices(listing.devices(), findings.missing()));
+        var notListed = findings.add(unlisted.observe(facts, found, immunity.ownPid(), members::resolve));
+        environs = members.environs();
+        if (!findings.missing().contains(SnapshotPart.PROCESSES)
+                && !findings.missing().contains(SnapshotPart.EVERY_PROCESS)) {
+            memberships.retain(environs.keySet());
+            workloads.retain(environs.keySet());
+        }
+        var status = MachineStatus.of(facts.state(), findings.add(DeviceStatuses.of(facts.gpu())));
         var snapshot = new Snapshot(
                 settings.host(),
-                members,
+                listed,
+                notListed,
                 live.environments(),
                 devices,
                 listing.devices(),
@@ -104,12 +126,19 @@ public final class Observer {
                 privileges.isOutsideHostPid() ? settings.advice().namespaceReason() : other.orElse(null),
                 machine(facts.machine()),
                 state.lockWait(),
-                state.changedAt());
+                state.changedAt(),
+                accounts,
+                status);
     }
 
     /** Returns the processes whose relations are not needed in the next observation. */
     public Set<ProcessId> settled() {
         return memberships.settled();
+    }
+
+    /** Returns the processes whose cgroups need not be read in the next observation. */
+    public Set<ProcessId> attributed() {
+        return workloads.known();
     }
 
     /** Returns the environ of a process as the last observation saw it. */
@@ -125,6 +154,11 @@ public final class Observer {
     /** Returns the same with the present files of the protected programs. */
     public ImmunityRules immunity(List<Reading<ProgramFile>> programs) {
         return ImmunityRules.of(settings, immunity.ownPid(), accounts, programs).value();
+    }
+
+    /** Returns the processes that hold GPUs without being listed. */
+    public UnlistedProcesses unlisted() {
+        return unlisted;
     }
 
     private Found<GpuListing> listing(HostFacts facts, Privileges privileges) {
@@ -169,37 +203,6 @@ public final class Observer {
             }
         }
         return processes;
-    }
-
-    private List<GpuProcess> members(
-            List<ObservedProcess> processes, HostFacts facts, GpuListing listing, LiveState live, Findings findings) {
-        var related = RelatedFacts.of(processes, facts);
-        var session = memberships.begin(
-                related.processes(),
-                findings.missing().contains(SnapshotPart.ENVIRONMENTS) ? null : live.environments(),
-                facts.machine().beforeState());
-        var members = new ArrayList<GpuProcess>();
-        for (var process : processes) {
-            var decision =
-                    related.of(process).map(session::decide).orElseGet(() -> Decision.unavailable(process.environ()));
-            var usage = listing.usage().getOrDefault(process.id().pid(), List.of());
-            members.add(findings.add(live.resolveMembership(new GpuProcess(
-                    process.id(),
-                    process.uid(),
-                    process.command(),
-                    decision.membership(),
-                    decision.by(),
-                    usage,
-                    immunity.immunity(process)))));
-        }
-        environs = processes.stream()
-                .collect(Collectors.toUnmodifiableMap(
-                        ObservedProcess::id, ObservedProcess::environ, (first, _) -> first));
-        if (!findings.missing().contains(SnapshotPart.PROCESSES)
-                && !findings.missing().contains(SnapshotPart.EVERY_PROCESS)) {
-            memberships.retain(environs.keySet());
-        }
-        return members;
     }
 
     private static Set<ProcessId> ended(List<VerifiedProcess> facts, Set<ProcessId> verified) {

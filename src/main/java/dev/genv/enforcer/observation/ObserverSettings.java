@@ -1,5 +1,6 @@
 package dev.genv.enforcer.observation;
 
+import dev.genv.enforcer.model.device.Memory;
 import java.util.List;
 
 /**
@@ -15,6 +16,7 @@ import java.util.List;
  * @param overwrittenIsOutside whether a process counts as outside of all environments if it has overwritten its environ, and nothing shows
  *     to which environment it belongs
  * @param advice how a missing privilege is given
+ * @param unlistedMemory how much memory of a device may belong to no listed process before it is reported
  */
 public record ObserverSettings(
         String host,
@@ -25,7 +27,35 @@ public record ObserverSettings(
         boolean acts,
         boolean signals,
         boolean overwrittenIsOutside,
-        Advice advice) {
+        Advice advice,
+        Memory unlistedMemory) {
+    /** More than the driver itself uses without reserving it. */
+    public static final Memory UNLISTED_MEMORY = Memory.ofMebibytes(512);
+
+    /** Creates the settings with the usual {@link #UNLISTED_MEMORY}. */
+    public ObserverSettings(
+            String host,
+            String stateDirectory,
+            List<ProtectedExecutable> protectedExecutables,
+            List<String> exemptUsers,
+            boolean requireHostPid,
+            boolean acts,
+            boolean signals,
+            boolean overwrittenIsOutside,
+            Advice advice) {
+        this(
+                host,
+                stateDirectory,
+                protectedExecutables,
+                exemptUsers,
+                requireHostPid,
+                acts,
+                signals,
+                overwrittenIsOutside,
+                advice,
+                UNLISTED_MEMORY);
+    }
+
     public ObserverSettings {
         protectedExecutables = List.copyOf(protectedExecutables);
         exemptUsers = List.copyOf(exemptUsers);

@@ -1,12 +1,15 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.linux.Cgroup;
 import dev.genv.enforcer.observation.membership.RelatedProcess;
 import dev.genv.enforcer.observation.membership.RelatedProcesses;
+import dev.genv.enforcer.observation.process.ObservedProcess;
+import dev.genv.enforcer.observation.process.ProcessIdentity;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -22,15 +25,16 @@ record RelatedFacts(RelatedProcesses processes) {
     /**
      * Combines the processes.
      *
-     * @param listed those that the GPU tool lists
+     * @param listed those that the GPU tool lists; the others, such as those that hold GPUs without being listed, are in the facts
      */
     static RelatedFacts of(List<ObservedProcess> listed, HostFacts facts) {
         var byPid = listed.stream()
                 .collect(Collectors.toMap(process -> process.id().pid(), Function.identity(), (first, _) -> first));
         var known = facts.processes().stream().flatMap(process -> related(byPid.get(process.pid()), process).stream());
+        var holders = facts.holders().holders().stream().map(HolderFacts.Holder::process);
         var others = new ArrayList<RelatedProcess>();
         var isComplete = facts.relatedIsComplete();
-        for (var process : facts.related()) {
+        for (var process : Stream.concat(facts.related().stream(), holders).toList()) {
             switch (ProcessIdentity.of(process)) {
                 case ProcessIdentity.Gone _ -> {}
                 case ProcessIdentity.Unreadable _ -> isComplete = false;

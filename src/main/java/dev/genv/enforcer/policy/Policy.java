@@ -2,9 +2,11 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.HostProcess;
+import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.definition.RuleScope;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.HostProblem;
 import dev.genv.enforcer.policy.plan.Plan;
@@ -45,7 +47,27 @@ public final class Policy {
     }
 
     public RuleMode modeOf(RuleDefinition rule) {
-        return configs.getOrDefault(rule, RuleConfig.OFF).mode();
+        return configOf(rule).mode();
+    }
+
+    /** Returns how the rule is configured; off if it is not. */
+    public RuleConfig configOf(RuleDefinition rule) {
+        return configs.getOrDefault(rule, RuleConfig.OFF);
+    }
+
+    /** Returns the limits of a rule; {@link Limits#NONE} if it has none or is off. */
+    public Limits limitsOf(RuleDefinition rule) {
+        var config = configs.getOrDefault(rule, RuleConfig.OFF);
+        return config.mode() == RuleMode.OFF ? Limits.NONE : config.limits();
+    }
+
+    /** Whether a rule with this scope can find violations. */
+    public boolean checks(RuleScope scope) {
+        return configs.entrySet().stream()
+                .anyMatch(rule -> rule.getKey().scope() == scope
+                        && rule.getValue().mode() != RuleMode.OFF
+                        && !(rule.getKey().hasLimit()
+                                && rule.getValue().limits().equals(Limits.NONE)));
     }
 
     /**
@@ -59,7 +81,7 @@ public final class Policy {
         var findings = new ArrayList<Finding>();
         var problems = new ArrayList<HostProblem>();
         for (var rule : Rules.all()) {
-            var config = configs.getOrDefault(rule.definition(), RuleConfig.OFF);
+            var config = configOf(rule.definition());
             if (config.mode() == RuleMode.OFF) {
                 continue;
             }

@@ -10,6 +10,7 @@ import java.util.List;
  * @param lockTimeout the time limit for taking genv's lock
  * @param nvidiaSmi a path, or a name that is searched in the standard directories
  * @param gpuTimeout the time limit of nvidia-smi
+ * @param readsStatus whether to read the temperature, the utilization and the memory of the GPUs
  * @param timeout the time limit of a command
  * @param sudo whether commands are run through {@code sudo -n}
  * @param programs the paths of the protected programs
@@ -21,6 +22,7 @@ public record AgentConfig(
         Duration lockTimeout,
         String nvidiaSmi,
         Duration gpuTimeout,
+        boolean readsStatus,
         Duration timeout,
         boolean sudo,
         List<String> programs,

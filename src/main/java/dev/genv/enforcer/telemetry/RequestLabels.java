@@ -18,7 +18,11 @@ public final class RequestLabels implements MeterFilter {
             Set.of(
                     "/hosts",
                     "/plan",
+                    "/policy",
+                    "/report",
+                    "/events",
                     "/snapshot",
+                    "/users/{name}",
                     "/violations",
                     "/violations/stream",
                     "/violations/{id}",

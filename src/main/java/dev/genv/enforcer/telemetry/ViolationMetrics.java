@@ -1,8 +1,8 @@
 package dev.genv.enforcer.telemetry;
 
 import dev.genv.enforcer.enforcement.CycleReport;
-import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.rule.Rules;
@@ -18,12 +18,12 @@ import java.util.stream.Collectors;
 
 /** The number of active and of all violations, by rule and mode. */
 public final class ViolationMetrics {
-    private final Journal journal;
+    private final ViolationRegistry violations;
     private final MultiGauge active;
     private final Map<Kind, Counter> appeared = new HashMap<>();
 
     private record Kind(RuleDefinition rule, RuleMode mode) {
-        static Kind of(JournalEntry entry) {
+        static Kind of(ViolationRecord entry) {
             return new Kind(entry.violation().rule(), entry.mode());
         }
 
@@ -33,8 +33,8 @@ public final class ViolationMetrics {
     }
 
     /** Registers all series at once, so that a rule without violations is exported as zero. */
-    public ViolationMetrics(MeterRegistry registry, Journal journal) {
-        this.journal = journal;
+    public ViolationMetrics(MeterRegistry registry, ViolationRegistry violations) {
+        this.violations = violations;
         for (var rule : Rules.definitions()) {
             for (var mode : List.of(RuleMode.AUDIT, RuleMode.ENFORCE)) {
                 var kind = new Kind(rule, mode);
@@ -54,7 +54,7 @@ public final class ViolationMetrics {
     }
 
     public void record(CycleReport report) {
-        show(journal.find(JournalEntry::active, Integer.MAX_VALUE).stream()
+        show(violations.find(ViolationRecord::active, Integer.MAX_VALUE).stream()
                 .collect(Collectors.groupingBy(Kind::of, Collectors.counting())));
         for (var entry : report.appeared()) {
             var counter = appeared.get(Kind.of(entry));

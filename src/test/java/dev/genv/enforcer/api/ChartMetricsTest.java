@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.chart.ChartQueries;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.SampleCycles;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.test.junit.QuarkusTest;
@@ -41,6 +42,7 @@ class ChartMetricsTest {
 
     @Test
     void everyMetricOfAlertsAndDashboardExists() throws IOException {
+        new FakeNvidiaSmi(TokenProtectedNode.TOOLS).gpus(1);
         enforcer.runCycle();
         SampleCycles.record(registry);
         var http = new RawHttp(port);

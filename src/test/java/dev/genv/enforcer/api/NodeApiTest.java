@@ -9,6 +9,7 @@ import static org.hamcrest.Matchers.hasItem;
 import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.not;
 import static org.hamcrest.Matchers.notNullValue;
+import static org.hamcrest.Matchers.nullValue;
 
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
@@ -65,6 +66,11 @@ class NodeApiTest {
         management().get("/q/health/live").then().statusCode(200);
         when().get("/hosts").then().statusCode(200).body("$", hasSize(0));
         when().get("/snapshot").then().statusCode(200).body("size()", equalTo(0));
+        when().get("/users/root")
+                .then()
+                .statusCode(503)
+                .contentType("application/problem+json")
+                .body("detail", equalTo("no cycle has ended yet"));
         given().contentType("application/json")
                 .post("/plan")
                 .then()
@@ -102,7 +108,7 @@ class NodeApiTest {
                 NVIDIA_SMI.getParent(),
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x")));
         Files.copy(Path.of("docker/demo/nvidia-smi"), NVIDIA_SMI, StandardCopyOption.COPY_ATTRIBUTES);
-        Files.writeString(NVIDIA_SMI.resolveSibling("nvidia-smi.gpus"), "0, GPU-0, 15258\n");
+        Files.writeString(NVIDIA_SMI.resolveSibling("nvidia-smi.gpus"), "0, GPU-0, 0\n");
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS);
 
         var hasAllRights = CurrentProcess.hasRequiredCapabilities();
@@ -125,6 +131,21 @@ class NodeApiTest {
                 .body("'%s'.envs.envs".formatted(host), hasSize(0))
                 .body("'%s'.devices.devices".formatted(host), hasSize(0))
                 .body("'%s'.processes.processes".formatted(host), hasSize(0));
+        when().get("/users/root")
+                .then()
+                .statusCode(200)
+                .body("user", equalTo("root"))
+                .body("device_limit", nullValue())
+                .body("devices_held", equalTo(0))
+                .body("devices", hasSize(0))
+                .body("processes", hasSize(0))
+                .body("violations", hasSize(0));
+        given().pathParam("name", "no/such;user")
+                .get("/users/{name}")
+                .then()
+                .statusCode(404)
+                .contentType("application/problem+json")
+                .body("detail", containsString("\"no/such;user\""));
         given().contentType("application/json")
                 .body("{}")
                 .post("/plan")

@@ -28,6 +28,7 @@ public class TokenProtectedNode implements QuarkusTestProfile {
                 "genv.enforcer.state-dir", STATE.toString(),
                 "genv.enforcer.nvidia-smi", TOOLS.resolve("nvidia-smi").toString(),
                 "genv.enforcer.mode", "audit",
+                "genv.enforcer.genv-metrics", "all",
                 "genv.enforcer.non-env-processes", "audit",
                 "genv.enforcer.inactive-env-processes", "audit",
                 "genv.enforcer.max-devices-per-user", "0");

@@ -12,13 +12,16 @@ import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.nullValue;
 
 import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.action.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.NextAction;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Signal;
 import dev.genv.enforcer.policy.plan.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
 import io.quarkus.test.junit.QuarkusTest;
@@ -42,7 +45,7 @@ class ViolationsResourceTest {
     private static final Instant LATE = Instant.parse("2026-11-20T10:00:00Z");
 
     @Inject
-    Journal journal;
+    ViolationRegistry registry;
 
     /** A memory violation that is active since 10:00, and a violation of a process that exited at 9:00. */
     @BeforeAll
@@ -65,8 +68,8 @@ class ViolationsResourceTest {
                 "a",
                 List.of(0),
                 List.of(process(812).inEnvironment("a").uid(1003).uses(0).build()));
-        updateJournal(EARLY, List.of(), stray);
-        updateJournal(LATE, List.of(signalled(memory)), memory);
+        updateRegistry(EARLY, List.of(), Map.of(), stray);
+        updateRegistry(LATE, List.of(signalled(memory)), Map.of(memory.key(), List.of(kill(memory))), memory);
     }
 
     @Test
@@ -96,6 +99,12 @@ class ViolationsResourceTest {
                 .body("[0].actions[0].at", equalTo("2026-11-20T10:00:00Z"))
                 .body("[0].actions[0].outcome", equalTo("signalled"))
                 .body("[0].actions[0].detail", nullValue())
+                .body("[0].next[0].type", equalTo("terminate"))
+                .body("[0].next[0].pid", equalTo(812))
+                .body("[0].next[0].signal", equalTo("KILL"))
+                .body("[0].next[0].not_before", equalTo("2026-11-20T10:00:30Z"))
+                .body("[0].next[0].because", equalTo("kill_after"))
+                .body("[1].next", hasSize(0))
                 .body("[1].rule", equalTo("non-env-processes"))
                 .body("[1].processes[0].uid", nullValue());
     }
@@ -162,12 +171,21 @@ class ViolationsResourceTest {
                 .body("detail", containsString("parameter " + parameter));
     }
 
-    private void updateJournal(Instant now, List<ActionRecord> records, Violation... violations) {
-        journal.update(
+    private void updateRegistry(
+            Instant now,
+            List<ActionRecord> records,
+            Map<Violation.Key, List<NextAction>> next,
+            Violation... violations) {
+        registry.update(
                 new Plan(List.of(violations), List.of(), List.of()),
-                new Journal.CycleOutcome(records, Map.of(), Set.of(), now),
+                new ViolationRegistry.CycleOutcome(records, Map.of(), Set.of(), now, next),
                 _ -> RuleMode.ENFORCE,
                 remote(host("gpu-1"), host("gpu-2")));
+    }
+
+    private static NextAction kill(Violation violation) {
+        var action = new Action.Terminate("gpu-1", violation.processes().getFirst(), Signal.KILL);
+        return NextAction.of(action, LATE.plusSeconds(30), WaitReason.KILL_AFTER);
     }
 
     private static ActionRecord signalled(Violation violation) {

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Kubernetes knows every rendered object and every field of it. */
@@ -173,6 +174,20 @@ class ChartObjectsTest {
         assertThat(endpoint.at("/authorization/type").asText()).isEqualTo("Bearer");
         assertThat(endpoint.at("/authorization/credentials/name").asText()).isEqualTo("genv-enforcer-token");
         assertThat(endpoint.at("/authorization/credentials/key").asText()).isEqualTo("bearer");
+    }
+
+    /** genv's dashboard joins series on this label, which machines over SSH have without it. */
+    @ParameterizedTest
+    @CsvSource({"hosts, node, 1", "all, node, 1", "false, node, 0", "null, node, 0", "all, remote, 0"})
+    void serviceMonitorNamesTheNodeInGenvsMetrics(String metrics, String mode, int relabelings) {
+        var remote = "{hosts: [raz@gpu-1], identity: {existingSecret: login}, knownHosts: {existingSecret: known}}";
+        var endpoint = RenderedChart.of("{mode: %s, settings: {genvMetrics: %s}, serviceMonitor: {enabled: true}%s}"
+                        .formatted(mode, metrics, mode.equals("remote") ? ", remote: " + remote : ""))
+                .only("ServiceMonitor")
+                .at("/spec/endpoints/0");
+        assertThat(endpoint.path("relabelings"))
+                .filteredOn(rule -> rule.path("targetLabel").asText().equals("hostname"))
+                .hasSize(relabelings);
     }
 
     @Test

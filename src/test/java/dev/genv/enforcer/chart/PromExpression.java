@@ -8,7 +8,7 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /** The series of a PromQL expression; it parses the part of the language that the alerts and the dashboard use. */
-record PromExpression(String text) {
+public record PromExpression(String text) {
     private static final Pattern QUOTED = Pattern.compile("\"(?:[^\"\\\\]|\\\\.)*\"");
     private static final Pattern GROUPING =
             Pattern.compile("\\b(by|without|on|ignoring|group_left|group_right)\\s*\\([^)]*\\)");
@@ -22,7 +22,7 @@ record PromExpression(String text) {
     private static final Set<String> WORDS = Set.of("and", "or", "unless", "bool");
 
     /** The names of the metrics, each with the labels of its selectors. */
-    Map<String, Set<String>> metrics() {
+    public Map<String, Set<String>> metrics() {
         var metrics = new TreeMap<String, Set<String>>();
         var bare = QUOTED.matcher(text).replaceAll("\"\"");
         bare = GROUPING.matcher(bare).replaceAll("");

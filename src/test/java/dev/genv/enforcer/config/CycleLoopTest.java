@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
@@ -73,6 +73,6 @@ class CycleLoopTest {
 
     private Enforcer enforcer() {
         var config = EnforcerConfigBuilder.enforcerConfig(new FakeHost(host())).build();
-        return new Enforcer(config, new Journal(1), time.ticker(), List.of(cycles::add));
+        return new Enforcer(config, new ViolationRegistry(1), time.ticker(), List.of(cycles::add));
     }
 }

@@ -49,8 +49,26 @@ public final class ServiceClient {
         return JSON.readTree(get(path).body());
     }
 
+    /** Returns the body as it is. */
+    public String text(String path) throws IOException {
+        return get(path).body();
+    }
+
+    /** Posts JSON, and returns the body of the response. */
+    public JsonNode post(String path, String json) throws IOException {
+        var request = request(path)
+                .header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(json));
+        return JSON.readTree(send(request).body());
+    }
+
     public Observation observe() throws IOException {
         return observe(json("/hosts").path(0));
+    }
+
+    /** Returns the metrics in Prometheus' format. */
+    public String metrics() throws IOException {
+        return get("/q/metrics").body();
     }
 
     /** Returns the last observation of a host; it is empty if there is none. */
@@ -117,11 +135,17 @@ public final class ServiceClient {
     }
 
     private HttpResponse<String> get(String path) throws IOException {
-        var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + portOf(path) + path))
-                .timeout(HANG)
-                .build();
+        return send(request(path));
+    }
+
+    private HttpRequest.Builder request(String path) {
+        return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + portOf(path) + path))
+                .timeout(HANG);
+    }
+
+    private static HttpResponse<String> send(HttpRequest.Builder request) throws IOException {
         try {
-            return CLIENT.send(request, HttpResponse.BodyHandlers.ofString());
+            return CLIENT.send(request.build(), HttpResponse.BodyHandlers.ofString());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException("interrupted", e);

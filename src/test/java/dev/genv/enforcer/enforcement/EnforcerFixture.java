@@ -4,8 +4,8 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
 import dev.genv.enforcer.enforcement.action.ServiceMode;
-import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -20,13 +20,13 @@ import java.util.Map;
 /** Enforcers, and what they report. */
 abstract class EnforcerFixture {
     final FakeTime time = new FakeTime();
-    final Journal journal = new Journal(10);
+    final ViolationRegistry registry = new ViolationRegistry(10);
     final List<CycleReport> reports = new ArrayList<>();
     Limits limits = Limits.NONE;
     Duration observationTimeout = HANG;
 
-    List<JournalEntry> all() {
-        return journal.find(entry -> true, 100);
+    List<ViolationRecord> all() {
+        return registry.find(entry -> true, 100);
     }
 
     static String problem(Enforcer enforcer) {
@@ -44,7 +44,7 @@ abstract class EnforcerFixture {
     }
 
     Enforcer enforcer(ServiceMode mode, boolean signals, FakeHost... hosts) {
-        return new Enforcer(setup(mode, signals, hosts).build(), journal, time.ticker(), List.of(reports::add));
+        return new Enforcer(setup(mode, signals, hosts).build(), registry, time.ticker(), List.of(reports::add));
     }
 
     EnforcerConfigBuilder setup(ServiceMode mode, boolean signals, FakeHost... hosts) {

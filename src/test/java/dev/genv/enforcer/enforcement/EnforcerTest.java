@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
@@ -85,7 +85,7 @@ class EnforcerTest extends EnforcerFixture {
         enforcer.runCycle();
 
         assertThat(node.executed).hasSize(2);
-        assertThat(all()).extracting(JournalEntry::active).containsExactlyInAnyOrder(true, false);
+        assertThat(all()).extracting(ViolationRecord::active).containsExactlyInAnyOrder(true, false);
     }
 
     @Test

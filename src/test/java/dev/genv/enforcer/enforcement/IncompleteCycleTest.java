@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
@@ -29,7 +29,7 @@ class IncompleteCycleTest extends EnforcerFixture {
             return host().snapshot();
         });
         var enforcer =
-                new Enforcer(setup(ServiceMode.ENFORCE, true, node).build(), journal, Ticker.ofSystem(), List.of());
+                new Enforcer(setup(ServiceMode.ENFORCE, true, node).build(), registry, Ticker.ofSystem(), List.of());
         var first = Thread.ofVirtual().start(enforcer::runCycle);
         looking.await();
 
@@ -59,7 +59,7 @@ class IncompleteCycleTest extends EnforcerFixture {
         var node = new FakeHost(host());
         var enforcer = new Enforcer(
                 setup(ServiceMode.ENFORCE, true, node).build(),
-                journal,
+                registry,
                 time.ticker(),
                 List.of(
                         report -> {
@@ -74,10 +74,10 @@ class IncompleteCycleTest extends EnforcerFixture {
         assertThat(reports).hasSize(1);
     }
 
-    /** Too large a state file, say: what runs out of memory has to be told, and the next cycle comes. */
+    /** For example because of a large state file. The error is reported, and the next cycle runs. */
     @Test
     void errorAbortsOnlyTheCurrentCycle() {
-        var trouble = new AtomicBoolean(true);
+        var trouble = new AtomicBoolean();
         var cyclesThread = Thread.currentThread();
         var begun = new AtomicBoolean();
         var ticker = new Ticker(
@@ -91,7 +91,12 @@ class IncompleteCycleTest extends EnforcerFixture {
                 },
                 System::nanoTime);
         var enforcer = new Enforcer(
-                setup(ServiceMode.ENFORCE, true, new FakeHost(host())).build(), journal, ticker, List.of(reports::add));
+                setup(ServiceMode.ENFORCE, true, new FakeHost(host())).build(),
+                registry,
+                ticker,
+                List.of(reports::add));
+        begun.set(false); // the start of the service asks for the time too
+        trouble.set(true);
 
         var report = enforcer.runCycle().orElseThrow();
         assertThat(report.result()).isEqualTo(CycleResult.FAILED);
@@ -127,12 +132,12 @@ class IncompleteCycleTest extends EnforcerFixture {
         node.setSnapshot(host().devices(1).missing(SnapshotPart.EVERY_PROCESS));
         enforcer.runCycle();
         enforcer.runCycle();
-        assertThat(journal.active()).hasSize(2);
+        assertThat(registry.active()).hasSize(2);
 
         node.setExited(id("here", 1).id());
         enforcer.runCycle();
         assertThat(all())
-                .filteredOn(JournalEntry::active)
+                .filteredOn(ViolationRecord::active)
                 .singleElement()
                 .satisfies(entry -> assertThat(entry.violation().processes())
                         .extracting(GpuProcess::pid)

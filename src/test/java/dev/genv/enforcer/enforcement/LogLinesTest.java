@@ -9,8 +9,8 @@ import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -53,7 +53,8 @@ class LogLinesTest {
                 .mapToObj(pid -> entry("Process %d is bad".formatted(pid)))
                 .toList();
         try (var log = LogRecords.of(ActionLog.class.getName())) {
-            ActionLog.log(new Fleet(List.of(), false), new Journal.Update(entries, List.of(), entries));
+            ActionLog.log(
+                    new Fleet(List.of(), false), new ViolationRegistry.Update(entries, List.of(), List.of(), entries));
             assertThat(log.lines())
                     .hasSize(202)
                     .contains("Process 0 is bad", "and 4900 more violations")
@@ -66,7 +67,9 @@ class LogLinesTest {
         var actions =
                 IntStream.range(1, 1_000).mapToObj(pid -> signalled(pid, "a")).toList();
         try (var log = LogRecords.of(ActionLog.class.getName())) {
-            ActionLog.log(new Fleet(List.of(), false), new Journal.Update(List.of(), actions, List.of()));
+            ActionLog.log(
+                    new Fleet(List.of(), false),
+                    new ViolationRegistry.Update(List.of(), actions, List.of(), List.of()));
             assertThat(log.lines())
                     .filteredOn(line -> line.startsWith("action=terminate"))
                     .hasSize(999);
@@ -152,7 +155,7 @@ class LogLinesTest {
                 .map(planned -> new ActionRecord(planned, Result.failed(id), Instant.EPOCH))
                 .toList();
         try (var log = LogRecords.of(ActionLog.class.getPackageName())) {
-            ActionLog.log(fleet, new Journal.Update(entries, actions, entries));
+            ActionLog.log(fleet, new ViolationRegistry.Update(entries, actions, List.of(), entries));
             assertThat(log.lines())
                     .hasSizeGreaterThan(6)
                     .allSatisfy(line -> assertThat(line).matches("[ -~…]*").hasSizeLessThan(6_000));
@@ -170,9 +173,9 @@ class LogLinesTest {
         return IntStream.range(0, count).mapToObj(String::valueOf).toList();
     }
 
-    private static JournalEntry entry(String message) {
-        return JournalEntry.begin(
-                violation(message), RuleMode.AUDIT, Instant.EPOCH, new JournalEntry.Recency(1, Instant.EPOCH));
+    private static ViolationRecord entry(String message) {
+        return ViolationRecord.begin(
+                violation(message), RuleMode.AUDIT, Instant.EPOCH, new ViolationRecord.Recency(1, Instant.EPOCH));
     }
 
     private static Violation violation(String message) {

@@ -45,7 +45,7 @@ class SlowHostTest extends EnforcerFixture {
         });
         var fine = new FakeHost(host("fine").devices(1).with(process(1).uses(0)));
         var enforcer = new Enforcer(
-                setup(ServiceMode.ENFORCE, true, hanging, fine).build(), journal, Ticker.ofSystem(), List.of());
+                setup(ServiceMode.ENFORCE, true, hanging, fine).build(), registry, Ticker.ofSystem(), List.of());
 
         assertThat(problem(enforcer)).isEqualTo("no answer in time");
         assertThat(problem(enforcer))
@@ -62,6 +62,28 @@ class SlowHostTest extends EnforcerFixture {
                 assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS));
     }
 
+    /** Its child process would outlive the service. */
+    @Test
+    @Timeout(60)
+    void isBusyUntilTheTaskOfAnAbandonedHostEnds() throws InterruptedException {
+        var started = new CountDownLatch(1);
+        var release = new CountDownLatch(1);
+        var hanging = new FakeHost(host()).observeWith(() -> {
+            started.countDown();
+            awaitUninterruptibly(release);
+            return host().snapshot();
+        });
+        var enforcer = enforcer(ServiceMode.ENFORCE, hanging);
+        var cycle = Thread.ofPlatform().daemon().start(enforcer::runCycle);
+        started.await();
+        enforcer.stop();
+        cycle.join();
+        assertThat(enforcer.isRunning()).isFalse();
+        assertThat(enforcer.isBusy()).isTrue();
+        release.countDown();
+        await().until(() -> !enforcer.isBusy());
+    }
+
     /** The signal was sent, if late: another one would be the second. */
     @Test
     void lateActionIsNotRepeated() {
@@ -73,7 +95,7 @@ class SlowHostTest extends EnforcerFixture {
         var shortTimeoutConnection = setup(ServiceMode.ENFORCE, true, node)
                 .actionTimeout(Duration.ofMillis(200))
                 .build();
-        var enforcer = new Enforcer(shortTimeoutConnection, journal, Ticker.ofSystem(), List.of());
+        var enforcer = new Enforcer(shortTimeoutConnection, registry, Ticker.ofSystem(), List.of());
 
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.ACTION_FAILED);
         release.countDown();
@@ -98,7 +120,7 @@ class SlowHostTest extends EnforcerFixture {
                         .remote(true)
                         .actionTimeout(Duration.ofSeconds(10))
                         .build(),
-                journal,
+                registry,
                 Ticker.ofSystem(),
                 List.of());
         enforcer.runCycle();

@@ -4,20 +4,31 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.format.json.GenvJson;
 import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.device.DeviceUsage;
 import dev.genv.enforcer.model.device.Memory;
+import dev.genv.enforcer.model.user.SubordinateUids;
+import dev.genv.enforcer.model.workload.Container;
+import dev.genv.enforcer.model.workload.Pod;
+import dev.genv.enforcer.model.workload.SlurmJob;
+import dev.genv.enforcer.model.workload.Workload;
+import dev.genv.enforcer.model.workload.WorkloadSource;
 import dev.genv.enforcer.testsupport.JsonTree;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -47,6 +58,67 @@ class SnapshotJsonTest {
                 List.of());
         assertThat(SnapshotJson.read("gpu-1", JsonTree.of(out -> SnapshotJson.write(snapshot, out))))
                 .isEqualTo(snapshot);
+    }
+
+    @Test
+    void writesWhatIsNotListed() {
+        var holder = new GpuProcess(
+                new ProcessId(4711, 991_232),
+                1003L,
+                "python",
+                new Membership.Outside(),
+                List.of(new DeviceUsage(0, null)));
+        var snapshot = new Snapshot(
+                "gpu-1",
+                List.of(),
+                new Unlisted(
+                        Map.of(0, Memory.ofMebibytes(4096)),
+                        List.of(new Unlisted.Holder(holder, 1_204_711, List.of(0)))),
+                List.of(),
+                List.of(),
+                Set.of(0),
+                Map.of(),
+                SubordinateUids.NONE,
+                Set.of(),
+                List.of());
+        assertThat(JsonTree.of(out -> SnapshotJson.write(snapshot, out)).path("gpu_unlisted"))
+                .hasToString(
+                        "{\"devices\":[{\"index\":0,\"gpu_memory\":\"4096mi\"}],\"processes\":[{\"pid\":4711,\"start_time\":991232,"
+                                + "\"uid\":1003,\"command\":\"python\",\"devices\":[0],\"used_devices\":[0],\"eid\":null,"
+                                + "\"membership\":{\"by\":\"environ\"},\"membership_unknown\":null,"
+                                + "\"immune\":null,\"since\":1204711,\"workload\":null}]}");
+    }
+
+    @Test
+    void writesTheWorkloadOfAProcess() {
+        var id = "9bca8d63d5fa610783847915bcff0ecac1273e5b4bed3f6fa1b07350e0135961";
+        var workload = new Workload(
+                "user@1000.service",
+                new Container(id, "podman", WorkloadSource.DELEGATED_CGROUP),
+                new Pod("2c48913c-b29f-11e7-9350-020968147796", "ml", "train-0", null),
+                new SlurmJob("7", WorkloadSource.ENVIRON));
+        assertThat(workload(workload))
+                .hasToString("{\"unit\":\"user@1000.service\",\"container\":{\"id\":\"" + id
+                        + "\",\"engine\":\"podman\",\"by\":\"delegated_cgroup\"},"
+                        + "\"pod\":{\"uid\":\"2c48913c-b29f-11e7-9350-020968147796\",\"namespace\":\"ml\","
+                        + "\"name\":\"train-0\",\"container\":null},\"slurm_job\":{\"id\":\"7\",\"by\":\"environ\"}}");
+        assertThat(workload(new Workload("a.service", null, null, null)))
+                .hasToString("{\"unit\":\"a.service\",\"container\":null,\"pod\":null,\"slurm_job\":null}");
+        assertThat(workload(null)).hasToString("null");
+    }
+
+    private static JsonNode workload(@Nullable Workload workload) {
+        var process = new GpuProcess(
+                new ProcessId(41, 1),
+                1003L,
+                "python",
+                new Membership.Outside(),
+                MembershipSource.ENVIRON,
+                List.of(),
+                null,
+                workload);
+        var snapshot = new Snapshot("gpu-1", List.of(process), List.of(), List.of(), Set.of(), Set.of(), List.of());
+        return JsonTree.of(out -> SnapshotJson.write(snapshot, out)).at("/processes/processes/0/workload");
     }
 
     @Test

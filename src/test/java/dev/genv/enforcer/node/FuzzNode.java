@@ -140,7 +140,7 @@ final class FuzzNode {
             state.device(device, holders.getOrDefault(device, List.of()).toArray(String[]::new));
         }
         var gpus = IntStream.range(0, DEVICES)
-                .mapToObj(device -> "%d, %s, 16384\n".formatted(device, FakeNvidiaSmi.uuid(device)))
+                .mapToObj(device -> "%d, %s, 0\n".formatted(device, FakeNvidiaSmi.uuid(device)))
                 .collect(Collectors.joining());
         return new Evidence(
                 state.envsJson(), // genv writes ASCII alone

@@ -12,12 +12,9 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.linux.Libc;
-import dev.genv.enforcer.node.proc.NvidiaDevices;
-import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.proc.ProcessReader;
-import dev.genv.enforcer.observation.IdentityFlapping;
 import dev.genv.enforcer.observation.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.process.IdentityFlapping;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -105,15 +102,13 @@ class SignallerDeviceTest {
         var order = new Order.Terminate(
                 process.id(),
                 false,
-                new Order.Expected(process.uid(), Set.of(), Set.of(), null, Addresses.UNKNOWN),
+                new Order.Expected(process.uid(), Set.of(), Set.of(), null, Addresses.UNKNOWN, null),
                 new SignalCheck(
                         process,
                         ProgramEnviron.unavailable(new Membership.Unknown("")),
                         _ -> NO_RULES,
                         NO_RULES,
                         new IdentityFlapping()));
-        var signaller = new Signaller(
-                new ProcessReader(new ProcFs(Path.of("/proc"))), new NvidiaDevices(proc, control()), () -> doubts++);
-        return signaller.terminate(order, List.of(), listedByNvml);
+        return Signallers.of(Path.of("/proc"), proc, () -> doubts++).terminate(order, List.of(), listedByNvml);
     }
 }

@@ -12,12 +12,10 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.linux.Libc;
-import dev.genv.enforcer.node.proc.NvidiaDevices;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.proc.ProcessReader;
-import dev.genv.enforcer.observation.IdentityFlapping;
 import dev.genv.enforcer.observation.ImmunityRules;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.process.IdentityFlapping;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -39,7 +37,7 @@ class SignallerTest {
     private static final int SIGTERM = 15;
     private static final Membership MINE = new Membership.InEnvironment("15971");
     private final IdentityFlapping identityFlapping = new IdentityFlapping();
-    private final Signaller signaller = signaller(Path.of("/proc"));
+    private final Signaller signaller = Signallers.of(Path.of("/proc"), Path.of("/proc"));
 
     @Test
     void sendsSigtermToAProcess() throws IOException {
@@ -172,7 +170,8 @@ class SignallerTest {
             var proc = new FakeProc(folder);
             proc.process(child.pid()).kernelThread().uid(0);
             var process = process(new ProcessId(child.pid(), 1000), 0L, new Membership.Unknown("any"));
-            assertThat(terminate(signaller(folder), process).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
+            assertThat(terminate(Signallers.of(folder, folder), process).outcome())
+                    .isEqualTo(Outcome.SKIPPED_PROTECTED);
             assertThat(child.isAlive()).isTrue();
         }
     }
@@ -181,7 +180,7 @@ class SignallerTest {
     void failsWhenStatIsUnreadable(@TempDir Path folder) throws IOException {
         try (var child = Child.inEnvironment("15971")) {
             Files.writeString(new FakeProc(folder).process(child.pid()).file("stat"), "nonsense");
-            var result = terminate(signaller(folder), process(child, MINE));
+            var result = terminate(Signallers.of(folder, folder), process(child, MINE));
             assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(child.isAlive()).isTrue();
         }
@@ -194,7 +193,7 @@ class SignallerTest {
             fake.uid(Libc.effectiveUid());
             Files.delete(fake.file("environ"));
             Fifo.at(fake.file("environ"));
-            var result = terminate(signaller(folder), process(child, MINE));
+            var result = terminate(Signallers.of(folder, folder), process(child, MINE));
             assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(child.isAlive()).isTrue();
         }
@@ -229,7 +228,7 @@ class SignallerTest {
         var order = new Order.Terminate(
                 process.id(),
                 false,
-                new Order.Expected(process.uid(), exempt, Set.of(), null, Addresses.UNKNOWN),
+                new Order.Expected(process.uid(), exempt, Set.of(), null, Addresses.UNKNOWN, null),
                 new SignalCheck(
                         process,
                         ProgramEnviron.unavailable(new Membership.Unknown("")),
@@ -245,10 +244,5 @@ class SignallerTest {
 
     private static GpuProcess process(ProcessId id, @Nullable Long uid, Membership membership) {
         return new GpuProcess(id, uid, "sleep", membership, List.of());
-    }
-
-    private static Signaller signaller(Path proc) {
-        return new Signaller(
-                new ProcessReader(new ProcFs(proc)), new NvidiaDevices(proc, proc.resolve("nvidiactl")), () -> {});
     }
 }

@@ -31,8 +31,12 @@ class PolicyFuzzTest {
         RandomCase.forEach(given -> {
             var gone = given.terminatedForOrPending(given.enforced());
             var after = given.oracle().after(gone, detached(given, true));
+            // An unlisted process of a detached environment is found in the next cycle.
+            var before = given.oracle().after(gone, Set.of());
             for (var rule : given.enforced()) {
-                assertThat(after.isBroken(rule)).as("%s is broken", rule).isFalse();
+                assertThat((rule == KnownRules.UNLISTED_PROCESSES ? before : after).isBroken(rule))
+                        .as("%s is broken", rule)
+                        .isFalse();
             }
         });
     }
@@ -96,7 +100,8 @@ class PolicyFuzzTest {
     @Test
     void violatingProcessesMatchTheOracle() {
         RandomCase.forEach(given -> {
-            for (var rule : List.of(NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_DEVICES)) {
+            for (var rule :
+                    List.of(NON_ENV_PROCESSES, INACTIVE_ENV_PROCESSES, ENV_DEVICES, KnownRules.UNLISTED_PROCESSES)) {
                 var found = given.plan().violations().stream()
                         .filter(violation -> violation.rule() == rule)
                         .flatMap(violation -> violation.processes().stream()

@@ -7,6 +7,7 @@ import dev.genv.enforcer.model.HostProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
@@ -30,11 +31,19 @@ record PolicyOracle(Fleet fleet, Limits limits) {
                         before.processes().stream()
                                 .filter(process -> !ended.contains(new HostProcess(before.host(), process.id())))
                                 .toList(),
+                        new Unlisted(
+                                before.unlisted().memory(),
+                                before.unlisted().holders().stream()
+                                        .filter(holder -> !ended.contains(new HostProcess(
+                                                before.host(), holder.process().id())))
+                                        .toList()),
                         before.environments(),
                         before.devices().stream()
                                 .map(device -> without(detached, before.host(), device))
                                 .toList(),
                         before.listedDevices(),
+                        before.uidsOfPids(),
+                        before.subordinateUids(),
                         before.missing(),
                         before.problems()))
                 .toList();
@@ -55,7 +64,13 @@ record PolicyOracle(Fleet fleet, Limits limits) {
     Set<HostProcess> violatingProcesses(RuleDefinition rule) {
         var culprits = new HashSet<HostProcess>();
         for (var snapshot : fleet.snapshots()) {
-            for (var process : snapshot.processes()) {
+            var candidates = rule.equals(KnownRules.UNLISTED_PROCESSES)
+                    ? snapshot.unlisted().holders().stream()
+                            .filter(holder -> !holder.used().isEmpty())
+                            .map(Unlisted.Holder::process)
+                            .toList()
+                    : snapshot.processes();
+            for (var process : candidates) {
                 if (breaks(rule, snapshot, process)) {
                     culprits.add(new HostProcess(snapshot.host(), process.id()));
                 }
@@ -98,6 +113,12 @@ record PolicyOracle(Fleet fleet, Limits limits) {
                         && !snapshot.missing().contains(SnapshotPart.ENVIRONMENTS)
                         && environment != null
                         && isConfirmedStranger(environment, process.uid());
+            case "unlisted-processes" ->
+                isComplete(snapshot)
+                        && (process.membership() instanceof Membership.Outside
+                                || (environment != null
+                                        && process.usage().stream()
+                                                .allMatch(use -> isUnattached(snapshot, environment, use.device()))));
             case "max-devices-per-user" -> false;
             default -> throw new AssertionError("PolicyOracle does not know who breaks the rule " + rule);
         };

@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -29,7 +29,7 @@ class ActionMetricsTest {
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
     private final FakeTime time = new FakeTime();
     private final FakeHost node = new FakeHost(hostWithStray());
-    private final Journal journal = new Journal(10);
+    private final ViolationRegistry violations = new ViolationRegistry(10);
     private final Enforcer enforcer = new Enforcer(
             EnforcerConfigBuilder.enforcerConfig(node)
                     .rules(
@@ -40,9 +40,9 @@ class ActionMetricsTest {
                             new Limits(1, Map.of()))
                     .safetyLimits(new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0))
                     .build(),
-            journal,
+            violations,
             time.ticker(),
-            List.of(new ViolationMetrics(registry, journal)::record, new ActionMetrics(registry)::record));
+            List.of(new ViolationMetrics(registry, violations)::record, new ActionMetrics(registry)::record));
 
     @Test
     void countsTerminationsByRuleSignalAndOutcome() {

@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
@@ -34,7 +34,7 @@ class HostMetricsTest {
             EnforcerConfigBuilder.enforcerConfig(() -> List.copyOf(hosts))
                     .remote(true)
                     .build(),
-            new Journal(10),
+            new ViolationRegistry(10),
             Ticker.ofSystem(),
             List.of(new HostMetrics(registry)::record));
 

@@ -17,6 +17,7 @@ public final class KnownRules {
     public static final RuleDefinition MAX_DEVICES_PER_USER = named("max-devices-per-user");
     public static final RuleDefinition ENV_MEMORY = named("env-memory");
     public static final RuleDefinition ENV_OWNER = named("env-owner");
+    public static final RuleDefinition UNLISTED_PROCESSES = named("unlisted-processes");
 
     private KnownRules() {}
 

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.testsupport;
 
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.observation.ObservedProcess;
 import dev.genv.enforcer.observation.membership.ProgramEnviron.Content;
+import dev.genv.enforcer.observation.process.ObservedProcess;
 
 /** The membership that the environ of a process names. */
 public final class NamedMembership {

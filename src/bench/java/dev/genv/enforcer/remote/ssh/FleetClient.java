@@ -9,8 +9,8 @@ import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostReport;
-import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.machine.ObservedHost;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.policy.definition.Limits;
@@ -100,6 +100,7 @@ public final class FleetClient {
                 Duration.ofSeconds(5),
                 nvidiaSmi,
                 Duration.ofSeconds(20),
+                false,
                 timeout,
                 false,
                 observer("", stateDirectory).programs().stream()
@@ -123,7 +124,7 @@ public final class FleetClient {
                 .actionTimeout(timeout)
                 .quiet(true)
                 .build();
-        return new Enforcer(config, new Journal(1000), Ticker.ofSystem(), List.of());
+        return new Enforcer(config, new ViolationRegistry(1000), Ticker.ofSystem(), List.of());
     }
 
     private RemoteFleet fleet(Duration timeout) {

@@ -63,7 +63,7 @@ final class ClientConnection {
     }
 
     void close() {
-        var _ = channel.close();
+        ForcedClose.close(channel);
     }
 
     /** Releases all resources. */

@@ -26,7 +26,7 @@ public class OpenRequests {
         var connection = ClientConnection.of(channel);
         if (!channel.isWritable()) {
             // A client that does not read its responses gets no further one, which would need memory.
-            var _ = channel.close();
+            ForcedClose.close(channel);
             return;
         }
         if (connection != null) {

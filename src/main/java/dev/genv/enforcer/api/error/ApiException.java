@@ -18,6 +18,10 @@ public final class ApiException extends RuntimeException {
         return new ApiException(404, detail);
     }
 
+    public static ApiException conflict(String detail) {
+        return new ApiException(409, detail);
+    }
+
     public static ApiException contentTooLarge(String detail) {
         return new ApiException(413, detail);
     }

@@ -6,9 +6,17 @@ import io.vertx.ext.web.RoutingContext;
 
 /** Sends error responses before a resource is called, in the form of all errors. */
 public final class HttpErrors {
+    /** The type of every error. */
+    public static final String MEDIA_TYPE = ProblemDetail.MEDIA_TYPE;
+
     private static final long CLOSE_DELAY_MILLIS = 2000;
 
     private HttpErrors() {}
+
+    /** The body of an error response, in ASCII. */
+    public static byte[] body(int status, String detail) {
+        return new ProblemDetail(status, detail).json();
+    }
 
     /** Sends the response, and closes the connection if a body may follow, because the body is not read. */
     public static void send(RoutingContext request, int status, String detail) {
@@ -19,7 +27,7 @@ public final class HttpErrors {
         request.response()
                 .setStatusCode(status)
                 .putHeader(HttpHeaders.CONTENT_TYPE, ProblemDetail.MEDIA_TYPE)
-                .end(Buffer.buffer(new ProblemDetail(status, detail).json()));
+                .end(Buffer.buffer(body(status, detail)));
     }
 
     /**

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.api.plan;
 
 /** An amount of heap that requests reserve before they use it. */
-final class MemoryPool {
+public final class MemoryPool {
     private final long size;
     private long free;
 
@@ -23,12 +23,12 @@ final class MemoryPool {
     }
 
     /** The reservation of one request. */
-    final class Reservation implements AutoCloseable {
+    public final class Reservation implements AutoCloseable {
         private long held;
         private boolean closed;
 
         /** Reserves more; returns false if the pool has not enough left, or after {@link #close}. */
-        synchronized boolean add(long bytes) {
+        public synchronized boolean add(long bytes) {
             if (closed || !take(bytes)) {
                 return false;
             }

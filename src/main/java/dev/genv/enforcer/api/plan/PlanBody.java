@@ -86,6 +86,11 @@ final class PlanBody implements AutoCloseable {
         reserve(bytes);
     }
 
+    /** Returns whether more memory is available, and reserves it. */
+    boolean reservesFurther(long bytes) {
+        return planning.add(bytes);
+    }
+
     private void reserve(long bytes) {
         if (!planning.add(bytes)) {
             throw ApiException.serviceUnavailable("other plans use all the memory for plans; try again soon");

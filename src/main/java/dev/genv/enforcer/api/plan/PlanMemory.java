@@ -35,7 +35,7 @@ public class PlanMemory {
     }
 
     /** The memory for computing plans. */
-    MemoryPool plans() {
+    public MemoryPool plans() {
         return plans;
     }
 

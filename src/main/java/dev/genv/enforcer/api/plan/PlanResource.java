@@ -2,7 +2,10 @@ package dev.genv.enforcer.api.plan;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.past.Period;
+import dev.genv.enforcer.api.view.PlanRequestView;
 import dev.genv.enforcer.api.view.PlanView;
+import dev.genv.enforcer.api.view.ReplayView;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.format.json.BoundedOutput;
@@ -16,13 +19,15 @@ import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.UriInfo;
 import java.io.IOException;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import org.eclipse.microprofile.openapi.annotations.Operation;
-import org.eclipse.microprofile.openapi.annotations.enums.SchemaType;
+import org.eclipse.microprofile.openapi.annotations.enums.ParameterIn;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
 import org.eclipse.microprofile.openapi.annotations.media.Schema;
+import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
 import org.eclipse.microprofile.openapi.annotations.parameters.RequestBody;
 import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 
@@ -37,12 +42,14 @@ public class PlanResource {
     private static final int MAX_CONCURRENT = 2;
 
     private final Enforcer enforcer;
+    private final PlanReplay replay;
     private final PlanMemory memory;
     private final ObjectMapper json;
     private final Semaphore permits = new Semaphore(MAX_CONCURRENT);
 
-    PlanResource(Enforcer enforcer, PlanMemory memory, ObjectMapper json) {
+    PlanResource(Enforcer enforcer, PlanReplay replay, PlanMemory memory, ObjectMapper json) {
         this.enforcer = enforcer;
+        this.replay = replay;
         this.memory = memory;
         this.json = json;
     }
@@ -51,21 +58,31 @@ public class PlanResource {
 
     @POST
     @Operation(
-            summary = "What a policy would do to a fleet",
-            description = "Without a policy: the running one. Without snapshots: the fleet of the last cycle.")
-    @RequestBody(content = @Content(mediaType = MediaType.APPLICATION_JSON, schema = @Schema(type = SchemaType.OBJECT)))
+            operationId = "computePlan",
+            summary = "What a policy would do to a fleet, or would have done to the recorded past")
+    @Parameter(name = "since", in = ParameterIn.QUERY)
+    @Parameter(name = "until", in = ParameterIn.QUERY)
+    @RequestBody(
+            content =
+                    @Content(
+                            mediaType = MediaType.APPLICATION_JSON,
+                            schema = @Schema(implementation = PlanRequestView.class)))
     @APIResponse(
             responseCode = "200",
             content =
-                    @Content(mediaType = MediaType.APPLICATION_JSON, schema = @Schema(implementation = PlanView.class)))
-    public byte[] plan(@Context RoutingContext request) {
+                    @Content(
+                            mediaType = MediaType.APPLICATION_JSON,
+                            schema = @Schema(oneOf = {PlanView.class, ReplayView.class})))
+    public byte[] plan(@Context RoutingContext request, @Context UriInfo uri) {
+        var period = replay.period(uri.getQueryParameters());
         if (!permits.tryAcquire()) {
             throw ApiException.serviceUnavailable(
                     "%d other plans are being computed; try again soon".formatted(MAX_CONCURRENT));
         }
         try (var body = PlanBodies.of(request).retain()) {
-            var query = read(body);
-            return write(PlanView.of(check(query)));
+            return period.isPresent()
+                    ? write(replay(request, body, period.get()))
+                    : write(PlanView.of(check(read(body))));
         } finally {
             permits.release();
         }
@@ -73,6 +90,14 @@ public class PlanResource {
 
     private static Plan check(Query query) {
         return query.policy.check(query.fleet, Set.of());
+    }
+
+    private ReplayView replay(RoutingContext request, PlanBody body, Period period) {
+        var query = new PlanRequest(body.open());
+        if (query.snapshots().isPresent()) {
+            throw ApiException.badRequest("since replays the recorded past, so the body cannot have snapshots");
+        }
+        return replay.run(request, body, period, query.policy().orElseGet(enforcer::policy));
     }
 
     private Query read(PlanBody body) {
@@ -98,7 +123,7 @@ public class PlanResource {
                         () -> ApiException.serviceUnavailable("no cycle has ended yet, and the body has no snapshots"));
     }
 
-    private byte[] write(PlanView view) {
+    private byte[] write(Object view) {
         var out = new BoundedOutput(memory.largestAnswer());
         try {
             json.writeValue(out, view);

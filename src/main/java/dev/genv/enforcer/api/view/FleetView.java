@@ -13,8 +13,11 @@ import org.eclipse.microprofile.openapi.annotations.media.Schema;
 
 /** The snapshots of all hosts by name, written to the client as a stream. */
 @JsonSerialize(using = FleetView.Serializer.class)
-@Schema(type = SchemaType.OBJECT)
-public record FleetView(List<Snapshot> snapshots) {
+@Schema(
+        type = SchemaType.OBJECT,
+        properties = {},
+        additionalProperties = HostSnapshotView.class)
+public record FleetView(@Schema(hidden = true) List<Snapshot> snapshots) {
     public static final FleetView EMPTY = new FleetView(List.of());
 
     static final class Serializer extends JsonSerializer<FleetView> {

@@ -2,6 +2,8 @@ package dev.genv.enforcer.api.view;
 
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.model.device.DeviceStatus;
+import dev.genv.enforcer.model.device.Memory;
 import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param gpuSourceReason why this source was taken; null if there is no other
  * @param devices the number of devices that the source lists
  * @param missingPrivileges the privileges that the service lacks there, such as {@code SYS_PTRACE}
+ * @param deviceStatus what the driver measures, if {@code GENV_ENFORCER_GENV_METRICS} asks for it
  */
 public record HostView(
         String host,
@@ -29,7 +32,34 @@ public record HostView(
         int processes,
         int environments,
         List<ProblemView> problems,
-        List<String> missingPrivileges) {
+        List<String> missingPrivileges,
+        List<DeviceStatusView> deviceStatus) {
+    /**
+     * What the driver measures on a device. Each value is null if it is unknown.
+     *
+     * @param temperature in degrees Celsius
+     * @param utilization the share of the time in which a kernel ran, in percent
+     */
+    public record DeviceStatusView(
+            int device,
+            @Nullable Integer temperature,
+            @Nullable Integer utilization,
+            @Nullable Long usedBytes,
+            @Nullable Long totalBytes) {
+        private static DeviceStatusView of(DeviceStatus status) {
+            return new DeviceStatusView(
+                    status.index(),
+                    status.temperature(),
+                    status.utilization(),
+                    bytes(status.used()),
+                    bytes(status.total()));
+        }
+
+        private static @Nullable Long bytes(@Nullable Memory memory) {
+            return memory == null ? null : memory.bytes();
+        }
+    }
+
     /**
      * A problem of the host.
      *
@@ -57,6 +87,7 @@ public record HostView(
                 report.problems().stream()
                         .map(problem -> new ProblemView(problem.code().label(), problem.detail()))
                         .toList(),
-                report.missingPrivileges());
+                report.missingPrivileges(),
+                report.status().devices().stream().map(DeviceStatusView::of).toList());
     }
 }

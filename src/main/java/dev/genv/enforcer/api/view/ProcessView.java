@@ -11,21 +11,28 @@ import org.jspecify.annotations.Nullable;
  * @param command the short name, never arguments
  * @param uid the real uid; null if unknown
  * @param membership how it was decided to which environment it belongs
+ * @param workload its container, pod, Slurm job and unit of systemd; null if none of them is known
  */
 public record ProcessView(
-        int pid, long startTime, String command, @Nullable Long uid, MembershipView membership) {
+        int pid,
+        long startTime,
+        String command,
+        @Nullable Long uid,
+        MembershipView membership,
+        @Nullable WorkloadView workload) {
 
     /** By what the membership was decided, such as {@code environ}. */
     public record MembershipView(String by) {}
 
-    static List<ProcessView> of(List<GpuProcess> processes) {
+    public static List<ProcessView> of(List<GpuProcess> processes) {
         return processes.stream()
                 .map(process -> new ProcessView(
                         process.pid(),
                         process.id().startTime(),
                         process.command(),
                         process.uid(),
-                        new MembershipView(process.membershipBy().label())))
+                        new MembershipView(process.membershipBy().label()),
+                        WorkloadView.of(process.workload())))
                 .toList();
     }
 }

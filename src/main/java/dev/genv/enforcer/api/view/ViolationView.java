@@ -2,7 +2,8 @@ package dev.genv.enforcer.api.view;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.genv.enforcer.enforcement.history.state.StateChange;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.NextAction;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
@@ -24,7 +25,8 @@ public record ViolationView(
         Instant lastSeen,
         int cycles,
         List<ActionView> actions,
-        @Nullable ChangeView stateChange) {
+        @Nullable ChangeView stateChange,
+        List<NextView> next) {
     public static final String ACTIVE = "active";
     public static final String RESOLVED = "resolved";
 
@@ -54,7 +56,7 @@ public record ViolationView(
             Instant at,
             String outcome,
             @Nullable String detail) {
-        static ActionView of(JournalEntry.ActionNote note) {
+        public static ActionView of(ViolationRecord.ActionNote note) {
             return new ActionView(
                     note.type(),
                     note.pid(),
@@ -67,7 +69,38 @@ public record ViolationView(
         }
     }
 
-    public static ViolationView of(JournalEntry entry) {
+    /** An action that follows if nothing changes; only the fields of its type are present. */
+    public record NextView(
+            String type,
+
+            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
+            Integer pid,
+
+            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
+            String signal,
+
+            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
+            String environment,
+
+            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable
+            Integer device,
+
+            Instant notBefore,
+            String because) {
+        static NextView of(NextAction action) {
+            var target = action.target();
+            return new NextView(
+                    target.type(),
+                    target.processId(),
+                    action.signal(),
+                    target.detached(),
+                    target.detachedFrom(),
+                    action.notBefore(),
+                    action.because().label());
+        }
+    }
+
+    public static ViolationView of(ViolationRecord entry) {
         var violation = entry.violation();
         return new ViolationView(
                 entry.id(),
@@ -84,6 +117,7 @@ public record ViolationView(
                 entry.lastSeen(),
                 entry.cycles(),
                 entry.actions().stream().map(ActionView::of).toList(),
-                ChangeView.of(entry.change()));
+                ChangeView.of(entry.change()),
+                entry.next().stream().map(NextView::of).toList());
     }
 }

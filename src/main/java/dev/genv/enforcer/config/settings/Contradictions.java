@@ -35,6 +35,11 @@ final class Contradictions {
                     "GENV_ENFORCER_GRACE_PERIOD",
                     "expected 0s with GENV_ENFORCER_INTERVAL=0, because a single cycle does not wait");
         }
+        if (settings.isSingleCycle() && settings.journal().journalDir().isPresent()) {
+            errors.add(
+                    "GENV_ENFORCER_JOURNAL_DIR",
+                    "expected no value with GENV_ENFORCER_INTERVAL=0, because a single cycle keeps no journal");
+        }
         if (!variables.isSet(HOSTS) && !variables.isSet(HOST_FILE)) {
             refuseRemoteSettings(known);
             return;

@@ -4,6 +4,7 @@ import dev.genv.enforcer.config.settings.converters.Choices;
 import dev.genv.enforcer.config.settings.converters.Durations;
 import dev.genv.enforcer.config.settings.converters.Numbers;
 import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.telemetry.genv.GenvMetrics;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
@@ -51,6 +52,17 @@ public interface GeneralSettings {
      */
     @WithName("genv.enforcer.node-name")
     Optional<String> nodeName();
+
+    /**
+     * genv's own metrics, under the names of {@code genv monitor}, for genv's Grafana dashboard. {@code hosts} exports those of the
+     * machines and their devices. {@code all} also exports those of each process, environment and user; their number grows with the
+     * number of processes and users, up to a limit. Both values read the temperature and the utilization of the devices, which costs
+     * one more call of nvidia-smi in each cycle where nvidia-smi is the source.
+     */
+    @WithName("genv.enforcer.genv-metrics")
+    @WithDefault("off")
+    @WithConverter(Choices.MetricsOfGenv.class)
+    GenvMetrics genvMetrics();
 
     /** {@code true} writes each line of the log as a JSON object. Set it if a log collector reads the log. */
     @WithName("quarkus.log.console.json.enabled")

@@ -1,8 +1,10 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.config.settings.converters.Amounts;
 import dev.genv.enforcer.config.settings.converters.ChoiceConverter;
 import dev.genv.enforcer.config.settings.converters.Choices;
 import dev.genv.enforcer.config.settings.converters.Durations;
+import dev.genv.enforcer.model.device.Memory;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
@@ -53,6 +55,14 @@ public interface GpuSettings {
     @WithDefault("30s")
     @WithConverter(Durations.Timeout.class)
     Duration gpuTimeout();
+
+    /**
+     * Memory of a GPU that may belong to no listed process. More of it in three observations is a problem, and the service looks for
+     * processes that hold the GPU without being listed. Increase it if the driver itself uses more.
+     */
+    @WithDefault("512mi")
+    @WithConverter(Amounts.OfMemory.class)
+    Memory unlistedMemory();
 
     /** The source of the GPUs and of the processes on them. */
     enum Source {

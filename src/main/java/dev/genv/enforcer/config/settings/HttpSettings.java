@@ -40,7 +40,7 @@ public interface HttpSettings {
     int managementPort();
 
     /**
-     * File with a bearer token. If it is set, every request except those for health requires the token. The service reads the
+     * File with a bearer token. If it is set, every request except those for health and for the files of the page requires the token. The service reads the
      * file every second. While the file is missing, unreadable or not a regular file, these requests get 503 and readiness fails.
      * The log warns if a user other than root and the service's own owns the file, can write to it or can replace it.
      */

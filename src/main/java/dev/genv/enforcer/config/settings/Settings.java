@@ -19,7 +19,9 @@ public record Settings(
         SafetySettings safety,
         GpuSettings gpu,
         StateSettings state,
+        JournalSettings journal,
         HttpSettings http,
+        NotificationSettings notification,
         RemoteSettings remote) {
 
     /** Whether the service runs one cycle and exits. */

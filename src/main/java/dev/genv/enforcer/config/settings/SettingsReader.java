@@ -30,7 +30,9 @@ public final class SettingsReader {
             ConfigClass.configClass(SafetySettings.class, SafetySettings.PREFIX),
             ConfigClass.configClass(GpuSettings.class, GpuSettings.PREFIX),
             ConfigClass.configClass(StateSettings.class, StateSettings.PREFIX),
+            ConfigClass.configClass(JournalSettings.class, JournalSettings.PREFIX),
             ConfigClass.configClass(HttpSettings.class, HttpSettings.PREFIX),
+            ConfigClass.configClass(NotificationSettings.class, NotificationSettings.PREFIX),
             ConfigClass.configClass(RemoteSettings.class, RemoteSettings.PREFIX));
 
     private static final String MAX_TERMINATIONS = "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE";
@@ -83,6 +85,7 @@ public final class SettingsReader {
         var settings = readValid();
         var known = variables();
         new Contradictions(variables, errors).check(settings, known);
+        new NotificationContradictions(variables, errors).check(settings);
         new UnknownVariables(known).check(variables, errors);
         errors.throwIfAny();
         return settings;
@@ -128,7 +131,9 @@ public final class SettingsReader {
                 config.getConfigMapping(SafetySettings.class, SafetySettings.PREFIX),
                 config.getConfigMapping(GpuSettings.class, GpuSettings.PREFIX),
                 config.getConfigMapping(StateSettings.class, StateSettings.PREFIX),
+                config.getConfigMapping(JournalSettings.class, JournalSettings.PREFIX),
                 config.getConfigMapping(HttpSettings.class, HttpSettings.PREFIX),
+                config.getConfigMapping(NotificationSettings.class, NotificationSettings.PREFIX),
                 config.getConfigMapping(RemoteSettings.class, RemoteSettings.PREFIX));
     }
 }

@@ -14,6 +14,7 @@ public final class CycleClock {
     private final long mostPerCycle;
     private long counted;
     private long cycleEnded;
+    private boolean standsStill;
 
     /**
      * Starts the clock.
@@ -26,10 +27,22 @@ public final class CycleClock {
         cycleEnded = real.mark();
     }
 
+    /**
+     * Continues the clock of an earlier run. It stands still until the first cycle has ended, because nothing was reported while
+     * the service did not run.
+     *
+     * @param earlier what that clock showed, in nanoseconds
+     */
+    public synchronized void continueFrom(long earlier) {
+        counted = earlier;
+        standsStill = true;
+    }
+
     /** Ends a cycle that recorded its observation: time that it did not use is lost. */
     public synchronized void endCycle() {
         counted = nanos();
         cycleEnded = real.mark();
+        standsStill = false;
     }
 
     /** Returns this clock as a ticker; its time of day is the real one. */
@@ -38,6 +51,6 @@ public final class CycleClock {
     }
 
     private synchronized long nanos() {
-        return counted + Math.min(real.mark() - cycleEnded, mostPerCycle);
+        return standsStill ? counted : counted + Math.min(real.mark() - cycleEnded, mostPerCycle);
     }
 }

@@ -3,12 +3,15 @@ package dev.genv.enforcer.enforcement.dispatch;
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
+import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostAnswer;
 import dev.genv.enforcer.enforcement.host.HostTasks;
 import dev.genv.enforcer.enforcement.host.HostWorker;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.journal.ActionIntents;
 import dev.genv.enforcer.enforcement.safeguard.Order;
 import dev.genv.enforcer.enforcement.safeguard.Orders;
 import dev.genv.enforcer.enforcement.termination.PendingTerminations;
@@ -27,6 +30,7 @@ public final class ActionDispatcher {
     private final Duration timeout;
     private final PendingTerminations terminations;
     private final CycleHistory history;
+    private final ActionIntents intents;
     private final Ticker ticker;
 
     /**
@@ -39,8 +43,10 @@ public final class ActionDispatcher {
             Duration timeout,
             PendingTerminations terminations,
             CycleHistory history,
+            ActionIntents intents,
             Ticker ticker) {
         this.workers = workers;
+        this.intents = intents;
         this.timeout = timeout;
         this.terminations = terminations;
         this.history = history;
@@ -50,6 +56,9 @@ public final class ActionDispatcher {
     /** Executes the orders, and returns a record of each. */
     public Execution execute(Orders orders) throws InterruptedException {
         var batches = batches(orders);
+        intents.begin(batches.values().stream()
+                .flatMap(batch -> batch.planned().stream())
+                .toList());
         var failures = execute(batches);
         var records = orders.all().stream()
                 .map(order -> new ActionRecord(
@@ -87,11 +96,12 @@ public final class ActionDispatcher {
             var worker = workers.worker(batch.getKey());
             if (worker == null) {
                 failures.put(batch.getKey(), "the host is no longer in the list");
-            } else {
-                tasks.start(worker, () -> {
-                    batch.getValue().execute(worker.host());
-                    return true;
-                });
+                endWithoutResult(batch.getValue());
+            } else if (!tasks.start(worker, () -> {
+                execute(batch.getValue(), worker.host());
+                return true;
+            })) {
+                endWithoutResult(batch.getValue());
             }
         }
         for (var answer : tasks.await(workers.count() > 1)) {
@@ -100,6 +110,23 @@ public final class ActionDispatcher {
             }
         }
         return failures;
+    }
+
+    /** Executes a batch. An action without a result was not executed, unless its execution failed in an unknown way. */
+    private void execute(HostBatch batch, Host host) throws UnreachableException, InterruptedException {
+        try {
+            batch.execute(host);
+        } catch (UnreachableException e) {
+            endWithoutResult(batch);
+            throw e;
+        }
+        endWithoutResult(batch);
+    }
+
+    private void endWithoutResult(HostBatch batch) {
+        batch.planned().stream()
+                .filter(planned -> batch.resultOf(planned).isEmpty())
+                .forEach(planned -> intents.end(planned, null));
     }
 
     /** Also called by a worker whose result is no longer awaited: its actions count. */
@@ -113,5 +140,6 @@ public final class ActionDispatcher {
                 }
             }
         }
+        intents.end(planned, result);
     }
 }

@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.safeguard.OldObservation;
 import dev.genv.enforcer.enforcement.safeguard.Order;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -45,6 +46,10 @@ final class HostBatch {
         } else {
             host.execute(actions, this::record);
         }
+    }
+
+    Collection<PlannedAction> planned() {
+        return byAction.values();
     }
 
     Optional<Result> resultOf(PlannedAction planned) {

@@ -13,9 +13,10 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** The state changes on which violations rest, and for how long each was reported. */
-final class ChangeHistory {
+public final class ChangeHistory {
     /** A violation that was absent for this time gets its whole grace again. */
     private static final Duration RETENTION = Duration.ofHours(1);
 
@@ -26,16 +27,42 @@ final class ChangeHistory {
     private final Map<Key, StateChange> possible = new HashMap<>();
 
     /** A subject whose violation rests on a change of the state of one environment. */
-    private record Key(Subject subject, String environment) {
+    public record Key(Subject subject, String environment) {
         static Key of(Violation cause, Action action) {
             return new Key(Subject.of(cause.key()), BoundedText.of(action.environmentId()));
         }
     }
 
+    /**
+     * What is saved of a key.
+     *
+     * @param reported for how long the change was reported
+     * @param possible a change that was not observed; null if none is possible
+     */
+    public record Saved(
+            VisibleTime.Visibility reported, @Nullable StateChange possible) {}
+
     ChangeHistory(StateHistory states, Ticker ticker) {
         this.states = states;
         this.ticker = ticker;
         reported = new VisibleTime<>(ticker);
+    }
+
+    Map<Key, Saved> save() {
+        var saved = new HashMap<Key, Saved>();
+        reported.save().forEach((key, visibility) -> saved.put(key, new Saved(visibility, possible.get(key))));
+        return saved;
+    }
+
+    void restore(Map<Key, Saved> saved) {
+        var visibilities = new HashMap<Key, VisibleTime.Visibility>();
+        saved.forEach((key, was) -> {
+            visibilities.put(key, was.reported);
+            if (was.possible != null) {
+                possible.put(key, was.possible);
+            }
+        });
+        reported.restore(visibilities);
     }
 
     /**

@@ -2,11 +2,18 @@ package dev.genv.enforcer.enforcement.history;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.history.state.StateHistory;
+import dev.genv.enforcer.enforcement.history.state.VisibleTime;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.saved.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Plan;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +23,13 @@ import org.jspecify.annotations.Nullable;
 public final class CycleHistory {
     /** The shortest time for which an attachment counts as new. */
     private static final Duration MIN_RECENT_PERIOD = Duration.ofHours(1);
+
+    private static final SavedKind<Subject, VisibleTime.Visibility> VIOLATIONS =
+            new SavedKind<>("reported", Subject.class, VisibleTime.Visibility.class);
+    private static final SavedKind<ChangeHistory.Key, ChangeHistory.Saved> CHANGES =
+            new SavedKind<>("change", ChangeHistory.Key.class, ChangeHistory.Saved.class);
+    private static final SavedKind<StrangerHistory.Key, StrangerHistory.Saved> STRANGERS =
+            new SavedKind<>("stranger", StrangerHistory.Key.class, StrangerHistory.Saved.class);
 
     private final boolean trustsRecordedTimes;
     private final StateHistory states;
@@ -38,6 +52,38 @@ public final class CycleHistory {
                 new ViolationHistory(compliancePeriod, counted),
                 new ChangeHistory(states, counted),
                 new StrangerHistory(counted));
+    }
+
+    /** The kinds of entries that are saved. */
+    public static List<SavedKind<?, ?>> savedKinds() {
+        return Stream.concat(StateHistory.savedKinds().stream(), Stream.of(VIOLATIONS, CHANGES, STRANGERS))
+                .toList();
+    }
+
+    /** Returns what is remembered after a cycle, to continue in another run of the service. */
+    public SavedState save() {
+        return states.save()
+                .with(VIOLATIONS, histories.violations().save())
+                .with(CHANGES, histories.changes().save())
+                .with(STRANGERS, histories.strangers().save());
+    }
+
+    /** When the last cycle recorded its observation, by the mark of the clock that counts towards an action. */
+    public long recordedAt() {
+        return states.recordedAt();
+    }
+
+    /** When each host was last observed, in clock ticks since its boot; -1 if it never was. */
+    public Map<String, Long> ticks() {
+        return states.ticks();
+    }
+
+    /** Continues from what an earlier run of the service saved; the clock that counts towards an action continues too. */
+    public void restore(SavedState saved, SavedCycle last) {
+        states.restore(saved, last);
+        histories.violations().restore(saved.get(VIOLATIONS));
+        histories.changes().restore(saved.get(CHANGES));
+        histories.strangers().restore(saved.get(STRANGERS));
     }
 
     /** Records the state that a cycle observed. */

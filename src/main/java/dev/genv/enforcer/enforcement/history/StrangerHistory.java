@@ -14,11 +14,12 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The processes in environments, and for how long each was observed in an environment of another user. */
-final class StrangerHistory {
+public final class StrangerHistory {
     private static final Duration RETENTION = Duration.ofHours(1);
 
     /** Users choose the number of processes. Above this number, absent ones are forgotten at once. */
@@ -29,9 +30,10 @@ final class StrangerHistory {
 
     private final Ticker ticker;
     private final Map<Key, History> histories = new HashMap<>();
+    private long recordedAt;
 
     /** A process in an environment that it names. */
-    private record Key(HostProcess process, String environment) {
+    public record Key(HostProcess process, String environment) {
         static Key of(Action.Terminate action) {
             return new Key(action.target(), action.environmentId());
         }
@@ -47,13 +49,42 @@ final class StrangerHistory {
      */
     private record History(boolean belongs, Duration length, long at, boolean isStranger) {}
 
+    /**
+     * What is saved of a process, in a form that stays the same while it is observed.
+     *
+     * @param at for a stranger, when it was last observed less the length; else when it was last observed; null if by the last cycle
+     */
+    public record Saved(
+            boolean belongs, Duration length, @Nullable Long at, boolean isStranger) {}
+
     StrangerHistory(Ticker ticker) {
         this.ticker = ticker;
+    }
+
+    Map<Key, Saved> save() {
+        var saved = new HashMap<Key, Saved>();
+        histories.forEach((key, known) -> {
+            if (known.isStranger) {
+                saved.put(key, new Saved(known.belongs, Duration.ZERO, known.at - known.length.toNanos(), true));
+            } else {
+                saved.put(key, new Saved(known.belongs, known.length, known.at == recordedAt ? null : known.at, false));
+            }
+        });
+        return saved;
+    }
+
+    /** Restores saved processes; the ticker has the mark of the last cycle. */
+    void restore(Map<Key, Saved> saved) {
+        recordedAt = ticker.mark();
+        saved.forEach((key, was) -> histories.put(
+                key,
+                new History(was.belongs, was.length, Objects.requireNonNullElse(was.at, recordedAt), was.isStranger)));
     }
 
     /** Records a cycle. Time counts from an observation of a stranger to the next cycle, whatever that finds. */
     void record(List<HostReport> hosts, Plan plan) {
         var now = ticker.mark();
+        recordedAt = now;
         for (var host : hosts) {
             var environments = host.snapshot().environmentsById();
             host.snapshot().processesByEnvironment().forEach((eid, processes) -> {
@@ -72,7 +103,7 @@ final class StrangerHistory {
         histories.replaceAll((key, known) -> known.isStranger || strangers.contains(key)
                 ? new History(
                         known.belongs,
-                        known.isStranger ? known.length.plus(ticker.since(known.at)) : known.length,
+                        known.isStranger ? known.length.plusNanos(now - known.at) : known.length,
                         now,
                         strangers.contains(key))
                 : known);

@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.history.state.VisibleTime;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -44,6 +45,14 @@ final class ViolationHistory {
                 compliancePeriod,
                 MAX_REMEMBERED,
                 active.stream().map(Subject::of).collect(Collectors.toSet()));
+    }
+
+    Map<Subject, VisibleTime.Visibility> save() {
+        return reported.save();
+    }
+
+    void restore(Map<Subject, VisibleTime.Visibility> saved) {
+        reported.restore(saved);
     }
 
     Duration reportedFor(Violation violation) {

@@ -3,6 +3,8 @@ package dev.genv.enforcer.enforcement.host;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.observation.MachineStatus;
 import dev.genv.enforcer.observation.Observation;
 import java.time.Duration;
 import java.time.Instant;
@@ -99,6 +101,16 @@ public record HostReport(
     /** When the state was last changed, in clock ticks since boot; null if unknown. */
     public @Nullable Long stateChangedAt() {
         return answer.map(Observation::stateChangedAt).orElse(null);
+    }
+
+    /** The local accounts of the host; none if they are unknown. */
+    public Accounts accounts() {
+        return answer.map(Observation::accounts).orElse(Accounts.NONE);
+    }
+
+    /** What is observed only for those who watch the host. */
+    public MachineStatus status() {
+        return answer.map(Observation::status).orElse(MachineStatus.UNKNOWN);
     }
 
     public HostReport withProblems(List<Problem> all) {

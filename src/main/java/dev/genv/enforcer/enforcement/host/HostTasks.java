@@ -45,14 +45,20 @@ public final class HostTasks<T> {
         start = ticker.mark();
     }
 
-    /** Starts the task of one host. */
-    public void start(HostWorker worker, Callable<T> work) {
+    /**
+     * Starts the task of one host.
+     *
+     * @return false if it was refused and will never run
+     */
+    public boolean start(HostWorker worker, Callable<T> work) {
         var host = worker.host().name();
         var suspect = worker.failure(kind) != null;
         try {
             tasks.add(new Task.Started<>(host, suspect, worker.start(kind, work)));
+            return true;
         } catch (HostException e) {
             tasks.add(new Task.Refused<>(host, suspect, e));
+            return false;
         }
     }
 

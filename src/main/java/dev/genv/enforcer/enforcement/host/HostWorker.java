@@ -49,6 +49,11 @@ public final class HostWorker {
         return failures.get(kind);
     }
 
+    /** Whether a task still runs, also one that was abandoned. */
+    boolean isBusy() {
+        return busyWith.get() != null;
+    }
+
     /** Interrupts a task that has run longer than any caller waits. */
     void abandonIfOlderThan(Duration age) {
         if (busyWith.get() != null && ticker.since(startedAt).compareTo(age) > 0) {

@@ -55,6 +55,11 @@ public final class HostWorkers {
         return byName.size();
     }
 
+    /** Whether a task of a host still runs, also one that was abandoned. */
+    public boolean areBusy() {
+        return byName.values().stream().anyMatch(HostWorker::isBusy);
+    }
+
     public void abandon() {
         byName.values().forEach(HostWorker::abandon);
     }

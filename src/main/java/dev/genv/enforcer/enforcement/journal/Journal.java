@@ -1,192 +1,38 @@
 package dev.genv.enforcer.enforcement.journal;
 
-import dev.genv.enforcer.enforcement.action.ActionRecord;
-import dev.genv.enforcer.enforcement.history.state.StateChange;
-import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.HostProcess;
-import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.definition.RuleDefinition;
-import dev.genv.enforcer.policy.definition.RuleMode;
-import dev.genv.enforcer.policy.definition.RuleScope;
-import dev.genv.enforcer.policy.plan.Plan;
-import dev.genv.enforcer.policy.plan.Violation;
-import java.time.Instant;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.Comparator;
-import java.util.LinkedHashMap;
+import dev.genv.enforcer.model.problem.Problem;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
-import java.util.Set;
-import java.util.function.Function;
-import java.util.function.Predicate;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
-/** Records violations. An active one is kept as long as cycles find it; the memory of the others is bounded. */
-public final class Journal {
-    /** A limit, because a detachment may fail differently in every cycle. */
-    static final int MAX_ACTIONS = 100;
+/**
+ * The memory of the service beyond its own life. No method throws because of the disk, and none waits longer than a fixed time for it:
+ * the service goes on without the journal, and {@link #problems} says so.
+ */
+public interface Journal extends AutoCloseable {
+    /** Keeps nothing. */
+    Journal NONE = new NoJournal();
 
-    private static final Comparator<JournalEntry> NEWEST_FIRST = Comparator.comparingLong(
-                    (JournalEntry entry) -> entry.recency().number())
-            .reversed();
+    /** Whether it keeps anything. */
+    boolean isEnabled();
 
-    private final Map<Violation.Key, JournalEntry> active = new LinkedHashMap<>();
-    private final AbsentViolations absent = new AbsentViolations(ResolvedViolations.MAX_BYTES);
-    private final ResolvedViolations resolved;
-    private long appearances;
-    private Instant latest = Instant.MIN;
+    /** Returns what the earlier runs left. */
+    Restored restored();
 
-    public Journal(int maxResolved) {
-        resolved = new ResolvedViolations(maxResolved, ResolvedViolations.MAX_BYTES);
-    }
+    /** The position of the last event of earlier runs, which may become known late; 0 if there is none. */
+    long lastSequence();
 
-    /** What a cycle added to the journal. */
-    public record Update(List<JournalEntry> appeared, List<ActionRecord> actions, List<JournalEntry> resolved) {}
+    /** Records actions that are about to be executed. They are on the disk when it returns, unless the disk takes too long. */
+    void begin(List<ActionIntent> intents);
 
-    /**
-     * The result of a cycle besides its plan.
-     *
-     * @param actions the actions of the cycle, and the late results of earlier ones
-     * @param changes the state changes on which violations rest
-     * @param ended the processes that a host reports as exited
-     * @param at when the cycle observed the hosts
-     */
-    public record CycleOutcome(
-            List<ActionRecord> actions, Map<Violation.Key, StateChange> changes, Set<HostProcess> ended, Instant at) {}
+    /** Records the result of an action soon, without waiting. */
+    void end(ActionIntent.Outcome outcome);
 
-    /**
-     * Records a cycle.
-     *
-     * @param modes the mode of each rule
-     * @param fleet the observed hosts: a violation is resolved only if it would have been found in them
-     */
-    public synchronized Update update(
-            Plan plan, CycleOutcome cycleOutcome, Function<RuleDefinition, RuleMode> modes, Fleet fleet) {
-        var now = cycleOutcome.at();
-        latest = now.isAfter(latest) ? now : latest;
-        var appeared = new ArrayList<JournalEntry>();
-        var seen = new LinkedHashMap<Violation.Key, JournalEntry>();
-        for (var found : plan.violations()) {
-            var mode = modes.apply(found.rule());
-            var known = active.get(found.key());
-            var violation = known == null ? found : found.alsoOn(unseenHosts(known.violation(), fleet));
-            var entry = known == null
-                    ? JournalEntry.begin(violation, mode, now, new JournalEntry.Recency(++appearances, latest))
-                    : known.seenAgain(violation, mode, now, latest);
-            entry = entry.withStateChange(cycleOutcome.changes().get(violation.key()));
-            if (known == null) {
-                appeared.add(entry);
-            }
-            seen.put(violation.key(), entry);
-        }
-        var over = new ArrayList<Violation.Key>();
-        var notFound = new LinkedHashMap<Violation.Key, JournalEntry>();
-        active.forEach((key, entry) -> {
-            if (!seen.containsKey(key)) {
-                if (AbsentViolations.isResolved(entry.violation(), cycleOutcome.ended(), fleet)) {
-                    over.add(key);
-                } else {
-                    notFound.put(key, entry);
-                }
-            }
-        });
-        over.addAll(absent.record(notFound));
-        active.putAll(seen);
-        // Before violations are resolved, so that the exit of a process is recorded with the violation that it
-        // resolves.
-        var reported = recordActions(cycleOutcome.actions(), modes);
-        var ended = over.stream()
-                .flatMap(key -> Stream.ofNullable(active.remove(key)))
-                .map(JournalEntry::resolved)
-                .toList();
-        ended.forEach(resolved::add);
-        return new Update(appeared, reported, ended);
-    }
+    /** Records a cycle. It is on the disk when it returns, unless the disk takes too long. */
+    void commit(CycleCommit cycle);
 
-    /** Returns the processes for which the hosts verify in the next cycle whether they have exited. */
-    public synchronized Set<HostProcess> processesToVerify() {
-        return absent.processesToVerify();
-    }
+    /** Returns what is wrong with the journal at present. */
+    List<Problem> problems();
 
-    /** The keys of the active violations. */
-    public synchronized Set<Violation.Key> active() {
-        return Set.copyOf(active.keySet());
-    }
-
-    public synchronized Optional<JournalEntry> find(String id) {
-        return entries().filter(entry -> entry.id().equals(id)).findFirst();
-    }
-
-    /** The entries that match, newest first. */
-    public synchronized List<JournalEntry> find(Predicate<JournalEntry> which, int limit) {
-        return entries().filter(which).sorted(NEWEST_FIRST).limit(limit).toList();
-    }
-
-    private Stream<JournalEntry> entries() {
-        return Stream.concat(active.values().stream(), resolved.stream());
-    }
-
-    /** The hosts that were part of the violation and could not be observed. */
-    private static Set<String> unseenHosts(Violation before, Fleet fleet) {
-        return before.rule().scope() != RuleScope.FLEET
-                ? Set.of()
-                : fleet.snapshots().stream()
-                        .filter(snapshot -> before.hosts().contains(snapshot.host()))
-                        .filter(snapshot -> !Collections.disjoint(snapshot.missing(), before.requiredParts()))
-                        .map(Snapshot::host)
-                        .collect(Collectors.toUnmodifiableSet());
-    }
-
-    /** Records the actions with the violations that caused them; repetitions are left out. */
-    private List<ActionRecord> recordActions(List<ActionRecord> records, Function<RuleDefinition, RuleMode> modes) {
-        var reported = new ArrayList<ActionRecord>();
-        for (var each : records) {
-            var isNew = false;
-            for (var cause : each.planned().causes()) {
-                isNew |= recordAction(each, cause, modes.apply(cause.rule()));
-            }
-            if (isNew) {
-                reported.add(each);
-            }
-        }
-        return reported;
-    }
-
-    private boolean recordAction(ActionRecord each, Violation cause, RuleMode mode) {
-        var entry = active.get(cause.key());
-        if (entry == null) {
-            return each.result().outcome() == Outcome.EXITED && recordLateExit(each, cause);
-        }
-        var done = mode == RuleMode.ENFORCE || each.result().outcome().isSkipped()
-                ? each.result()
-                : new Result(Outcome.SKIPPED_AUDIT, "executed for another rule; this one only audits");
-        var note = JournalEntry.ActionNote.of(each.planned().action(), done, each.at());
-        var last = entry.actions().reversed().stream()
-                .filter(earlier -> earlier.target().equals(note.target()))
-                .findFirst();
-        if (!note.outcome().hasEffect() && last.isPresent() && last.get().repeats(note)) {
-            return false;
-        }
-        active.put(cause.key(), entry.with(added(entry, note)));
-        return true;
-    }
-
-    /** A process may release its device before it exits, so its exit may come after the violation was resolved. */
-    private boolean recordLateExit(ActionRecord each, Violation cause) {
-        var entry = resolved.remove(cause.key());
-        var note = JournalEntry.ActionNote.of(each.planned().action(), each.result(), each.at());
-        entry.ifPresent(over -> resolved.add(over.with(added(over, note))));
-        return entry.isPresent();
-    }
-
-    private static List<JournalEntry.ActionNote> added(JournalEntry entry, JournalEntry.ActionNote note) {
-        var actions = new ArrayList<>(entry.actions());
-        actions.add(note);
-        return actions.subList(Math.max(0, actions.size() - MAX_ACTIONS), actions.size());
-    }
+    /** Writes what is left, and releases the journal for other services. */
+    @Override
+    void close();
 }

@@ -8,10 +8,24 @@ import java.util.Set;
  *
  * @param verified the processes whose exit the service waits for
  * @param settled the processes whose relations need not be gathered, because their membership is remembered
+ * @param attributed the processes whose cgroups need not be read, because their workload is remembered
+ * @param deviceMemory whether the used memory of the devices must not be older than the list of the processes
+ * @param deviceHolders whether to look for processes that hold device files of GPUs without being listed
  */
-public record Interest(Set<ProcessId> verified, Set<ProcessId> settled) {
+public record Interest(
+        Set<ProcessId> verified,
+        Set<ProcessId> settled,
+        Set<ProcessId> attributed,
+        boolean deviceMemory,
+        boolean deviceHolders) {
+    /** Creates the interest of an observation that explains all used memory, and knows no workload. */
+    public Interest(Set<ProcessId> verified, Set<ProcessId> settled) {
+        this(verified, settled, Set.of(), false, false);
+    }
+
     public Interest {
         verified = Set.copyOf(verified);
         settled = Set.copyOf(settled);
+        attributed = Set.copyOf(attributed);
     }
 }

@@ -5,7 +5,6 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.facts.GenvFacts;
 import dev.genv.enforcer.facts.HostFacts;
-import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.format.DevicesFile.AttachmentId;
@@ -13,11 +12,11 @@ import dev.genv.enforcer.format.json.UnreadableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
-import dev.genv.enforcer.observation.IdentityFlapping;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.genv.GenvObserver;
+import dev.genv.enforcer.observation.process.IdentityFlapping;
 import dev.genv.enforcer.observation.state.DirectoryProblem;
 import dev.genv.enforcer.observation.state.LockProblem;
 import dev.genv.enforcer.observation.state.StateParser;
@@ -59,7 +58,12 @@ public final class ObservedHost implements Host {
 
     @Override
     public Observation observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
-        var observation = switch (machine.gather(new Interest(verified, observer.settled()))) {
+        var observation = switch (machine.gather(new Interest(
+                verified,
+                observer.settled(),
+                observer.attributed(),
+                observer.unlisted().needsDeviceMemory(),
+                observer.unlisted().needsDeviceHolders()))) {
             case HostFacts facts -> observe(facts, verified);
             case GenvFacts facts -> observe(facts, verified);
         };
@@ -126,7 +130,8 @@ public final class ObservedHost implements Host {
                         immunity.exempt(),
                         immunity.protectedFiles(process.uid()),
                         environs.get(process.id()),
-                        observer.environ(process.id()).addresses()),
+                        observer.environ(process.id()).addresses(),
+                        observer.unlisted().minors(process.id())),
                 new SignalCheck(
                         process, observer.environ(process.id()), observer::immunity, immunity, identityFlapping));
     }
@@ -146,13 +151,13 @@ public final class ObservedHost implements Host {
 
     private static Map<ProcessId, EnvironFacts> environs(HostFacts facts, Observation observation) {
         var byPid = new HashMap<Integer, EnvironFacts>();
-        for (ProcessFacts process : facts.processes()) {
+        for (var process : facts.allProcesses()) {
             if (process.environ() instanceof Reading.Value<EnvironFacts>(var environ)) {
                 byPid.put(process.pid(), environ);
             }
         }
         var environs = new HashMap<ProcessId, EnvironFacts>();
-        for (var process : observation.snapshot().processes()) {
+        for (var process : observation.snapshot().allProcesses()) {
             var environ = byPid.get(process.pid());
             if (environ != null) {
                 environs.put(process.id(), environ);

@@ -34,11 +34,13 @@ public sealed interface Order {
      * @param files the protected programs that a process of this uid must not run
      * @param environ null if it could not be read
      * @param addresses where its environ is
+     * @param minors the device files of GPUs of which it must map one, by their minor numbers; null if the GPU tool lists it
      */
     record Expected(
             @Nullable Long uid,
             Set<Long> exempt,
             Set<FileId> files,
             @Nullable EnvironFacts environ,
-            Addresses addresses) {}
+            Addresses addresses,
+            @Nullable Set<Integer> minors) {}
 }

@@ -3,10 +3,13 @@ package dev.genv.enforcer.enforcement.safeguard;
 import dev.genv.enforcer.enforcement.action.ActionRecord;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.history.Evidence;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.safeguard.grace.Wait;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import dev.genv.enforcer.policy.plan.Violation;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The safeguards in their order. The first one that holds an action back gives its outcome. Two of them cannot decide about an action
@@ -64,7 +67,17 @@ public final class Safeguards {
     public boolean isDue(Violation cause, Action action, Evidence evidence) {
         return config.isEnforced().test(cause.rule())
                 && claimed.reason(action, evidence).isEmpty()
-                && grace.reasonToWait(cause, action, evidence).isEmpty();
+                && grace.first(cause, action, evidence).isEmpty();
+    }
+
+    /**
+     * Returns what an action waits for that was held back with {@link Outcome#SKIPPED_GRACE}; empty if it waits until the state or
+     * the process changes.
+     */
+    public Optional<Wait> waitOf(PlannedAction planned, Evidence evidence) {
+        return grace.check(planned, evidence).isPresent()
+                ? grace.last(planned, evidence)
+                : Optional.of(OldObservation.WAIT);
     }
 
     /** Holds back every action from now on. */

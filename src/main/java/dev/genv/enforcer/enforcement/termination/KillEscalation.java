@@ -51,7 +51,7 @@ public final class KillEscalation {
         var unconfirmed = new LinkedHashMap<HostProcess, Action.Terminate>();
         var wanted = wanted(evidence.plan());
         for (var host : evidence.seen().hosts()) {
-            var present = host.snapshot().processes().stream()
+            var present = host.snapshot().allProcesses().stream()
                     .collect(Collectors.toMap(GpuProcess::id, Function.identity(), (one, _) -> one));
             for (var target : pending.processesOn(host.host())) {
                 var process = present.get(target.id());

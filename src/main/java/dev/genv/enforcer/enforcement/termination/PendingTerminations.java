@@ -4,6 +4,9 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.history.SeenFleet;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.saved.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.enforcement.termination.Termination.Pending;
 import dev.genv.enforcer.enforcement.termination.Termination.Sighting;
 import dev.genv.enforcer.model.HostProcess;
@@ -15,20 +18,62 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
 /** The terminations that are pending, by process. Workers whose result is no longer awaited also record here. */
 public final class PendingTerminations {
+    private static final SavedKind<HostProcess, Saved> TERMINATIONS =
+            new SavedKind<>("termination", HostProcess.class, Saved.class);
+
     private final TerminationTimes times;
     private final Ticker ticker;
     private final Map<HostProcess, Pending> pending = new HashMap<>();
+
+    /** What is saved of a process. */
+    public record Saved(Pending pending) {}
 
     /** Creates an empty list; the ticker is the clock that counts towards an action. */
     public PendingTerminations(TerminationTimes times, Ticker ticker) {
         this.times = times;
         this.ticker = ticker;
+    }
+
+    /** The kinds of entries that are saved. */
+    public static List<SavedKind<?, ?>> savedKinds() {
+        return List.of(TERMINATIONS);
+    }
+
+    /** Returns the pending terminations, to continue them in another run of the service. */
+    public synchronized SavedState save() {
+        var saved = new HashMap<HostProcess, Saved>();
+        pending.forEach((process, termination) -> saved.put(process, new Saved(saved(termination))));
+        return SavedState.EMPTY.with(TERMINATIONS, saved);
+    }
+
+    /** Continues the terminations that an earlier run of the service saved; the clock that counts towards an action continues too. */
+    public synchronized void restore(SavedState saved, SavedCycle last) {
+        saved.get(TERMINATIONS)
+                .forEach(
+                        (process, termination) -> pending.put(process, restored(termination.pending, last.observed())));
+    }
+
+    private static Pending saved(Pending state) {
+        return switch (state) {
+            case Termination.Breaking breaking ->
+                breaking.with(breaking.progress().toSave());
+            case Termination.Compliant compliant -> compliant;
+        };
+    }
+
+    private static Pending restored(Pending state, long observed) {
+        return switch (state) {
+            case Termination.Breaking breaking ->
+                breaking.with(breaking.progress().restore(observed));
+            case Termination.Compliant compliant -> compliant;
+        };
     }
 
     /** Returns all processes that were signalled and have not exited, as far as is known. */
@@ -102,6 +147,15 @@ public final class PendingTerminations {
             case Termination.Exited _, Termination.Forgotten _ -> pending.remove(process);
         }
         return Optional.of(state);
+    }
+
+    /** Returns the signals that follow if the processes continue to break rules. */
+    public synchronized List<NextSignal> nextSignals() {
+        var now = ticker.mark();
+        return pending.keySet().stream()
+                .sorted()
+                .flatMap(process -> Termination.next(Objects.requireNonNull(pending.get(process)), now, times).stream())
+                .toList();
     }
 
     /** Returns the violations for which a process was signalled. */

@@ -1,7 +1,10 @@
 package dev.genv.enforcer.enforcement.termination;
 
+import dev.genv.enforcer.enforcement.action.WaitReason;
 import dev.genv.enforcer.policy.plan.PlannedAction;
+import dev.genv.enforcer.policy.plan.Signal;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * The life of a termination, from the first signal until the process has exited or is forgotten.
@@ -16,7 +19,7 @@ import java.time.Duration;
  *
  * <p>All transitions are pure functions. Times are marks of the clock that counts towards an action, in nanoseconds.
  */
-sealed interface Termination {
+public sealed interface Termination {
     /** The time that the kernel and the driver need to remove a killed process. */
     Duration PROCESS_REMOVAL_TIME = Duration.ofSeconds(10);
     /** How long after its signal a process of a host that left the list is remembered: the host may return. */
@@ -172,6 +175,18 @@ sealed interface Termination {
         return Duration.ofNanos(now - compliant.since).compareTo(times.compliancePeriod()) >= 0
                 ? new Forgotten()
                 : compliant;
+    }
+
+    /** Returns the signal that follows if the process continues to break rules; empty if none follows, or if it is due already. */
+    static Optional<NextSignal> next(Pending state, long now, TerminationTimes times) {
+        return switch (state) {
+            case Asked(var progress)
+            when times.killAfter() != null ->
+                Optional.of(progress.next(Signal.KILL, WaitReason.KILL_AFTER, now, times));
+            case PerhapsAsked(var progress) ->
+                Optional.of(progress.next(Signal.TERM, WaitReason.UNCONFIRMED_SIGNAL, now, times));
+            case Pending _ -> Optional.empty();
+        };
     }
 
     /** Nothing is due for a process that was not observed. */

@@ -25,7 +25,12 @@ public record TerminationTimes(@Nullable Duration killAfter, Duration compliance
 
     /** Whether a process that may not have got SIGTERM gets it again. */
     boolean isOver(Duration brokenFor) {
-        return brokenFor.compareTo(Objects.requireNonNullElse(killAfter, COUNTS_AS_FREED)) >= 0;
+        return brokenFor.compareTo(afterSignal()) >= 0;
+    }
+
+    /** How long a process must continue to break rules after a signal before it gets the next one, if it gets one. */
+    Duration afterSignal() {
+        return Objects.requireNonNullElse(killAfter, COUNTS_AS_FREED);
     }
 
     /** Returns what counts of a time during which the process was not observed: at most half of the time until SIGKILL. */

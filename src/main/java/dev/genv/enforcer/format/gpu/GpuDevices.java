@@ -1,5 +1,6 @@
 package dev.genv.enforcer.format.gpu;
 
+import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.ArrayList;
@@ -10,12 +11,22 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** The devices that nvidia-smi lists. */
-public record GpuDevices(Map<String, Integer> byUuid, List<Problem> problems) {
-    /** Parses {@code index, uuid, memory.total}; an invalid line is a problem. */
+/**
+ * The devices that a source lists.
+ *
+ * @param used the memory that is used on a device, by its UUID; without the devices of which the driver does not report it
+ */
+public record GpuDevices(Map<String, Integer> byUuid, Map<String, Memory> used, List<Problem> problems) {
+    /** Creates devices whose used memory is unknown. */
+    public GpuDevices(Map<String, Integer> byUuid, List<Problem> problems) {
+        this(byUuid, Map.of(), problems);
+    }
+
+    /** Parses {@code index, uuid, memory.used}; an invalid line is a problem. */
     public static GpuDevices parse(List<String> lines) {
         var problems = new ArrayList<Problem>();
         var byUuid = new LinkedHashMap<String, Integer>();
+        var used = new LinkedHashMap<String, Memory>();
         var repeated = new HashSet<String>();
         for (var line : lines) {
             var fields = line.split(",", -1);
@@ -31,10 +42,13 @@ public record GpuDevices(Map<String, Integer> byUuid, List<Problem> problems) {
                         "nvidia-smi names a device twice: " + GpuToolProblems.shorten(line));
             } else if (line.contains(GpuToolProblems.GPU_IS_LOST)) {
                 GpuToolProblems.add(problems, line); // the device is known, but its processes are not
+            } else if (fields[2].strip().matches("[0-9]{1,12}")) {
+                used.put(fields[1].strip(), Memory.ofMebibytes(Long.parseLong(fields[2].strip())));
             }
         }
         byUuid.keySet().removeAll(repeated);
-        return new GpuDevices(Map.copyOf(byUuid), List.copyOf(problems));
+        used.keySet().removeAll(repeated);
+        return new GpuDevices(Map.copyOf(byUuid), Map.copyOf(used), List.copyOf(problems));
     }
 
     public boolean hasAll(List<GpuLine> lines) {

@@ -7,7 +7,15 @@ import java.util.Optional;
 /** The queries to nvidia-smi, and whether it answered them. */
 public final class GpuQuery {
     public static final String FORMAT = "--format=csv,noheader,nounits";
-    public static final String DEVICES = "--query-gpu=index,uuid,memory.total";
+    /**
+     * {@code memory.used} is without what the driver reserves for itself ({@code memory.reserved}), which older drivers do not know as
+     * a field.
+     */
+    public static final String DEVICES = "--query-gpu=index,uuid,memory.used";
+
+    /** A query of its own, so that a driver that does not know one of these fields still answers the others. */
+    public static final String STATUS = "--query-gpu=index,memory.used,memory.total,temperature.gpu,utilization.gpu";
+
     public static final String PROCESSES = "--query-compute-apps=gpu_uuid,pid,used_gpu_memory";
     private static final String NO_DEVICES = "No devices were found";
     private static final int NO_DEVICES_EXIT_CODE = 6;

@@ -11,6 +11,7 @@ import java.util.HexFormat;
 /** Parses {@code /proc/PID/environ}: entries that end in a zero byte, with arbitrary content. */
 public final class Environ {
     private static final byte[] VARIABLE = "GENV_ENVIRONMENT_ID=".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] SLURM_VARIABLE = "SLURM_JOB_ID=".getBytes(StandardCharsets.US_ASCII);
 
     /** genv's own ids are pids and the ids of Jupyter kernels. */
     private static final int LONGEST_ID = 4096;
@@ -24,17 +25,34 @@ public final class Environ {
 
     /** Returns the value of the last {@code GENV_ENVIRONMENT_ID}; empty if there is none. */
     public static byte[] id(byte[] environ) {
+        return values(environ).id();
+    }
+
+    /**
+     * The values of the last variables of these names, each empty if there is none.
+     *
+     * @param id of {@code GENV_ENVIRONMENT_ID}
+     * @param slurmJob of {@code SLURM_JOB_ID}
+     */
+    @SuppressWarnings("ArrayRecordComponent") // nothing compares them
+    public record Values(byte[] id, byte[] slurmJob) {}
+
+    /** Returns the values of the variables that the service reads. */
+    public static Values values(byte[] environ) {
         byte[] id = {};
+        byte[] slurmJob = {};
         for (int start = 0, end; start < environ.length; start = end + 1) {
             end = start;
             while (end < environ.length && environ[end] != 0) {
                 end++;
             }
-            if (startsWith(environ, start, end)) {
+            if (startsWith(environ, start, end, VARIABLE)) {
                 id = Arrays.copyOfRange(environ, start + VARIABLE.length, end);
+            } else if (startsWith(environ, start, end, SLURM_VARIABLE)) {
+                slurmJob = Arrays.copyOfRange(environ, start + SLURM_VARIABLE.length, end);
             }
         }
-        return id;
+        return new Values(id, slurmJob);
     }
 
     /**
@@ -58,6 +76,16 @@ public final class Environ {
         return start == environ.length;
     }
 
+    /** Whether it is a single string, as a title is that extends from the arguments into it. */
+    public static boolean isOneString(byte[] environ) {
+        for (var i = 0; i < environ.length - 1; i++) {
+            if (environ[i] == 0) {
+                return false;
+            }
+        }
+        return environ.length > 0;
+    }
+
     /** Returns the membership for a value of the variable. */
     public static Membership named(byte[] id) {
         return named(id, id.length > LONGEST_ID ? Sha256.hex(id) : "");
@@ -73,9 +101,9 @@ public final class Environ {
         return id.length == 0 ? new Membership.Outside() : new Membership.InEnvironment(text(id, digest));
     }
 
-    private static boolean startsWith(byte[] environ, int start, int end) {
-        return end - start >= VARIABLE.length
-                && Arrays.equals(environ, start, start + VARIABLE.length, VARIABLE, 0, VARIABLE.length);
+    private static boolean startsWith(byte[] environ, int start, int end, byte[] variable) {
+        return end - start >= variable.length
+                && Arrays.equals(environ, start, start + variable.length, variable, 0, variable.length);
     }
 
     /**

@@ -10,6 +10,7 @@ import static dev.genv.enforcer.model.problem.ProblemConsequence.GPUS_SKIPPED;
 import static dev.genv.enforcer.model.problem.ProblemConsequence.KERNELS_COUNT_AS_ACTIVE;
 import static dev.genv.enforcer.model.problem.ProblemConsequence.MACHINE_UNREACHABLE;
 import static dev.genv.enforcer.model.problem.ProblemConsequence.MEMORY_NOT_CHECKED;
+import static dev.genv.enforcer.model.problem.ProblemConsequence.MEMORY_ONLY;
 import static dev.genv.enforcer.model.problem.ProblemConsequence.NOTHING_DETACHED;
 import static dev.genv.enforcer.model.problem.ProblemConsequence.NOT_ALL_LISTED;
 import static dev.genv.enforcer.model.problem.ProblemConsequence.NO_EXEMPTIONS;
@@ -115,6 +116,9 @@ public enum ProblemCode {
     DEVICE_UNLISTED(REPORTED_ONLY, """
             An active environment is attached to a device that nvidia-smi does not list. Any user can write such an attachment.
             If a GPU is gone, repair it; otherwise detach the environment."""),
+    DEVICE_STATUS_UNKNOWN(REPORTED_ONLY, """
+            nvidia-smi does not answer the query for the memory, the temperature and the utilization of the GPUs, which only metrics need. They have no series while the problem lasts.
+            Run the query of the detail on the machine. Without persistence mode nvidia-smi may be too slow. `GENV_ENFORCER_GENV_METRICS=off` disables the query."""),
     PROC_UNREADABLE(NO_RULE_ACTS, """
             The service cannot read `/proc`.
             Check that the container shares the PID namespace of the host, and that `/proc` is mounted."""),
@@ -124,6 +128,9 @@ public enum ProblemCode {
     MEMBERSHIP_UNKNOWN(PROCESS_SKIPPED, """
             The service cannot determine to which environment a process belongs. The detail gives the reason.
             With genv's Python SDK and Ray this is normal. Otherwise see the reason."""),
+    GPU_UNLISTED(REPORTED_ONLY, """
+            More of a GPU's memory is used than the listed processes explain. The detail names a process that holds the GPU's device file, if one was found.
+            If the process should not run, stop it, or set `GENV_ENFORCER_UNLISTED_PROCESSES`. Without a process, reset the GPU."""),
     MEMORY_UNKNOWN(MEMORY_NOT_CHECKED, "The GPU driver does not report how much memory a process uses."),
     TERMINATION_LIMIT_REACHED(TERMINATIONS_WAIT, """
             More processes are to be terminated than `GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE` allows for one cycle.
@@ -197,6 +204,9 @@ public enum ProblemCode {
     NO_EXIT_CODE(MACHINE_UNREACHABLE, """
             The agent's command ended without an exit code.
             Look at the log of sshd on the machine."""),
+    NOTIFICATION_FAILED(REPORTED_ONLY, """
+            Three attempts in a row to deliver messages or events failed. The detail names the kind of delivery and the reason.
+            Check the mail server, the receiver of the webhook, or the privileges for terminals. [Messages](notifications.md) describes the settings."""),
     TIMEOUT(MACHINE_UNREACHABLE, """
             The agent's command did not end in time.
             Look for what hangs on the machine: nvidia-smi, or the file system of the state directory."""),
@@ -205,7 +215,16 @@ public enum ProblemCode {
             Log in as the same user and look at what the login prints."""),
     ANSWER_UNREADABLE(MACHINE_UNREACHABLE, """
             The output of the agent's command is not in the agent's format, or is cut off.
-            Log in as the same user and look at what the login prints. The detail gives the beginning.""");
+            Log in as the same user and look at what the login prints. The detail gives the beginning."""),
+    JOURNAL_UNWRITABLE(MEMORY_ONLY, """
+            The service cannot read or write its journal in `GENV_ENFORCER_JOURNAL_DIR`: the folder is missing, read-only or full, or its disk does not answer within 2 s.
+            See the detail for the kernel's reason. It is reported for every machine, because the journal is about all of them."""),
+    JOURNAL_FOREIGN(MEMORY_ONLY, """
+            The folder of `GENV_ENFORCER_JOURNAL_DIR`, or a file of the journal in it, belongs to another user than root and the service's own, or others can write to it. The service does not touch it.
+            Give the service a folder of its own, for example with `install -d -m 0700`."""),
+    JOURNAL_LOCKED(MEMORY_ONLY, """
+            Another service uses the same `GENV_ENFORCER_JOURNAL_DIR`.
+            Give each service a folder of its own. During an update the problem ends as soon as the earlier service has stopped.""");
 
     private final ProblemConsequence consequence;
     private final String meaning;

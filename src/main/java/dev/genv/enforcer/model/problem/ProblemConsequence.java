@@ -6,9 +6,9 @@ public enum ProblemConsequence {
     MACHINE_UNREACHABLE(
             "No rule acts on this machine, whose status is `unreachable`. Readiness fails unless the service fully observes another machine."),
     STATE_RULES_STOP(
-            "Without `envs.json` no rule acts on this machine. Without `devices.json`, `env-devices`, `env-memory` and `max-devices-per-user` do not act. Readiness fails."),
+            "Without `envs.json` no rule acts on this machine. Without `devices.json`, `env-devices`, `env-memory`, `unlisted-processes` and `max-devices-per-user` do not act. Readiness fails."),
     ATTACHMENT_RULES_STOP(
-            "`env-devices`, `env-memory` and `max-devices-per-user` do not act on this machine. Readiness fails."),
+            "`env-devices`, `env-memory`, `unlisted-processes` and `max-devices-per-user` do not act on this machine. Readiness fails."),
     PROCESSES_NOT_CHECKED("No rule acts on the processes of this machine. Readiness fails."),
     CONTAINER_RECREATED(
             "No rule acts on the processes of this machine. Readiness fails. On a node, liveness fails too after three cycles."),
@@ -21,7 +21,8 @@ public enum ProblemConsequence {
             "The service does not do what needs the privilege; without `HOST_PID` no rule acts. Readiness fails."),
     NOTHING_DETACHED("The service detaches nothing on this machine. The service reads the state without genv's lock."),
     READ_ONLY("The service reports violations, but terminates and detaches nothing on this machine."),
-    DEVICE_NOT_CHECKED("`env-devices`, `env-memory` and `max-devices-per-user` do not act on this device."),
+    DEVICE_NOT_CHECKED(
+            "`env-devices`, `env-memory`, `unlisted-processes` and `max-devices-per-user` do not act on this device."),
     MEMORY_NOT_CHECKED("`env-memory` does not act on this process or environment."),
     QUOTA_NOT_COUNTED("`max-devices-per-user` does not count the devices of this environment."),
     QUOTA_NOT_ENFORCED("`max-devices-per-user` does not detach these devices of the user."),
@@ -40,6 +41,8 @@ public enum ProblemConsequence {
             "All rules act. A signal can reach a process that took over the pid between the last check and the signal."),
     NO_EXEMPTIONS("All rules act, also on protected programs and exempt users of this machine."),
     NOT_ALL_LISTED("All rules act. Only the first 100 are listed."),
+    MEMORY_ONLY(
+            "All rules act. The service keeps what happens in memory only, so its next run does not know it. The service tries again in every cycle."),
     REPORTED_ONLY("All rules act.");
 
     private final String text;

@@ -22,6 +22,11 @@ public final class SubordinateUids {
         ranges.forEach(range -> byFirst.putIfAbsent(range.first, range));
     }
 
+    /** Returns the ranges, ascending. */
+    public List<Range> ranges() {
+        return List.copyOf(byFirst.values());
+    }
+
     /** Returns the uid of the account to which a subordinate uid belongs; another uid is returned unchanged. */
     public @Nullable Long ownerOf(@Nullable Long uid) {
         if (uid == null) {
@@ -31,5 +36,15 @@ public final class SubordinateUids {
         return range != null && uid - range.getKey() < range.getValue().count
                 ? Long.valueOf(range.getValue().owner)
                 : uid;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof SubordinateUids uids && byFirst.equals(uids.byFirst);
+    }
+
+    @Override
+    public int hashCode() {
+        return byFirst.hashCode();
     }
 }

@@ -19,6 +19,9 @@ public interface GpuSource<T extends GpuFacts> {
     /** Tells that a listed process cannot be shown to use a device. Only a source that has another one can act on it. */
     default void doubt() {}
 
+    /** Has the next reading query the devices again, which a source may keep from one reading to the next. */
+    void forgetDevices();
+
     /** Releases the driver until the next reading. A call that hangs is left alone. */
     void release();
 }

@@ -23,7 +23,7 @@ public final class ListedPids {
     /** Returns the pids of the processes with a compute context, each once, ascending. */
     public static List<Integer> of(GpuFacts facts) {
         var pids = switch (facts) {
-            case ToolFacts(Reading.Value<ToolOutput>(var output), var _) ->
+            case ToolFacts(Reading.Value<ToolOutput>(var output), var _, var _, var _) ->
                 GpuLine.parse(output.stdout().text().lines().toList()).value().stream()
                         .map(GpuLine::pid);
             case GpuFacts.SelectedFacts(var answer, var _, var _) -> of(answer).stream();

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.GpuFacts.ToolFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.Reading;
@@ -8,9 +7,7 @@ import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.format.gpu.GpuDevices;
 import dev.genv.enforcer.format.gpu.GpuLine;
 import dev.genv.enforcer.format.gpu.GpuQuery;
-import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.Found;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -23,15 +20,24 @@ public final class NvidiaSmi implements GpuSource<ToolFacts> {
     /** The largest age of the device list: indices change when a GPU disappears or returns. */
     private static final Duration KEEP_DEVICES = Duration.ofSeconds(60);
 
-    private final String program;
-    private final Duration timeout;
+    private final ToolRunner tool;
+    private final @Nullable StatusQuery status;
     private final Set<String> everListed = new HashSet<>();
-    private @Nullable ChildProcess tool;
     private @Nullable CachedDevices devices;
 
+    /** Creates a source that runs nothing yet. */
     public NvidiaSmi(String program, Duration timeout) {
-        this.program = program;
-        this.timeout = timeout;
+        this(program, timeout, null);
+    }
+
+    private NvidiaSmi(String program, Duration timeout, @Nullable StatusQuery status) {
+        tool = new ToolRunner(program, timeout);
+        this.status = status;
+    }
+
+    /** Creates a source that also reads the temperature, the utilization and the memory of the GPUs, by another child process. */
+    public static NvidiaSmi withStatus(String program, Duration timeout) {
+        return new NvidiaSmi(program, timeout, new StatusQuery(program, timeout, System::nanoTime));
     }
 
     /**
@@ -59,9 +65,16 @@ public final class NvidiaSmi implements GpuSource<ToolFacts> {
     /** Queries the processes and, unless that fails, the devices. */
     @Override
     public ToolFacts read() throws InterruptedException {
+        // First, so that no time passes between the list of the processes and the reading of their files.
+        var measured = status == null ? ToolFacts.NOT_ASKED : status.read();
+        var facts = list();
+        return ToolList.of(facts).isEmpty() ? facts : facts.withStatus(measured);
+    }
+
+    private ToolFacts list() throws InterruptedException {
         var known = devices;
         devices = null; // a failure may change the indices
-        var processes = run(GpuQuery.PROCESSES);
+        var processes = tool.run(GpuQuery.PROCESSES);
         var lines = ToolList.lines(processes);
         if (lines.isEmpty()) {
             return new ToolFacts(processes, Reading.failed(Failure.SKIPPED, ""));
@@ -70,11 +83,16 @@ public final class NvidiaSmi implements GpuSource<ToolFacts> {
         // Without a line, either nothing runs or there are no devices, which may have been different before.
         if (known != null && known.isFresh() && known.matches(listed.value()) && !foundNoDevices(processes)) {
             keep(known.output, known.devices, known.readAt, listed);
-            return new ToolFacts(processes, known.output);
+            return new ToolFacts(processes, known.output, false, ToolFacts.NOT_ASKED);
         }
-        var output = run(GpuQuery.DEVICES);
+        var output = tool.run(GpuQuery.DEVICES);
         ToolList.lines(output).map(GpuDevices::parse).ifPresent(now -> keep(output, now, System.nanoTime(), listed));
         return new ToolFacts(processes, output);
+    }
+
+    @Override
+    public void forgetDevices() {
+        devices = null;
     }
 
     /** Nothing is held: each query is a child process of its own. */
@@ -95,23 +113,5 @@ public final class NvidiaSmi implements GpuSource<ToolFacts> {
     private static boolean foundNoDevices(Reading<ToolOutput> reading) {
         return reading instanceof Reading.Value<ToolOutput>(var output)
                 && GpuQuery.foundNoDevices(output.exitCode(), output.stdout().text());
-    }
-
-    private Reading<ToolOutput> run(String query) throws InterruptedException {
-        try {
-            var found = tool;
-            if (found == null) {
-                found = new ChildProcess(TrustedProgram.find(program), timeout);
-                tool = found;
-            }
-            var output = found.run(query, GpuQuery.FORMAT);
-            return Reading.of(new ToolOutput(output.exitCode(), bytes(output.stdout()), bytes(output.stderr())));
-        } catch (ToolException e) {
-            return Reading.failed(Failure.OTHER, String.valueOf(e.getMessage()));
-        }
-    }
-
-    private static Bytes bytes(String text) {
-        return Bytes.of(text.getBytes(StandardCharsets.UTF_8));
     }
 }

@@ -7,7 +7,6 @@ import dev.genv.enforcer.facts.NvmlFacts.Cause;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.LongSupplier;
-import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +15,6 @@ import org.jspecify.annotations.Nullable;
  * no answer, NVML's own checks of its answers are the proof.
  */
 public final class SourceSelector implements GpuSource<SelectedFacts> {
-    private static final Logger LOG = Logger.getLogger(SourceSelector.class);
     /** The number of readings after which a difference or a failure lasts. */
     private static final int ENOUGH = 3;
     /** The time for which NVML is not tried after a lasting failure, because each attempt costs an initialization. */
@@ -34,7 +32,7 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
     private int attempts;
     private int failures;
     private int interruptions;
-    private String logged = "";
+    private final ChoiceLog choices = new ChoiceLog();
 
     /** Creates a selector; nothing is read yet. */
     public SourceSelector(Options options, GpuSource<NvmlFacts> nvml, GpuSource<ToolFacts> tool) {
@@ -78,7 +76,7 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
         if (options.nvml && !options.hold) {
             nvml.release();
         }
-        log(selected);
+        choices.log(selected);
         return selected;
     }
 
@@ -86,6 +84,12 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
     @Override
     public void doubt() {
         isDoubted = true;
+    }
+
+    @Override
+    public void forgetDevices() {
+        nvml.forgetDevices();
+        tool.forgetDevices();
     }
 
     @Override
@@ -238,20 +242,5 @@ public final class SourceSelector implements GpuSource<SelectedFacts> {
     private SelectedFacts withoutBoth(Rejection rejected) {
         var failed = new NvmlFacts.Failed(Cause.LAYOUT, 0, rejected.reason + ": " + rejected.difference);
         return new SelectedFacts(failed, options.only(), rejected.difference);
-    }
-
-    /** Each choice is logged once. */
-    private void log(SelectedFacts selected) {
-        var source = selected.answer() instanceof NvmlFacts ? "NVML" : "nvidia-smi";
-        var line = "%s is the source of GPU data: %s".formatted(source, selected.reason());
-        if (!line.equals(logged)) {
-            logged = line;
-            var failed = selected.answer() instanceof NvmlFacts.Failed;
-            if (!selected.difference().isEmpty()) {
-                LOG.errorf("%s: %s", line, selected.difference());
-            } else {
-                LOG.log(failed ? Logger.Level.WARN : Logger.Level.INFO, line);
-            }
-        }
     }
 }

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.FileCalls;
 import dev.genv.enforcer.files.NativeFunction;
 import java.lang.foreign.Arena;
 
@@ -25,7 +26,6 @@ public final class Libc {
             NativeFunction.variadic("syscall", 1, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
     private static final NativeFunction SYSCONF = NativeFunction.of("sysconf", JAVA_LONG, JAVA_INT);
     private static final NativeFunction CLOCK_GETTIME = NativeFunction.of("clock_gettime", JAVA_INT, JAVA_INT, ADDRESS);
-    private static final NativeFunction GETEUID = NativeFunction.of("geteuid", JAVA_INT);
 
     private Libc() {}
 
@@ -52,6 +52,6 @@ public final class Libc {
     }
 
     public static long effectiveUid() throws Errno {
-        return Integer.toUnsignedLong((int) GETEUID.call());
+        return FileCalls.effectiveUid();
     }
 }

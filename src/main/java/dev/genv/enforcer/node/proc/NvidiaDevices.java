@@ -22,6 +22,9 @@ public final class NvidiaDevices {
     private static final Pattern MAJOR =
             Pattern.compile("(?m)^ *([0-9]{1,4}) (?:nvidia-frontend|nvidia|nvidiactl|nvidia-uvm)$");
 
+    /** What serves {@code /dev/nvidiaN}, besides {@code /dev/nvidiactl}. */
+    private static final Pattern GPU_MAJOR = Pattern.compile("(?m)^ *([0-9]{1,4}) (?:nvidia-frontend|nvidia)$");
+
     private static final String BLOCK_DEVICES = "Block devices:";
 
     /** Of all threads together. A process can have a million, and threads that each show them again. */
@@ -140,7 +143,8 @@ public final class NvidiaDevices {
         }
     }
 
-    private static DeviceNumber number(Path link) throws IOException {
+    /** Returns what a link of a process leads to; zero if that is no device, or was closed. */
+    static DeviceNumber number(Path link) throws IOException {
         try {
             var status = FileCalls.status(link);
             return DeviceNumber.of(status.isCharacterDevice() ? status.represented() : 0);
@@ -153,9 +157,18 @@ public final class NvidiaDevices {
     }
 
     private Set<Integer> majors() throws IOException {
+        return majors(MAJOR);
+    }
+
+    /** Returns the major numbers of the device files of single GPUs; empty if the driver is not loaded. */
+    Set<Integer> gpuMajors() throws IOException {
+        return majors(GPU_MAJOR);
+    }
+
+    private Set<Integer> majors(Pattern pattern) throws IOException {
         var devices = ProcFs.text(proc.resolve("devices"));
         var block = devices.indexOf(BLOCK_DEVICES);
-        return MAJOR.matcher(block < 0 ? devices : devices.substring(0, block))
+        return pattern.matcher(block < 0 ? devices : devices.substring(0, block))
                 .results()
                 .map(match -> Integer.valueOf(match.group(1)))
                 .collect(Collectors.toUnmodifiableSet());

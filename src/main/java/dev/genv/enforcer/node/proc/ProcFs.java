@@ -4,8 +4,6 @@ import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.files.ErrorText;
-import dev.genv.enforcer.files.FileCalls;
-import dev.genv.enforcer.files.FileStatus;
 import dev.genv.enforcer.files.KernelFile;
 import dev.genv.enforcer.format.linux.ProcStat;
 import dev.genv.enforcer.format.linux.ProcStatus;
@@ -18,6 +16,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.function.IntFunction;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -110,45 +109,6 @@ public final class ProcFs {
     }
 
     /**
-     * The program of a process.
-     *
-     * @param link a link to the file itself, even if the file was renamed or removed
-     * @param target its path; null if unknown, for example if it is longer than the kernel reports
-     */
-    public record Program(Path link, @Nullable Path target) {}
-
-    /** Returns the program of a process, from another thread if the first one has exited. */
-    public Program program(int pid) throws IOException {
-        try {
-            return program(file(pid, "exe"));
-        } catch (IOException e) {
-            for (var thread : numbers(file(pid, "task"))) {
-                try {
-                    return program(file(pid, "task").resolve(thread.toString()).resolve("exe"));
-                } catch (NoSuchFileException ended) {
-                    // The next thread may still run.
-                }
-            }
-            throw e;
-        }
-    }
-
-    /** Returns the status of the file of a program. The kernel answers from its cache, without the file system. */
-    FileStatus statusOfProgram(Program program) throws IOException {
-        return FileCalls.status(program.link());
-    }
-
-    private static Program program(Path link) throws IOException {
-        try {
-            return new Program(link, Files.readSymbolicLink(link));
-        } catch (NoSuchFileException e) {
-            throw e;
-        } catch (IOException e) {
-            return new Program(link, null);
-        }
-    }
-
-    /**
      * Returns the environ of a process.
      *
      * @param uid the real uid of the process
@@ -186,6 +146,15 @@ public final class ProcFs {
         return !stat.hasEnded() && stat.addresses().areKnown();
     }
 
+    /**
+     * Executes what may wait for the memory of a process, and never longer than such a read may take.
+     *
+     * @throws ReadTimeoutException if it does not answer
+     */
+    <T> T guarded(ProcessId process, long uid, Callable<T> reading) throws IOException {
+        return memory.read(process, uid, reading);
+    }
+
     private byte[] environ(ProcessId process, long uid, Path file) throws IOException {
         return memory.read(process, uid, () -> read(file, LARGEST_ENVIRON));
     }
@@ -214,7 +183,8 @@ public final class ProcFs {
         return numbers(root);
     }
 
-    private static List<Integer> numbers(Path directory) throws IOException {
+    /** Returns the numbers among the names in a directory. */
+    static List<Integer> numbers(Path directory) throws IOException {
         var numbers = new ArrayList<Integer>();
         try (var entries = Files.newDirectoryStream(directory)) {
             for (var entry : entries) {
@@ -237,7 +207,8 @@ public final class ProcFs {
         return root + "/" + pid + "/" + file;
     }
 
-    private Path file(int pid, String name) {
+    /** Returns a file or directory of a process. */
+    Path file(int pid, String name) {
         return root.resolve(Integer.toString(pid)).resolve(name);
     }
 

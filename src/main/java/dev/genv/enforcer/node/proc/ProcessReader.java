@@ -11,6 +11,7 @@ import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.format.linux.Environ;
 import dev.genv.enforcer.format.linux.ProcStat;
+import dev.genv.enforcer.format.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import java.io.IOException;
@@ -20,32 +21,42 @@ import java.nio.file.NoSuchFileException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the facts of a process. */
 public final class ProcessReader {
+    private static final int LARGEST_PAGE = 64 << 10;
+
     private final ProcFs proc;
 
     public ProcessReader(ProcFs proc) {
         this.proc = proc;
     }
 
-    /** Reads several processes, as {@link #read} does, and returns them in this order. */
-    public List<ProcessFacts> readAll(List<Integer> pids, List<Reading<ProgramFile>> programs)
+    /**
+     * Reads several processes, as {@link #read} does, and returns them in this order.
+     *
+     * @param attributed the processes whose cgroups are not read
+     */
+    public List<ProcessFacts> readAll(
+            List<Integer> pids, List<Reading<ProgramFile>> programs, Set<ProcessId> attributed)
             throws InterruptedException {
-        return proc.readAll(pids, pid -> read(pid, programs));
+        return proc.readAll(pids, pid -> read(pid, programs, true, process -> !attributed.contains(process)));
     }
 
     /**
-     * Reads one process.
+     * Reads one process without its cgroup.
      *
      * @param programs the protected programs: only a process that may run one of them has its program identified
      */
     public ProcessFacts read(int pid, List<Reading<ProgramFile>> programs) {
-        return read(pid, programs, true);
+        return read(pid, programs, true, _ -> false);
     }
 
-    private ProcessFacts read(int pid, List<Reading<ProgramFile>> programs, boolean withProgram) {
+    private ProcessFacts read(
+            int pid, List<Reading<ProgramFile>> programs, boolean withProgram, Predicate<ProcessId> withCgroup) {
         var before = proc.statBytes(pid);
         var stat = stat(before);
         if (stat.isEmpty() || stat.get().isZombie()) {
@@ -60,12 +71,14 @@ public final class ProcessReader {
                 uid,
                 owner == null ? unread() : environ(id, owner, stat.get()),
                 withProgram ? executable(id.pid(), programs) : Reading.failed(Failure.SKIPPED, ""),
+                withCgroup.test(id) ? cgroup(pid) : Reading.failed(Failure.SKIPPED, ""),
+                Reading.failed(Failure.SKIPPED, ""),
                 proc.statBytes(pid));
     }
 
     /** Reads a process that is related to a listed one. */
     ProcessFacts readRelated(int pid) {
-        var facts = read(pid, List.of(), false);
+        var facts = read(pid, List.of(), false, _ -> false);
         return withRelations(facts);
     }
 
@@ -77,9 +90,13 @@ public final class ProcessReader {
                 facts.uid(),
                 facts.environ(),
                 facts.executable(),
-                bytes(() -> proc.cgroup(facts.pid(), ProcessFacts.LARGEST_CGROUP)),
+                cgroup(facts.pid()),
                 bytes(() -> proc.namespacePids(facts.pid()).getBytes(StandardCharsets.US_ASCII)),
                 proc.statBytes(facts.pid()));
+    }
+
+    private Reading<Bytes> cgroup(int pid) {
+        return bytes(() -> proc.cgroup(pid, ProcessFacts.LARGEST_CGROUP));
     }
 
     private static Reading<Bytes> bytes(Callable reading) {
@@ -118,26 +135,44 @@ public final class ProcessReader {
 
     private Reading<EnvironFacts> environ(ProcessId process, long uid, ProcStat stat) {
         try {
-            return Reading.of(
-                    environ(stat.hasEnded() ? proc.environOfAThread(process, uid) : proc.environ(process, uid)));
+            if (stat.hasEnded()) {
+                return Reading.of(environ(proc.environOfAThread(process, uid), false));
+            }
+            var bytes = proc.environ(process, uid);
+            return Reading.of(environ(bytes, Environ.isOneString(bytes) && isTitle(process, uid, stat.addresses())));
         } catch (IOException e) {
             return Reading.failed(failure(e), ErrorText.of(e));
         }
     }
 
-    private static EnvironFacts environ(byte[] bytes) {
-        var id = Environ.id(bytes);
+    /**
+     * Whether a title extends from the arguments into the environ. Then the kernel shows it as {@code cmdline}, up to the size of a page;
+     * otherwise it shows exactly the arguments.
+     */
+    private boolean isTitle(ProcessId process, long uid, Addresses addresses) throws IOException {
+        var size = addresses.argumentsEnd() - addresses.argumentsBegin();
+        if (!addresses.areKnown() || size <= 0) {
+            return false;
+        }
+        var shown = proc.arguments(process, uid, (int) Math.min(size, LARGEST_PAGE) + 1).length;
+        return shown > 0 && shown != Math.min(size, LARGEST_PAGE + 1);
+    }
+
+    private static EnvironFacts environ(byte[] bytes, boolean isTitle) {
+        var values = Environ.values(bytes);
+        var id = values.id();
         var isLong = id.length > EnvironFacts.LONGEST_ID;
         return new EnvironFacts(
                 bytes.length,
                 Bytes.of(isLong ? Arrays.copyOf(id, EnvironFacts.LONGEST_ID) : id),
                 isLong ? Sha256.hex(id) : "",
-                Environ.isWellFormed(bytes));
+                Environ.isWellFormed(bytes) && !isTitle,
+                values.slurmJob().length > EnvironFacts.LONGEST_JOB ? Bytes.EMPTY : Bytes.of(values.slurmJob()));
     }
 
     private Reading<ExecutableFacts> executable(int pid, List<Reading<ProgramFile>> programs) {
         try {
-            var program = proc.program(pid);
+            var program = RunningProgram.of(proc, pid);
             var path = program.target();
             var name = path == null ? null : String.valueOf(path.getFileName());
             return Reading.of(new ExecutableFacts(
@@ -154,9 +189,9 @@ public final class ProcessReader {
                         && (file.links() > 1 || name == null || name.equals(file.name())));
     }
 
-    private Reading<FileId> file(ProcFs.Program program) {
+    private Reading<FileId> file(RunningProgram program) {
         try {
-            var status = proc.statusOfProgram(program);
+            var status = program.status();
             return Reading.of(new FileId(status.device(), status.inode()));
         } catch (IOException e) {
             return Reading.failed(failure(e), ErrorText.of(e));

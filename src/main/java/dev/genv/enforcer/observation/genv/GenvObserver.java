@@ -8,7 +8,9 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.model.user.Accounts;
 import dev.genv.enforcer.observation.Findings;
+import dev.genv.enforcer.observation.MachineStatus;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.state.LiveState;
@@ -69,7 +71,19 @@ public final class GenvObserver {
                 findings.problems());
         var ended = verified.stream().filter(sightings::isGone).collect(Collectors.toUnmodifiableSet());
         return new Observation(
-                snapshot, "genv", "", null, sightings.observations(), ended, List.of(), null, null, null, null);
+                snapshot,
+                "genv",
+                "",
+                null,
+                sightings.observations(),
+                ended,
+                List.of(),
+                null,
+                null,
+                null,
+                null,
+                Accounts.NONE,
+                new MachineStatus(true, List.of()));
     }
 
     private GpuProcess identified(GpuProcess process) {

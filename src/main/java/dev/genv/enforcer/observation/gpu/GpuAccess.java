@@ -49,7 +49,7 @@ public final class GpuAccess {
     private static Optional<String> denial(GpuFacts facts, boolean driverIsLoaded) {
         return switch (facts) {
             case GpuFacts.SelectedFacts(var answer, var _, var _) -> denial(answer, driverIsLoaded);
-            case ToolFacts(Reading.Value<ToolOutput>(var output), var _) ->
+            case ToolFacts(Reading.Value<ToolOutput>(var output), var _, var _, var _) ->
                 GpuQuery.denial(
                         output.exitCode(),
                         output.stdout().text(),

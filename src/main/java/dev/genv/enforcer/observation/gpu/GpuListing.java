@@ -12,6 +12,7 @@ import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.DeviceUsage;
+import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.util.ArrayList;
@@ -20,17 +21,30 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The devices and processes that the source of GPU data lists.
  *
  * @param devices the indices of all devices
  * @param usage by pid
+ * @param memory the memory of the devices, in any order
+ * @param graphics the pids of processes that have graphics contexts only: no rule applies to them; none if the source does not list them
  */
-public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> usage) {
-    public static final GpuListing NONE = new GpuListing(Set.of(), Map.of());
+public record GpuListing(
+        Set<Integer> devices, Map<Integer, List<DeviceUsage>> usage, List<DeviceMemory> memory, Set<Integer> graphics) {
+    public static final GpuListing NONE = new GpuListing(Set.of(), Map.of(), List.of(), Set.of());
     private static final String HUNG =
             "nvidia-smi hung in an earlier observation and could not be terminated: it is not run for a while";
+
+    /**
+     * The memory of a device.
+     *
+     * @param used without what the driver reserves for itself, and without what processes use that have graphics contexts only; null if the
+     *     driver does not report it
+     */
+    public record DeviceMemory(
+            String uuid, int index, @Nullable Memory used) {}
 
     /** Interprets the answers of a source. Without valid answers, the processes are missing. */
     public static Found<GpuListing> of(GpuFacts facts, DeviceOrder order) {
@@ -50,6 +64,10 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
                     .with(new Problem(e.code(), String.valueOf(e.getMessage())))
                     .without(SnapshotPart.PROCESSES);
         }
+    }
+
+    GpuListing withGraphics(Set<Integer> pids) {
+        return new GpuListing(devices, usage, memory, Set.copyOf(pids));
     }
 
     private static Found<GpuListing> of(GpuFacts.ToolFacts facts, DeviceOrder order) throws ToolException {
@@ -74,12 +92,20 @@ public record GpuListing(Set<Integer> devices, Map<Integer, List<DeviceUsage>> u
             lost.ifPresent(problems::add);
         }
         var moved = order.compare(devices.byUuid());
-        var listing = new GpuListing(devices.indices(), usage(source, lines.value(), devices, problems));
+        var listing = new GpuListing(
+                devices.indices(), usage(source, lines.value(), devices, problems), memory(devices), Set.of());
         var found = Found.of(listing, problems);
         if (!problems.isEmpty()) {
             found = found.without(SnapshotPart.EVERY_PROCESS);
         }
         return moved.isEmpty() ? found : found.with(moved.get()).without(SnapshotPart.ATTACHMENTS);
+    }
+
+    private static List<DeviceMemory> memory(GpuDevices devices) {
+        return devices.byUuid().entrySet().stream()
+                .map(device -> new DeviceMemory(
+                        device.getKey(), device.getValue(), devices.used().get(device.getKey())))
+                .toList();
     }
 
     private static ToolOutput output(Reading<ToolOutput> reading) throws ToolException {

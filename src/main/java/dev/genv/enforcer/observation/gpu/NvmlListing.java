@@ -3,10 +3,12 @@ package dev.genv.enforcer.observation.gpu;
 import dev.genv.enforcer.facts.NvmlFacts;
 import dev.genv.enforcer.facts.NvmlFacts.Answer;
 import dev.genv.enforcer.facts.NvmlFacts.Device;
+import dev.genv.enforcer.facts.NvmlFacts.MemoryUse;
 import dev.genv.enforcer.facts.NvmlFacts.MigDevice;
 import dev.genv.enforcer.format.gpu.GpuDevices;
 import dev.genv.enforcer.format.gpu.GpuLine;
 import dev.genv.enforcer.format.gpu.GpuToolProblems;
+import dev.genv.enforcer.format.gpu.NvmlCode;
 import dev.genv.enforcer.format.gpu.ToolException;
 import dev.genv.enforcer.model.Found;
 import dev.genv.enforcer.model.device.Memory;
@@ -21,6 +23,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -35,7 +38,9 @@ final class NvmlListing {
     private final List<Problem> deviceProblems = new ArrayList<>();
     private final List<Problem> processProblems = new ArrayList<>();
     private final Map<String, Integer> byUuid = new LinkedHashMap<>();
+    private final Map<String, Memory> used = new LinkedHashMap<>();
     private final List<GpuLine> lines = new ArrayList<>();
+    private final Set<Integer> graphics = new HashSet<>();
 
     private NvmlListing(List<Device> devices) {
         var repeated = new HashSet<String>();
@@ -55,6 +60,7 @@ final class NvmlListing {
             }
         }
         byUuid.keySet().removeAll(repeated);
+        used.keySet().removeAll(repeated);
     }
 
     /**
@@ -67,20 +73,35 @@ final class NvmlListing {
             case NvmlFacts.Failed failed -> throw NvmlProblems.of(failed);
             case NvmlFacts.Listed(var _, var devices) -> {
                 var listing = new NvmlListing(devices);
-                yield GpuListing.of(
+                var found = GpuListing.of(
                         GpuOrigin.NVML,
                         Found.of(listing.lines, listing.processProblems),
-                        new GpuDevices(Map.copyOf(listing.byUuid), List.copyOf(listing.deviceProblems)),
+                        new GpuDevices(
+                                Map.copyOf(listing.byUuid),
+                                Map.copyOf(listing.used),
+                                List.copyOf(listing.deviceProblems)),
                         order);
+                yield new Found<>(found.value().withGraphics(listing.graphics), found.problems(), found.missing());
             }
         };
     }
 
     private void addProcesses(String uuid, Device device) {
         var problems = new ArrayList<Problem>();
-        if (device.memory() instanceof NvmlFacts.Fault<NvmlFacts.MemoryUse> fault && NvmlProblems.isLost(fault)) {
-            deviceProblems.add(
-                    NvmlProblems.ofGpu(device.index(), fault)); // the device is known, but its processes are not
+        switch (device.memory()) {
+            case NvmlFacts.Fault<MemoryUse> fault -> {
+                if (NvmlProblems.isLost(fault)) {
+                    // The device is known, but its processes are not.
+                    deviceProblems.add(NvmlProblems.ofGpu(device.index(), fault));
+                }
+            }
+            case NvmlFacts.Value<MemoryUse>(var memory) -> {
+                var drawn = memory.includesReserve() ? null : drawn(device);
+                var amount = drawn == null ? null : memory(Math.max(0, memory.used() - drawn));
+                if (amount != null) {
+                    used.put(uuid, amount);
+                }
+            }
         }
         for (var process : compute(device, problems)) {
             if (process.pid() < 1 || process.pid() > LARGEST_PID) {
@@ -93,6 +114,51 @@ final class NvmlListing {
             }
         }
         processProblems.addAll(problems);
+    }
+
+    /**
+     * Returns the bytes of the processes on a GPU that have graphics contexts only, and collects these processes. A process that has both
+     * kinds of contexts has the same memory in both lists.
+     *
+     * @return null if they are unknown
+     */
+    private @Nullable Long drawn(Device device) {
+        var lists = new ArrayList<Answer<List<NvmlFacts.DeviceProcess>>>(List.of(device.graphics()));
+        var computing = pids(device.compute());
+        if (device.instances() instanceof NvmlFacts.Value<List<MigDevice>>(var instances)) {
+            instances.forEach(instance -> {
+                lists.add(instance.graphics());
+                computing.addAll(pids(instance.compute()));
+            });
+        }
+        var bytes = 0L;
+        for (var list : lists) {
+            switch (list) {
+                case NvmlFacts.Fault<List<NvmlFacts.DeviceProcess>> fault -> {
+                    if (fault.code() != NvmlCode.NOT_SUPPORTED.number()) {
+                        return null;
+                    }
+                }
+                case NvmlFacts.Value<List<NvmlFacts.DeviceProcess>>(var processes) -> {
+                    for (var process : processes) {
+                        if (computing.add(process.pid())) {
+                            if (process.memory() == null) {
+                                return null;
+                            }
+                            graphics.add((int) process.pid());
+                            bytes += process.memory();
+                        }
+                    }
+                }
+            }
+        }
+        return bytes;
+    }
+
+    private static Set<Long> pids(Answer<List<NvmlFacts.DeviceProcess>> list) {
+        return list instanceof NvmlFacts.Value<List<NvmlFacts.DeviceProcess>>(var processes)
+                ? processes.stream().map(NvmlFacts.DeviceProcess::pid).collect(Collectors.toCollection(HashSet::new))
+                : new HashSet<>();
     }
 
     /**

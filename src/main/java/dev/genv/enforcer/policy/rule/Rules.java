@@ -13,7 +13,8 @@ public final class Rules {
             new EnvDevices(),
             new MaxDevicesPerUser(),
             new EnvMemory(),
-            new EnvOwner());
+            new EnvOwner(),
+            new UnlistedProcesses());
 
     private static final List<RuleDefinition> DEFINITIONS =
             ALL.stream().map(Rule::definition).toList();

@@ -92,16 +92,24 @@ public final class AgentMachine implements Machine {
                         List.of(GpuQuery.FORMAT),
                         GpuQuery.PROCESSES,
                         GpuQuery.DEVICES,
-                        omitted.tool()),
+                        config.readsStatus() ? GpuQuery.STATUS : "",
+                        omitted.tool(),
+                        omitted.status()),
                 omitted.kernels(),
                 pids(omitted.processes()),
                 pids(interest.verified()),
-                interest.settled().stream()
-                        .map(id -> List.of((long) id.pid(), id.startTime()))
-                        .toList(),
+                identities(interest.settled()),
+                identities(interest.attributed()),
+                interest.deviceHolders(),
                 omitted.passwd(),
                 omitted.subuid(),
                 config.programs());
+    }
+
+    private static List<List<Long>> identities(Collection<ProcessId> processes) {
+        return processes.stream()
+                .map(id -> List.of((long) id.pid(), id.startTime()))
+                .toList();
     }
 
     private static List<Integer> pids(Collection<ProcessId> processes) {

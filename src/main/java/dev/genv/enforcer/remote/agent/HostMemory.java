@@ -1,6 +1,7 @@
 package dev.genv.enforcer.remote.agent;
 
 import dev.genv.enforcer.facts.AccountFacts.TextFile;
+import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.model.ProcessId;
@@ -22,6 +23,7 @@ final class HostMemory {
 
     private enum Step {
         GPU_TOOL,
+        DEVICE_STATUS,
         KERNELS
     }
 
@@ -30,26 +32,47 @@ final class HostMemory {
      *
      * @param processes the processes whose memory is not read
      * @param tool whether nvidia-smi is not run
+     * @param status whether nvidia-smi is not asked for what is measured on the devices
      * @param kernels whether Jupyter kernels are not searched
      * @param passwd the version of the file whose content is known
      * @param subuid likewise
      */
-    record Omitted(Set<ProcessId> processes, boolean tool, boolean kernels, String passwd, String subuid) {}
+    record Omitted(
+            Set<ProcessId> processes, boolean tool, boolean status, boolean kernels, String passwd, String subuid) {}
 
     Omitted omitted() {
         return new Omitted(
-                silent.skipped(), hanging.isPaused(Step.GPU_TOOL), hanging.isPaused(Step.KERNELS), passwd, subuid);
+                silent.skipped(),
+                hanging.isPaused(Step.GPU_TOOL),
+                hanging.isPaused(Step.DEVICE_STATUS),
+                hanging.isPaused(Step.KERNELS),
+                passwd,
+                subuid);
     }
 
     void record(Answer.Observed answer, Omitted omitted) {
         var facts = answer.facts();
-        silent.record(facts.processes(), omitted.processes());
+        silent.record(facts.allProcesses(), omitted.processes());
         if (!omitted.tool()) {
             record(Step.GPU_TOOL, answer.toolHangs());
         }
+        recordStatus(facts.gpu());
         recordKernels(facts, omitted.kernels());
         passwd = version(facts.accounts().passwd(), passwd);
         subuid = version(facts.accounts().subuid(), subuid);
+    }
+
+    private void recordStatus(GpuFacts gpus) {
+        if (gpus instanceof GpuFacts.ToolFacts tool) {
+            switch (tool.status()) {
+                case Reading.Value<GpuFacts.ToolOutput> _ -> record(Step.DEVICE_STATUS, false);
+                case Reading.Failed<GpuFacts.ToolOutput>(var failure, var _) -> {
+                    if (failure == Reading.Failure.TIMEOUT) {
+                        record(Step.DEVICE_STATUS, true);
+                    }
+                }
+            }
+        }
     }
 
     /** No files and no failure may also mean that there was nothing to search for, which is no answer. */

@@ -14,11 +14,15 @@ import dev.genv.enforcer.remote.agent.message.Request;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A process to terminate on a machine if its identity has not changed. */
 final class Termination {
     static final Result OTHER = Result.failed("its identity has changed since the rules were checked");
+
+    private static final Result RELEASED =
+            Result.failed("it is not listed, and no longer maps a device file of the GPU whose memory it may use");
 
     private final Order.Terminate order;
     /** What its environ must name. */
@@ -61,6 +65,7 @@ final class Termination {
                 order.expected().exempt().stream().sorted().toList(),
                 order.kill() ? "KILL" : "TERM",
                 List.copyOf(files),
+                minors(order.expected().minors()),
                 environ.id(),
                 environ.digest(),
                 numbers(addresses));
@@ -76,6 +81,7 @@ final class Termination {
             case TIMEOUT -> Optional.of(Result.failed("its environ does not answer"));
             case LATE -> Optional.of(Result.failed(RemoteActions.ABANDONED));
             case UNREADABLE -> Optional.of(OTHER);
+            case RELEASED -> Optional.of(RELEASED);
             case OTHER_USER -> ofOtherUser(answer.uid());
             case CHANGED -> changed(answer.environ(), answer.stat());
         };
@@ -98,6 +104,10 @@ final class Termination {
         environ = now;
         addresses = ProcStat.tryParse(stat.text()).map(ProcStat::addresses).orElse(Addresses.UNKNOWN);
         return order.check().refusal(order.expected().uid(), new SignalCheck.Present(now, stat));
+    }
+
+    private static @Nullable List<Integer> minors(@Nullable Set<Integer> minors) {
+        return minors == null ? null : minors.stream().sorted().toList();
     }
 
     private static List<Long> numbers(Addresses addresses) {

@@ -90,7 +90,17 @@ def refusal(machine, action):
     is_elsewhere = action["addresses"] and addresses != action["addresses"]
     if is_elsewhere or (environ["id"], environ["digest"]) != (action["id"], action["digest"]):
         return {"result": "CHANGED", "environ": environ, "stat": facts["before"]["value"]}
-    return {"result": "PROTECTED"} if action["files"] and may_be_one_of(facts, action["files"]) else None
+    if action["files"] and may_be_one_of(facts, action["files"]):
+        return {"result": "PROTECTED"}
+    return {"result": "RELEASED"} if action["minors"] is not None and not still_maps(machine, action) else None
+
+
+def still_maps(machine, action):
+    """Whether a process that is not listed maps a file of the GPU, without which nothing proves that it uses the GPU."""
+    try:
+        return maps_one_of(machine, action["pid"], action["minors"])
+    except (NoAnswer, OSError):
+        return False
 
 
 def may_be_one_of(facts, files):

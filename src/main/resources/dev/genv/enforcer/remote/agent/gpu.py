@@ -1,6 +1,7 @@
 """The answers of nvidia-smi."""
 LARGEST_OUTPUT = 1 << 20
 MOST_PROCESSES = 4096
+STATUS_SECONDS = 5
 
 
 class Tool:
@@ -87,10 +88,10 @@ def gpu_facts(request, machine):
     if request["skip"]:
         skipped = failed("SKIPPED", "nvidia-smi hung in an earlier observation and could not be terminated: "
                                     "it is not run for a while")
-        return {"processes": skipped, "devices": skipped}, [], False
+        return {"processes": skipped, "devices": skipped, "devicesAreCurrent": True}, [], False
     found = reading(find_program, request["program"])
     if "failure" in found:
-        return {"processes": found, "devices": found}, [], False
+        return {"processes": found, "devices": found, "devicesAreCurrent": True}, [], False
     tool, pids = Tool(found["value"]), []
     processes = tool_reading(tool, request["processes"], request, machine)
     devices = processes
@@ -103,7 +104,19 @@ def gpu_facts(request, machine):
     if len(pids) > MOST_PROCESSES:
         why = "%s lists more processes than can be observed: %d" % (tool.name, len(pids))
         processes, pids = failed("OTHER", why), []
-    return {"processes": processes, "devices": devices}, pids, tool.hangs
+    return {"processes": processes, "devices": devices, "devicesAreCurrent": True}, pids, tool.hangs
+
+
+def status_reading(request, machine, facts):
+    """Returns what nvidia-smi measures on the GPUs. Only metrics need it, so it has little time, and a hang of it is no hang of
+    the other queries."""
+    if not request["status"] or "failure" in facts["processes"] or "failure" in facts["devices"]:
+        return failed("SKIPPED")
+    if request["skipStatus"]:
+        return failed("SKIPPED", "nvidia-smi gave no answer in time in an earlier observation: it is not asked for a while")
+    seconds = machine.limit(min(request["timeout"], STATUS_SECONDS), 0.05)
+    arguments = [request["status"]] + request["arguments"]
+    return reading(lambda: Tool(find_program(request["program"])).run(arguments, seconds))
 
 
 def tool_reading(tool, query, request, machine):

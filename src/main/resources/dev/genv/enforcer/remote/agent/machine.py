@@ -1,9 +1,11 @@
 """The machine as /proc shows it."""
-VARIABLE = b"\0GENV_ENVIRONMENT_ID="
+VARIABLE, SLURM_VARIABLE = b"\0GENV_ENVIRONMENT_ID=", b"\0SLURM_JOB_ID="
+LONGEST_JOB = 16
 LONGEST_ID = 4096
 NEITHER_END_NOR_EQUALS = bytes(set(range(256)) - {0, ord("=")})
 LARGEST_ENVIRON = 8 << 20
 LARGEST_CGROUP = 4096
+LARGEST_PAGE = 64 << 10
 MOST_HOLDERS = 20
 
 
@@ -15,6 +17,8 @@ class Machine:
         self.state = request["state"].rstrip("/")  # with a slash at the end, the kernel follows a link
         self.has_statx = statx(AT_FDCWD, "/", AT_STATX_DONT_SYNC) is not None
         self.finish = time.monotonic() + request["budget"]
+        # Without the list, no cgroup is asked for.
+        self.attributed = identities(request["attributed"]) if "attributed" in request else None
         self.boot = first_line(self.root + "/sys/kernel/random/boot_id")
 
     def ticks(self):
@@ -67,14 +71,26 @@ class Machine:
     def environ(self, task):
         """Returns EnvironFacts: the last variable of that name counts."""
         content = b"\0" + read_file(self.path(task, "environ"), LARGEST_ENVIRON)
-        start = content.rfind(VARIABLE)
-        value = content[start + len(VARIABLE):].split(b"\0", 1)[0] if start >= 0 else b""
+        value, job = last_value(content, VARIABLE), last_value(content, SLURM_VARIABLE)
         digest = sha256(value) if len(value) > LONGEST_ID else ""
         # Each string contains an equals sign, but does not begin with it. A user can write millions of strings.
         is_well_formed = content.endswith(b"\0") and b"\0=" not in content and (
             b"\0\0" not in content.translate(None, NEITHER_END_NOR_EQUALS))
         return {"size": len(content) - 1, "id": base64(value[:LONGEST_ID]), "digest": digest,
-                "wellFormed": is_well_formed}
+                "wellFormed": is_well_formed, "slurmJob": base64(job if len(job) <= LONGEST_JOB else b""),
+                "isOneString": content.find(b"\0", 1) == len(content) - 1}
+
+    def is_title(self, pid, stat_before):
+        """Whether a title extends from the arguments into the environ.
+
+        Then the kernel shows it as cmdline, up to the size of a page; otherwise it shows exactly the arguments.
+        """
+        start, end = (int(field or 0) for field in fields(stat_before)[45:47])
+        size = end - start
+        if size <= 0:
+            return False
+        shown = len(reading(read_file, self.path(pid, "cmdline"), min(size, LARGEST_PAGE) + 1).get("value", b""))
+        return 0 < shown != min(size, LARGEST_PAGE + 1)
 
     def program(self, task):
         """Returns the name of the program; None if its path is longer than the kernel shows."""
@@ -88,9 +104,12 @@ class Machine:
     def cgroup(self, pid):
         return read_file(self.path(pid, "cgroup"), LARGEST_CGROUP)
 
+    def cgroup_text(self, pid):
+        return reading(lambda: base64(self.cgroup(pid)))
+
     def origin(self, pid):
         """Returns the parts of ProcessFacts that tell containers and services apart."""
-        return {"cgroup": reading(lambda: base64(self.cgroup(pid))),
+        return {"cgroup": self.cgroup_text(pid),
                 "namespacePids": reading(lambda: base64(self.status(pid, b"NSpid")))}
 
     def related_process(self, pid):
@@ -106,8 +125,13 @@ class Machine:
         try:
             before = self.stat(pid)
             yield {"before": {"value": base64(before)}, "uid": reading(self.uid, pid)}
+            if self.attributed is not None and (b"%d" % pid, fields(before)[19]) not in self.attributed:
+                yield {"cgroup": self.cgroup_text(pid)}
             task = self.running_task(pid, before)
             environ = reading(self.environ, task)
+            is_one_string = environ.get("value", {}).pop("isOneString", False)
+            if is_one_string and task == pid and self.is_title(pid, before):
+                environ["value"]["wellFormed"] = False
             if task != pid and environ.get("value", {}).get("size") == 0 and not self.has_memory(task):
                 environ = failed("OTHER", "the thread has exited")
             yield {"environ": environ}
@@ -158,9 +182,20 @@ class Machine:
         return found
 
 
+def identities(pairs):
+    """Returns the pids and start times of processes as they are written in stat."""
+    return {(b"%d" % pid, b"%d" % start) for pid, start in pairs}
+
+
 def fields(content):
     """Returns the fields of /proc/PID/stat from the third one on: the name before them may contain anything."""
     return (content[content.rfind(b")") + 1:].split() + [b""] * 49)[:49]
+
+
+def last_value(content, variable):
+    """Returns the value of the last variable of this name; empty if there is none."""
+    start = content.rfind(variable)
+    return content[start + len(variable):].split(b"\0", 1)[0] if start >= 0 else b""
 
 
 def has_exited(stat_fields):

@@ -132,7 +132,10 @@ def observe(machine):
     facts["gpu"], pids, tool_hangs = gpu_facts(request["gpu"], machine)
     known = [program["value"] for program in facts["programs"] if "value" in program]
     facts["processes"] = process_facts(machine, sorted(pids), known)
-    facts["related"], facts["relatedIsComplete"] = related_facts(machine, facts["processes"])
+    facts["holders"] = holder_facts(machine, set(pids), known)
+    subjects = facts["processes"] + [holder["process"] for holder in facts["holders"]["holders"]]
+    facts["related"], facts["relatedIsComplete"] = related_facts(machine, subjects)
+    facts["pods"] = pod_facts(machine, subjects)
     facts["machine"]["beforeState"] = machine.ticks()
     facts["state"], directory = state_facts(machine)
     facts["access"] = access_facts(machine, directory["isWritable"])
@@ -142,6 +145,7 @@ def observe(machine):
         other = {"onMachine": {"pid": directory["enforcer"]}}
     facts["enforcers"] = {"other": other, "unusable": ""}
     facts["verified"] = [{"pid": pid, "stat": reading(machine.stat_text, pid)} for pid in request["verified"]]
+    facts["gpu"]["status"] = status_reading(request["gpu"], machine, facts["gpu"])
     shorten(facts)
     return {"facts": facts, "toolHangs": tool_hangs}
 

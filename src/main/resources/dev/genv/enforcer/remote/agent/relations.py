@@ -102,7 +102,7 @@ def related_facts(machine, facts):
 
     Completes these facts if relations are needed.
     """
-    settled = {(b"%d" % pid, b"%d" % start) for pid, start in machine.request["settled"]}
+    settled = identities(machine.request["settled"])
     open_ones = [fact for fact in facts if needs_relations(fact, settled)]
     if not open_ones:
         return [], True

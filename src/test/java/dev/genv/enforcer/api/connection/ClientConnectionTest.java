@@ -3,13 +3,14 @@ package dev.genv.enforcer.api.connection;
 import static dev.genv.enforcer.api.connection.ClientConnection.HEAD_TIMEOUT;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** With an embedded channel, whose clock does not advance. */
 class ClientConnectionTest {
-    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final EmbeddedChannel channel = new EmbeddedChannel(new ChannelInboundHandlerAdapter());
     private final ClientConnection connection;
 
     ClientConnectionTest() {

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.problem.Problem;
@@ -102,7 +102,7 @@ class LivenessCheckTest {
             var gpus = new GpuLossDetector();
             var config =
                     EnforcerConfigBuilder.enforcerConfig(node).remote(remote).build();
-            enforcer = new Enforcer(config, new Journal(10), time.ticker(), List.of(gpus::record));
+            enforcer = new Enforcer(config, new ViolationRegistry(10), time.ticker(), List.of(gpus::record));
             live = new LivenessCheck(enforcer, new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(5)), gpus);
         }
 

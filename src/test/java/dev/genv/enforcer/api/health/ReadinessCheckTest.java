@@ -10,7 +10,7 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
@@ -42,7 +42,7 @@ class ReadinessCheckTest {
 
     private static Enforcer enforcer(boolean remote, FakeHost... hosts) {
         var config = EnforcerConfigBuilder.enforcerConfig(hosts).remote(remote).build();
-        return new Enforcer(config, new Journal(10), Ticker.ofSystem(), List.of());
+        return new Enforcer(config, new ViolationRegistry(10), Ticker.ofSystem(), List.of());
     }
 
     @AfterEach
@@ -89,7 +89,7 @@ class ReadinessCheckTest {
         var config = EnforcerConfigBuilder.enforcerConfig(host)
                 .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
                 .build();
-        var enforcing = new Enforcer(config, new Journal(10), Ticker.ofSystem(), List.of());
+        var enforcing = new Enforcer(config, new ViolationRegistry(10), Ticker.ofSystem(), List.of());
         host.setSnapshot(HostBuilder.host("gpu-1")
                         .devices(1)
                         .with(GpuProcessBuilder.process(1).uses(0)))

@@ -56,6 +56,21 @@ class PlanResourceTest {
     }
 
     @Test
+    void withoutAJournalThereIsNoPast() {
+        given().contentType("application/json")
+                .post("/plan?since=2026-11-22T00:00:00Z")
+                .then()
+                .statusCode(409)
+                .contentType("application/problem+json")
+                .body("detail", containsString("GENV_ENFORCER_JOURNAL_DIR"));
+        given().get("/report")
+                .then()
+                .statusCode(409)
+                .contentType("application/problem+json")
+                .body("detail", containsString("GENV_ENFORCER_JOURNAL_DIR"));
+    }
+
+    @Test
     void policyInTheBodyReplacesTheConfiguredOne() {
         plan("{}", SNAPSHOTS).statusCode(200).body("violations", hasSize(0)).body("actions", hasSize(0));
         plan("{\"max_devices_per_user\": null, \"max_devices_for_user\": {\"raz\": 0}}", SNAPSHOTS)

@@ -56,7 +56,16 @@ class BearerTokenFilterTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"/violations", "/violations/x", "/hosts", "/snapshot", "/q/metrics", "/q/openapi", "/", "/q"})
+            strings = {
+                "/violations",
+                "/violations/x",
+                "/hosts",
+                "/snapshot",
+                "/policy",
+                "/q/metrics",
+                "/q/openapi",
+                "/q"
+            })
     void refusesRequestsWithoutTheToken(String path) throws IOException {
         var answer = http.get(path);
         assertThat(answer.status()).isEqualTo(401);
@@ -65,6 +74,13 @@ class BearerTokenFilterTest {
                 .containsIgnoringCase("Content-Type: application/problem+json");
         assertThat(answer.text()).contains("\"status\": 401").doesNotContain(TokenProtectedNode.TOKEN);
         assertThat(http.get(path, AUTHORIZATION).status()).isIn(200, 404);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/events", "/violations/stream"})
+    void streamsRequireTheToken(String path) throws IOException {
+        assertThat(http.get(path).status()).isEqualTo(401);
+        assertThat(http.get(path + "?last_event_id=x", AUTHORIZATION).status()).isEqualTo(400);
     }
 
     @ParameterizedTest

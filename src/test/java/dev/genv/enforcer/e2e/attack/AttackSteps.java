@@ -1,7 +1,11 @@
 package dev.genv.enforcer.e2e.attack;
 
+import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Map;
 
 /** Steps that several attacks consist of. */
@@ -28,6 +32,16 @@ final class AttackSteps {
     static void preventAgreement(TwoUserNode twoUserNode, int uid, String environment) throws IOException {
         twoUserNode.startAs(uid, Map.of());
         twoUserNode.startAs(uid, Map.of("GENV_ENVIRONMENT_ID", environment));
+    }
+
+    /** Writes state files that every user can write, as genv does. */
+    static void write(Node node, StateFiles files) throws IOException {
+        files.write();
+        Files.setPosixFilePermissions(node.stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
+        for (var name : List.of("envs.json", "devices.json")) {
+            Files.setPosixFilePermissions(
+                    node.stateDirectory.resolve(name), PosixFilePermissions.fromString("rw-rw-rw-"));
+        }
     }
 
     /** What the attacker makes of the valid state. */

@@ -57,7 +57,8 @@ class AttacksIT {
                         EscapeAttacks.all(),
                         MemoryAttacks.all(),
                         HistoryAttacks.all(),
-                        UnobservedAttacks.all())
+                        UnobservedAttacks.all(),
+                        UnlistedAttacks.all())
                 .flatMap(List::stream)
                 .toList();
     }

@@ -26,7 +26,7 @@ final class HistoryAttacks {
                         twoUserNode -> {
                             twoUserNode.writeAsAttacker(twoUserNode.validState().device(0));
                             twoUserNode.awaitGraceOfVictimJob();
-                            twoUserNode.restartService();
+                            twoUserNode.restartServiceAfter(_ -> {});
                             AttackSteps.startStray(twoUserNode);
                         },
                         "env-devices",
@@ -37,7 +37,7 @@ final class HistoryAttacks {
                             twoUserNode.restartVictimJobThroughSdk();
                             twoUserNode.writeAsAttacker(twoUserNode.validState());
                             twoUserNode.awaitGraceOfVictimJob();
-                            twoUserNode.restartService();
+                            twoUserNode.restartServiceAfter(_ -> {});
                             AttackSteps.startStray(twoUserNode);
                         },
                         "non-env-processes"),

@@ -21,8 +21,9 @@ final class MembershipAttacks {
     private static final int FREE_DEVICE = 2;
     private static final String UNKNOWN = "membership_unknown";
     private static final Map<String, String> OUTSIDE = Map.of("HOME", "/");
-    private static final Map<String, String> IN_ATTACKER_ENVIRONMENT = inEnvironment(ATTACKER_ENVIRONMENT);
-    private static final Map<String, String> IN_VICTIM_ENVIRONMENT = inEnvironment(VICTIM_ENVIRONMENT);
+    private static final Map<String, String> IN_ATTACKER_ENVIRONMENT =
+            Map.of("GENV_ENVIRONMENT_ID", ATTACKER_ENVIRONMENT);
+    private static final Map<String, String> IN_VICTIM_ENVIRONMENT = Map.of("GENV_ENVIRONMENT_ID", VICTIM_ENVIRONMENT);
     private static final Map<String, String> OVERWRITTEN_IS_OUTSIDE = Map.of("OVERWRITTEN_ENVIRON", "outside");
     /** So that a process outside of all environments breaks no rule. */
     private static final Map<String, String> OUTSIDE_IS_ALLOWED = Map.of("NON_ENV_PROCESSES", "off");
@@ -34,9 +35,8 @@ final class MembershipAttacks {
     private MembershipAttacks() {}
 
     static List<Attack> all() {
-        return Stream.of(ofAttackersProcess(), ofVictimsProcess())
-                .flatMap(List::stream)
-                .toList();
+        var all = Stream.concat(ofAttackersProcess().stream(), ofVictimsProcess().stream());
+        return all.map(Attack::withOverwrittenEnviron).toList();
     }
 
     private static List<Attack> ofAttackersProcess() {
@@ -246,9 +246,5 @@ final class MembershipAttacks {
     /** The attacker's process breaks another rule, to show that the service acts. */
     private static void startInWrongEnvironment(TwoUserNode twoUserNode) throws IOException {
         twoUserNode.useGpuAsAttacker(IN_ATTACKER_ENVIRONMENT, FREE_DEVICE, 10);
-    }
-
-    private static Map<String, String> inEnvironment(String eid) {
-        return Map.of("GENV_ENVIRONMENT_ID", eid);
     }
 }

@@ -51,7 +51,7 @@ final class TwoUserNode implements Closeable {
         victimShell = add(Child.ofUser(TestUsers.HONEST_UID));
         victimJob = add(Child.ofUser(TestUsers.HONEST_UID, Map.of("GENV_ENVIRONMENT_ID", VICTIM_ENVIRONMENT)));
         attackerShell = add(Child.ofUser(TestUsers.ATTACKER_UID));
-        write(validState());
+        AttackSteps.write(node, validState());
         node.gpus.process(0, victimJob.pid(), "900");
         node.set("NON_ENV_PROCESSES", "enforce")
                 .set("INACTIVE_ENV_PROCESSES", "enforce")
@@ -133,8 +133,16 @@ final class TwoUserNode implements Closeable {
     void restartVictimJobThroughSdk() throws IOException {
         victimJob.close();
         victimJob = add(Child.ofUser(TestUsers.HONEST_UID));
-        write(validState()
-                .env(VICTIM_ENVIRONMENT, TestUsers.HONEST_UID, VICTIM_NAME, "1000mi", victimShell(), victimJob()));
+        AttackSteps.write(
+                node,
+                validState()
+                        .env(
+                                VICTIM_ENVIRONMENT,
+                                TestUsers.HONEST_UID,
+                                VICTIM_NAME,
+                                "1000mi",
+                                victimShell(),
+                                victimJob()));
         node.gpus.process(0, victimJob(), "10");
         await().atMost(HANG).until(() -> serviceClient.observe().problems().contains("membership_unknown"));
     }
@@ -149,10 +157,10 @@ final class TwoUserNode implements Closeable {
 
     /** Waits until the service reports that bob's job breaks a rule and has a grace period. */
     void awaitGraceOfVictimJob() {
+        var pid = "pid=%d ".formatted(victimJob.pid());
         await().atMost(HANG)
                 .until(() -> service.outputLines().stream()
-                        .anyMatch(line ->
-                                line.contains("pid=%d ".formatted(victimJob.pid())) && line.contains("skipped_grace")));
+                        .anyMatch(line -> line.contains(pid) && line.contains("skipped_grace")));
     }
 
     /** Writes both state files in place, as the attacker. */
@@ -180,9 +188,14 @@ final class TwoUserNode implements Closeable {
         return child;
     }
 
+    /** The outcome of an attack is what happens to this process, which no GPU lists. */
+    void setAttackerProcess(TestProcess process) {
+        attackerProcess = process;
+    }
+
     /** Lists a process of the attacker on a GPU, in MiB; the outcome of an attack is what happens to it. */
     void useGpuAsAttacker(TestProcess process, int gpu, int memory) throws IOException {
-        attackerProcess = process;
+        setAttackerProcess(process);
         node.gpus.process(gpu, process.pid(), Integer.toString(memory));
     }
 
@@ -212,12 +225,7 @@ final class TwoUserNode implements Closeable {
         serviceClient.awaitNext(serviceClient.awaitNext(serviceClient.observe()));
     }
 
-    /** Stops the service, and starts another one on the same node. */
-    void restartService() throws Exception {
-        restartServiceAfter(_ -> {});
-    }
-
-    /** The same, with a step while no service runs. */
+    /** Stops the service, and starts another one on the same node after this step. */
     void restartServiceAfter(Attack.Step step) throws Exception {
         service.stop();
         step.run(this);
@@ -226,16 +234,7 @@ final class TwoUserNode implements Closeable {
         serviceClient.awaitObservation();
     }
 
-    private void write(StateFiles files) throws IOException {
-        files.write();
-        Files.setPosixFilePermissions(node.stateDirectory, PosixFilePermissions.fromString("rwxrwxrwx"));
-        for (var name : List.of("envs.json", "devices.json")) {
-            Files.setPosixFilePermissions(
-                    node.stateDirectory.resolve(name), PosixFilePermissions.fromString("rw-rw-rw-"));
-        }
-    }
-
-    private <P extends TestProcess> P add(P child) {
+    <P extends TestProcess> P add(P child) {
         children.add(child);
         return child;
     }

@@ -71,7 +71,7 @@ class MemoryIT extends NodeSuite {
             }
             assertThat(service.process().isAlive()).isTrue();
             assertThat(service.peakMemory()).as("resident MiB").isLessThan(Node.memoryLimit());
-            disconnect();
+            // The clients are still connected.
             for (var path : List.of("/snapshot", "/violations")) {
                 await(path).atMost(TIMEOUT).ignoreExceptions().until(() -> serviceClient.status(path) == 200);
             }

@@ -6,7 +6,7 @@ import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
@@ -88,7 +88,7 @@ class SoakIT {
                         .safetyLimits(
                                 new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), Duration.ofSeconds(30), 10))
                         .build(),
-                new Journal(100),
+                new ViolationRegistry(100),
                 time.ticker(),
                 List.of());
     }

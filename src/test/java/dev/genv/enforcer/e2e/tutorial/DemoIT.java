@@ -89,7 +89,8 @@ class DemoIT {
             assertThat(lines)
                     .endsWith("The service did not start. If port %s is taken, choose another one with --port."
                             .formatted(port))
-                    .noneMatch(line -> line.contains("Violations and actions") || line.contains("[io.quarkus"));
+                    .noneMatch(
+                            line -> line.contains("a new violation every half minute") || line.contains("[io.quarkus"));
             assertThat(isEmpty(temporary)).isTrue();
         } finally {
             other.stop(0);
@@ -110,7 +111,8 @@ class DemoIT {
     void allProcessesExitWhenTheScriptIsKilled() throws Exception {
         var demo = demo(Map.of("TMPDIR", temporary.toString()), "--port", Integer.toString(freePort()));
         try (var reader = demo.inputReader(StandardCharsets.UTF_8)) {
-            await().atMost(Duration.ofMinutes(2)).until(() -> reader.readLine().startsWith("Violations and actions"));
+            await().atMost(Duration.ofMinutes(2))
+                    .until(() -> reader.readLine().contains("a new violation every half minute"));
             var started = demo.descendants().toList();
             assertThat(started).hasSizeGreaterThanOrEqualTo(4);
 

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -29,7 +29,7 @@ class ObservationAgeTest {
     private final FakeTime time = new FakeTime();
     private volatile Instant wall = FakeTime.START;
     private final Ticker clocks = new Ticker(() -> wall, time.ticker().nanos());
-    private final Journal journal = new Journal(10);
+    private final ViolationRegistry registry = new ViolationRegistry(10);
     private final FakeHost node = new FakeHost(STRAY);
 
     @Test
@@ -118,6 +118,6 @@ class ObservationAgeTest {
                 .interval(interval)
                 .observationTimeout(TIMEOUT)
                 .build();
-        return new Enforcer(config, journal, clocks, List.of());
+        return new Enforcer(config, registry, clocks, List.of());
     }
 }

@@ -42,7 +42,7 @@ class KillEscalationTest extends TerminationFixture {
 
         assertThat(report.lines()).contains("Process 1 has ended");
         assertThat(outcomes()).containsExactly("TERM signalled", "TERM exited");
-        assertThat(journal.find(entry -> true, 1).getFirst().active()).isFalse();
+        assertThat(registry.find(entry -> true, 1).getFirst().active()).isFalse();
     }
 
     /** It lets go of the device first and writes its checkpoint then. */

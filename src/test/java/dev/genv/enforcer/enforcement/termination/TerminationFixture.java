@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.Host;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
@@ -29,7 +29,7 @@ abstract class TerminationFixture {
     static final Duration KILL_AFTER = Duration.ofSeconds(30);
 
     final FakeTime time = new FakeTime();
-    final Journal journal = new Journal(10);
+    final ViolationRegistry registry = new ViolationRegistry(10);
     final FakeHost node = new FakeHost(stray());
     final List<Host> hosts = new ArrayList<>(List.of(node));
     Enforcer enforcer = killingAfter(KILL_AFTER);
@@ -52,7 +52,7 @@ abstract class TerminationFixture {
     }
 
     List<String> outcomes() {
-        return journal.find(entry -> true, 10).stream()
+        return registry.find(entry -> true, 10).stream()
                 .flatMap(entry -> entry.actions().stream())
                 .map(note -> note.signal() + " " + note.outcome().label())
                 .toList();
@@ -84,6 +84,6 @@ abstract class TerminationFixture {
                 .rules(modes, Limits.NONE)
                 .safetyLimits(safetyLimits)
                 .build();
-        return new Enforcer(config, journal, time.ticker(), List.of());
+        return new Enforcer(config, registry, time.ticker(), List.of());
     }
 }

@@ -32,7 +32,7 @@ class NvidiaSmiCacheTest {
     /** A process that runs: the fake one, like the driver, lists no other. */
     private static final int PID = (int) ProcessHandle.current().pid();
 
-    private static final String QUERY_DEVICES = "--query-gpu=index,uuid,memory.total";
+    private static final String QUERY_DEVICES = "--query-gpu=index,uuid,memory.used";
     private static final String QUERY_PROCESSES = "--query-compute-apps=gpu_uuid,pid,used_gpu_memory";
     private final FakeNvidiaSmi fake;
     private final NvidiaSmi smi;
@@ -77,6 +77,17 @@ class NvidiaSmiCacheTest {
         fake.process(0, PID, "5");
         list(smi);
         assertThat(calls()).containsExactly(QUERY_PROCESSES, QUERY_DEVICES, QUERY_PROCESSES);
+    }
+
+    @Test
+    void queriesTheDevicesAgainWhereTheirMemoryMustBeCurrent() throws Exception {
+        fake.gpus(1).fault("echo \"$1\" >>\"$0.calls\"");
+        assertThat(smi.read().devicesAreCurrent()).isTrue();
+        assertThat(smi.read().devicesAreCurrent()).isFalse();
+        smi.forgetDevices();
+        assertThat(smi.read().devicesAreCurrent()).isTrue();
+        assertThat(calls())
+                .containsExactly(QUERY_PROCESSES, QUERY_DEVICES, QUERY_PROCESSES, QUERY_PROCESSES, QUERY_DEVICES);
     }
 
     @Test

@@ -4,7 +4,6 @@ import static dev.genv.enforcer.testsupport.builder.NvmlBuilder.device;
 import static dev.genv.enforcer.testsupport.builder.NvmlBuilder.listed;
 
 import dev.genv.enforcer.facts.Bytes;
-import dev.genv.enforcer.facts.GpuFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolFacts;
 import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.facts.NvmlFacts;
@@ -12,9 +11,6 @@ import dev.genv.enforcer.facts.NvmlFacts.Cause;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.List;
 
 /** Two sources with given answers. */
 abstract class SourceSelectorFixture {
@@ -26,43 +22,9 @@ abstract class SourceSelectorFixture {
     static final ToolFacts NO_TOOL = new ToolFacts(
             Reading.failed(Failure.OTHER, "nvidia-smi is not in any of /bin"), Reading.failed(Failure.SKIPPED, ""));
 
-    final Answers<NvmlFacts> nvml = new Answers<>(SAME);
-    final Answers<ToolFacts> tool = new Answers<>(TOOL);
+    final GivenAnswers<NvmlFacts> nvml = new GivenAnswers<>(SAME);
+    final GivenAnswers<ToolFacts> tool = new GivenAnswers<>(TOOL);
     long now;
-
-    /** A source that gives the first answers once each, and then the last one for ever. */
-    static final class Answers<T extends GpuFacts> implements GpuSource<T> {
-        private final Deque<T> first = new ArrayDeque<>();
-        private T last;
-        int readings;
-        int releases;
-        int interruptions;
-
-        Answers(T last) {
-            this.last = last;
-        }
-
-        void give(List<? extends T> answers) {
-            first.clear();
-            first.addAll(answers);
-            last = first.removeLast();
-        }
-
-        @Override
-        public T read() throws InterruptedException {
-            readings++;
-            if (interruptions > 0) {
-                interruptions--;
-                throw new InterruptedException();
-            }
-            return first.isEmpty() ? last : first.removeFirst();
-        }
-
-        @Override
-        public void release() {
-            releases++;
-        }
-    }
 
     SourceSelector selector(SourceSelector.Options options) {
         return new SourceSelector(options, nvml, tool, () -> now);

@@ -13,6 +13,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 class SourceSelectorTest extends SourceSelectorFixture {
     @Test
+    void hasEverySourceForgetTheDevices() {
+        selector(AUTO).forgetDevices();
+        assertThat(nvml.forgotten).isEqualTo(1);
+        assertThat(tool.forgotten).isEqualTo(1);
+    }
+
+    @Test
     void readsNvmlAloneAfterBothSourcesListedTheSame() throws Exception {
         var selector = selector(AUTO);
         for (var reading = 0; reading < 5; reading++) {

@@ -16,10 +16,11 @@ import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.observation.Advice;
 import dev.genv.enforcer.observation.ImmunityRules;
-import dev.genv.enforcer.observation.ObservedProcess;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.observation.membership.ProgramEnviron;
+import dev.genv.enforcer.observation.process.ObservedProcess;
+import dev.genv.enforcer.observation.workload.WorkloadReadings;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
@@ -220,6 +221,7 @@ class ProgramFilesTest {
                 ProgramEnviron.unavailable(new Membership.Unknown("")),
                 null,
                 false,
-                executable));
+                executable,
+                WorkloadReadings.NONE));
     }
 }

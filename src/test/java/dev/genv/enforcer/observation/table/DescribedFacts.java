@@ -5,6 +5,7 @@ import dev.genv.enforcer.facts.AccountFacts.TextFile;
 import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.FileId;
+import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LivenessFacts.LiveProcess;
@@ -16,6 +17,7 @@ import dev.genv.enforcer.facts.Reading.Failure;
 import dev.genv.enforcer.facts.StateFacts;
 import dev.genv.enforcer.facts.StateFacts.Directory;
 import dev.genv.enforcer.facts.StateFacts.StateFile;
+import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -46,6 +48,7 @@ record DescribedFacts(DescribedMachine machine) {
                 listed,
                 relatedFacts(),
                 true,
+                holderFacts(),
                 machine.directory == null
                         ? present()
                         : new StateFacts(
@@ -56,7 +59,8 @@ record DescribedFacts(DescribedMachine machine) {
                                 null),
                 new LivenessFacts(Reading.of(live), machine.kernels),
                 EnforcerFacts.NONE,
-                List.of());
+                List.of(),
+                machine.pods);
     }
 
     private List<ProcessFacts> relatedFacts() throws IOException {
@@ -65,6 +69,14 @@ record DescribedFacts(DescribedMachine machine) {
             facts.add(process(pid));
         }
         return facts;
+    }
+
+    private HolderFacts holderFacts() throws IOException {
+        var holders = new ArrayList<HolderFacts.Holder>();
+        for (var pid : machine.holders) {
+            holders.add(new HolderFacts.Holder(process(pid), List.of(DeviceFileHolder.MINOR), List.of()));
+        }
+        return new HolderFacts(machine.drivenGpus, holders, "");
     }
 
     private StateFacts present() throws IOException {
@@ -90,8 +102,17 @@ record DescribedFacts(DescribedMachine machine) {
                 machine.uids.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
                 machine.environs.getOrDefault(pid, Reading.failed(Failure.ABSENT, "")),
                 machine.executables.getOrDefault(pid, Reading.failed(Failure.ABSENT, "No such file or directory")),
+                cgroup(pid),
+                Reading.failed(Failure.SKIPPED, ""),
                 stat);
         return machine.related.isEmpty() ? facts : DescribedRelations.of(facts, machine.processes.get(pid));
+    }
+
+    private Reading<Bytes> cgroup(int pid) throws IOException {
+        var process = machine.processes.get(pid);
+        return process == null
+                ? Reading.failed(Failure.ABSENT, "")
+                : Reading.of(Bytes.of(Files.readAllBytes(process.file("cgroup"))));
     }
 
     private Reading<Bytes> stat(int pid) throws IOException {

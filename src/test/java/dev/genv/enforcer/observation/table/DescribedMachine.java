@@ -7,6 +7,7 @@ import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LockFacts;
+import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
 import dev.genv.enforcer.facts.ProgramFile;
@@ -18,6 +19,7 @@ import dev.genv.enforcer.observation.ProtectedExecutable;
 import dev.genv.enforcer.remote.agent.LocalAgent;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.Closeable;
 import java.io.IOException;
@@ -26,7 +28,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -57,7 +58,15 @@ final class DescribedMachine implements AutoCloseable {
     /** The processes to which listed ones are related that have overwritten their environs. */
     final List<Integer> related = new ArrayList<>();
 
+    /** The names of the kubelet's log files. */
+    PodFacts pods = PodFacts.NONE;
+
     final Map<String, StateFile> files = new HashMap<>();
+    /** What the driver says of each GPU. */
+    final List<Bytes> drivenGpus = new ArrayList<>();
+    /** The processes that hold a device file without being listed. */
+    final List<Integer> holders = new ArrayList<>();
+
     LivenessFacts.Kernels kernels = LivenessFacts.Kernels.NONE;
     LockFacts lock = new LockFacts(LockFacts.Outcome.HELD, "", LOCK_LIMIT, Duration.ZERO, List.of());
 
@@ -147,13 +156,22 @@ final class DescribedMachine implements AutoCloseable {
         var process = proc.process(pid).uid(uid).environ(environ);
         processes.put(pid, process);
         uids.put(pid, Reading.of(uid));
-        var id = "";
-        for (var entry : environ) {
-            id = entry.startsWith("GENV_ENVIRONMENT_ID=") ? entry.substring(20) : id;
-        }
-        var size = Arrays.stream(environ).mapToInt(entry -> entry.length() + 1).sum();
-        environs.put(pid, Reading.of(new EnvironFacts(size, Bytes.of(id.getBytes(StandardCharsets.UTF_8)), "", true)));
+        environs.put(pid, Reading.of(DescribedEnviron.facts(environ)));
         return process;
+    }
+
+    /** Loads a driver, for which {@code /dev/zero} is the device file of this GPU. */
+    void driver(String uuid) throws IOException {
+        DeviceFileHolder.write(proc.root(), uuid);
+        var information = "GPU UUID: \t %s\nDevice Minor: \t %d\n".formatted(uuid, DeviceFileHolder.MINOR);
+        drivenGpus.add(Bytes.of(information.getBytes(StandardCharsets.UTF_8)));
+    }
+
+    /** Has a process hold that device file. */
+    void holdsGpu(int pid) throws IOException {
+        Files.createSymbolicLink(
+                Files.createDirectory(proc.root().resolve(pid + "/fd")).resolve("3"), DeviceFileHolder.FILE);
+        holders.add(pid);
     }
 
     void noProcess(int pid) throws IOException {

@@ -28,6 +28,7 @@ class FactTableTest {
                         GpuRows.ROWS,
                         ProcessRows.ROWS,
                         MembershipRows.ROWS,
+                        WorkloadRows.ROWS,
                         ImmunityRows.ROWS,
                         StateRows.ROWS,
                         LockRows.ROWS)
@@ -107,6 +108,8 @@ class FactTableTest {
                 "\n",
                 List.of(
                         snapshot.processes().toString(),
+                        snapshot.unlisted().processes().toString(),
+                        snapshot.unlisted().memory().toString(),
                         snapshot.environments().toString(),
                         snapshot.devices().toString(),
                         snapshot.listedDevices().stream().sorted().toList().toString(),

@@ -6,6 +6,11 @@ import static dev.genv.enforcer.model.SnapshotPart.PROCESSES;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.facts.Reading;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.MembershipSource;
 import java.nio.file.Files;
 import java.util.List;
 
@@ -92,6 +97,50 @@ final class GpuRows {
                         machine.listDevices("0, GPU-0, 16384\n", 0);
                     })
                     .then(machine -> machine.listDevices(BOTH, 0)),
+            row("a process that holds a GPU without being listed", machine -> {
+                        machine.listDevices("0, GPU-0, 1542\n1, GPU-1, 4096\n", 0);
+                        machine.process(900, DescribedMachine.BOB);
+                        machine.driver("GPU-1");
+                        machine.holdsGpu(900);
+                    })
+                    .then(_ -> {})
+                    .then(_ -> {})
+                    .then(_ -> {})
+                    .problem(
+                            "GPU_UNLISTED: process 900 of uid 1004 (python) holds device 1, but is not listed; 4096 MiB on device 1 belong to no listed process")
+                    .check(seen ->
+                            assertThat(seen.snapshot().unlisted().processes()).hasSize(1)),
+            row("a process that holds a GPU and has overwritten its environ", machine -> {
+                        machine.listDevices("0, GPU-0, 1542\n1, GPU-1, 4096\n", 0);
+                        machine.process(901, DescribedMachine.BOB, "GENV_ENVIRONMENT_ID=a");
+                        machine.related.add(901);
+                        machine.process(900, DescribedMachine.BOB, "HOME=/")
+                                .overwrite()
+                                .parent(901);
+                        machine.environs.put(900, Reading.of(new EnvironFacts(7, Bytes.EMPTY, "", false)));
+                        machine.driver("GPU-1");
+                        machine.holdsGpu(900);
+                    })
+                    .then(_ -> {})
+                    .then(_ -> {})
+                    .then(_ -> {})
+                    .problem(
+                            "GPU_UNLISTED: process 900 of uid 1004 (python) holds device 1, but is not listed; 4096 MiB on device 1 belong to no listed process")
+                    .check(seen -> assertThat(seen.snapshot().unlisted().processes())
+                            .singleElement()
+                            .satisfies(process -> {
+                                assertThat(process.membership()).isEqualTo(new Membership.InEnvironment("a"));
+                                assertThat(process.membershipBy()).isEqualTo(MembershipSource.ANCESTOR);
+                            })),
+            row("used memory that no process explains", machine -> {
+                        machine.listDevices("0, GPU-0, 1542\n1, GPU-1, 4096\n", 0);
+                        machine.driver("GPU-1");
+                    })
+                    .then(_ -> {})
+                    .then(_ -> {})
+                    .then(_ -> {})
+                    .problem(
+                            "GPU_UNLISTED: 4096 MiB on device 1 belong to no listed process, and no process was found that holds it, except protected programs"),
             row("GPUs with other indices", _ -> {})
                     .then(machine -> {
                         machine.listProcesses("", 0);

@@ -4,11 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.facts.AccountFacts;
 import dev.genv.enforcer.facts.AccountFacts.TextFile;
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LivenessFacts.Kernels;
 import dev.genv.enforcer.facts.Reading;
 import dev.genv.enforcer.facts.Reading.Failure;
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.remote.agent.message.Answer;
 import dev.genv.enforcer.remote.agent.message.SampleFacts;
 import java.util.List;
@@ -60,6 +65,40 @@ class HostMemoryTest {
     }
 
     @Test
+    void doesNotAskForTheStatusForAWhileAfterAHang() {
+        record(status(Reading.failed(Failure.TIMEOUT, "it hangs")));
+        assertThat(memory.omitted().status()).isTrue();
+        assertThat(memory.omitted().tool()).isFalse();
+        record(status(Reading.failed(Failure.SKIPPED, "it is not asked"))); // which is no answer
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        assertThat(memory.omitted().status()).isFalse();
+        record(status(Reading.failed(Failure.TIMEOUT, "it hangs")));
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        assertThat(memory.omitted().status()).isTrue(); // the pause is longer now
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        record(status(Reading.of(new ToolOutput(2, Bytes.EMPTY, Bytes.EMPTY))));
+        assertThat(memory.omitted().status()).isFalse();
+    }
+
+    private static GpuFacts status(Reading<ToolOutput> answer) {
+        return ((GpuFacts.ToolFacts) SampleFacts.ALL.gpu()).withStatus(answer);
+    }
+
+    private void record(GpuFacts gpus) {
+        var sample = SampleFacts.ALL;
+        record(facts(sample.accounts(), gpus, sample.holders(), sample.liveness()), false);
+    }
+
+    @Test
+    void leavesOutAHolderThatDoesNotAnswer() {
+        var sample = SampleFacts.ALL;
+        var silent = SilentProcessesTest.process(9, 7, Reading.of(1000L), Failure.TIMEOUT);
+        var holders = new HolderFacts(List.of(), List.of(new HolderFacts.Holder(silent, List.of(0), List.of())), "");
+        record(facts(sample.accounts(), holders, sample.liveness()), false);
+        assertThat(memory.omitted().processes()).containsExactly(new ProcessId(9, 7));
+    }
+
+    @Test
     void remembersTheVersionsOfTheAccounts() {
         assertThat(memory.omitted().passwd()).isEmpty();
         record(accounts(Reading.of(new TextFile("1", null)), Reading.of(new TextFile("2", null))));
@@ -74,33 +113,39 @@ class HostMemoryTest {
 
     private void record(AccountFacts accounts) {
         var sample = SampleFacts.ALL;
-        record(facts(accounts, sample.liveness()), false);
+        record(facts(accounts, sample.holders(), sample.liveness()), false);
     }
 
     private void record(Kernels kernels, boolean toolHangs) {
         var sample = SampleFacts.ALL;
         var liveness = new LivenessFacts(Reading.of(List.of()), kernels);
-        record(facts(sample.accounts(), liveness), toolHangs);
+        record(facts(sample.accounts(), sample.holders(), liveness), toolHangs);
     }
 
     private void record(HostFacts facts, boolean toolHangs) {
         memory.record(new Answer.Observed(facts, toolHangs), memory.omitted());
     }
 
-    private static HostFacts facts(AccountFacts accounts, LivenessFacts liveness) {
+    private static HostFacts facts(AccountFacts accounts, HolderFacts holders, LivenessFacts liveness) {
+        return facts(accounts, SampleFacts.ALL.gpu(), holders, liveness);
+    }
+
+    private static HostFacts facts(AccountFacts accounts, GpuFacts gpus, HolderFacts holders, LivenessFacts liveness) {
         var sample = SampleFacts.ALL;
         return new HostFacts(
                 sample.machine(),
                 sample.access(),
                 accounts,
                 sample.programs(),
-                sample.gpu(),
+                gpus,
                 sample.processes(),
                 sample.related(),
                 sample.relatedIsComplete(),
+                holders,
                 sample.state(),
                 liveness,
                 sample.enforcers(),
-                sample.verified());
+                sample.verified(),
+                sample.pods());
     }
 }

@@ -29,6 +29,7 @@ public record LocalAgent(
                 lockTimeout,
                 nvidiaSmi.toString(),
                 TIMEOUT,
+                false,
                 TIMEOUT,
                 false,
                 programs,

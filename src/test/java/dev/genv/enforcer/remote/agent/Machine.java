@@ -55,6 +55,7 @@ final class Machine {
     private boolean canAct = true;
     private Duration lockTimeout = Duration.ofSeconds(30);
     private Duration gpuTimeout = Duration.ofSeconds(30);
+    private boolean readsStatus;
     private Duration timeout = TIMEOUT;
     private Duration lease = Duration.ofMinutes(1);
     private boolean requireHostPid;
@@ -144,6 +145,11 @@ final class Machine {
         return this;
     }
 
+    Machine readStatus() {
+        readsStatus = true;
+        return this;
+    }
+
     Machine requireHostPid() {
         requireHostPid = true;
         return this;
@@ -184,6 +190,7 @@ final class Machine {
                 lockTimeout,
                 nvidiaSmi.path().toString(),
                 gpuTimeout,
+                readsStatus,
                 timeout,
                 false,
                 settings.programs().stream()

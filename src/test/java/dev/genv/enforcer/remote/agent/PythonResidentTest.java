@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.remote.agent.python.PythonMachine;
+import dev.genv.enforcer.remote.agent.python.PythonOutput;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -63,7 +64,7 @@ class PythonResidentTest {
         var line = observe();
         for (var missing : List.of(1, 2, 9, 10, 11, line.length() / 2, line.length() - 1)) {
             var output = send(PROGRAM.text() + line.substring(0, line.length() - missing));
-            assertThat(output).isEqualTo(new PythonMachine.Output(0, "", ""));
+            assertThat(output).isEqualTo(new PythonOutput(0, "", ""));
         }
         assertThat(machine.run).doesNotExist();
     }
@@ -244,7 +245,7 @@ class PythonResidentTest {
         return machine.line("observe");
     }
 
-    private PythonMachine.Output send(String input) throws Exception {
+    private PythonOutput send(String input) throws Exception {
         machine.command = List.of("sh", "-c", "exec " + PROGRAM.command());
         return machine.run(input);
     }

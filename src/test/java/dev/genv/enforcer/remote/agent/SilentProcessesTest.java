@@ -105,7 +105,7 @@ class SilentProcessesTest {
         return process(pid, start, uid, ANSWER);
     }
 
-    private static ProcessFacts process(int pid, int start, Reading<Long> uid, Failure failure) {
+    static ProcessFacts process(int pid, int start, Reading<Long> uid, Failure failure) {
         return process(pid, start, uid, Reading.failed(failure, ""));
     }
 

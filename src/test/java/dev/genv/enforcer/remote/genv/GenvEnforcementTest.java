@@ -7,7 +7,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.policy.plan.Action;
@@ -41,7 +41,7 @@ class GenvEnforcementTest {
                             Limits.NONE)
                     .safetyLimits(new SafetyLimits(Duration.ZERO, GRACE, null, 0))
                     .build(),
-            new Journal(100),
+            new ViolationRegistry(100),
             time.ticker(),
             List.of());
 

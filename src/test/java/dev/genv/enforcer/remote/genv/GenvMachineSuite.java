@@ -51,6 +51,7 @@ abstract class GenvMachineSuite {
                 Duration.ofSeconds(5),
                 "nvidia-smi",
                 Duration.ofSeconds(30),
+                false,
                 Duration.ofSeconds(10),
                 sudo,
                 List.of(),

@@ -11,7 +11,7 @@ import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostReport;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.observation.Observation;
@@ -75,7 +75,7 @@ class ManyHostsTest {
                         .remote(true)
                         .observationTimeout(LONG_TIMEOUT)
                         .build(),
-                new Journal(10),
+                new ViolationRegistry(10),
                 Ticker.ofSystem(),
                 List.of());
     }

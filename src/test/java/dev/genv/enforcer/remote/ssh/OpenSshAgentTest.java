@@ -53,7 +53,7 @@ class OpenSshAgentTest {
         var settings = new SshSettings(RealSshd.ADMIN, hosts.identity(), null, null, hosts.knownHosts(), HANG);
         connection = fleet.connect(fleet.access(settings), host.target());
         var config = new AgentConfig(
-                RealSshd.STATE, HANG, "nvidia-smi", HANG, HANG, true, List.of(), true, Duration.ofMinutes(1));
+                RealSshd.STATE, HANG, "nvidia-smi", HANG, false, HANG, true, List.of(), true, Duration.ofMinutes(1));
         machine = AgentMachine.ofOneService(config).apply("gpu-1", connection);
     }
 
@@ -134,6 +134,7 @@ class OpenSshAgentTest {
                 HANG,
                 "nvidia-smi",
                 HANG,
+                false,
                 Duration.ofSeconds(3),
                 true,
                 List.of(),

@@ -3,8 +3,10 @@ package dev.genv.enforcer.testsupport.builder;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.model.device.Device;
+import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.user.SubordinateUids;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -13,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Builds the snapshot of a host; by default it is complete, and the state and the GPU tool have the same devices. */
@@ -22,6 +25,8 @@ public final class HostBuilder {
     private final Set<Integer> listedByTool = new TreeSet<>();
     private final List<EnvBuilder> environments = new ArrayList<>();
     private final List<GpuProcessBuilder> processes = new ArrayList<>();
+    private final List<GpuProcessBuilder> unlisted = new ArrayList<>();
+    private final List<GpuProcessBuilder> idle = new ArrayList<>();
     private final Map<Integer, Long> uidsOfPids = new HashMap<>();
     private final List<SubordinateUids.Range> subordinates = new ArrayList<>();
     private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
@@ -74,6 +79,18 @@ public final class HostBuilder {
         return this;
     }
 
+    /** Adds processes that hold devices with unexplained memory without being listed. */
+    public HostBuilder withUnlisted(GpuProcessBuilder... more) {
+        unlisted.addAll(List.of(more));
+        return this;
+    }
+
+    /** Adds processes that have the files of such devices open, and prove no use of them. */
+    public HostBuilder withFilesOpen(GpuProcessBuilder... more) {
+        idle.addAll(List.of(more));
+        return this;
+    }
+
     /** Gives an account subordinate uids. */
     public HostBuilder subordinate(long owner, long first, long count) {
         subordinates.add(new SubordinateUids.Range(owner, first, count));
@@ -95,6 +112,7 @@ public final class HostBuilder {
         return new Snapshot(
                 name,
                 processes.stream().map(GpuProcessBuilder::build).toList(),
+                unlisted(),
                 environments.stream().map(EnvBuilder::build).toList(),
                 inState.stream().map(this::device).toList(),
                 listedByTool,
@@ -102,6 +120,20 @@ public final class HostBuilder {
                 new SubordinateUids(subordinates),
                 missing,
                 List.of());
+    }
+
+    private Unlisted unlisted() {
+        var using = unlisted.stream()
+                .map(GpuProcessBuilder::build)
+                .map(process -> new Unlisted.Holder(process, 0, process.devices()));
+        var holders = Stream.concat(
+                        using, idle.stream().map(process -> new Unlisted.Holder(process.build(), 0, List.of())))
+                .toList();
+        var memory = holders.stream()
+                .flatMap(holder -> holder.process().devices().stream())
+                .distinct()
+                .collect(Collectors.toMap(index -> index, _ -> Memory.ofMebibytes(1024)));
+        return new Unlisted(memory, holders);
     }
 
     /** Returns a fleet of this host only, as the service's node. */

@@ -17,8 +17,9 @@ public final class NvmlBuilder {
 
     private final int index;
     private Answer<String> uuid;
-    private Answer<MemoryUse> memory = Answer.of(new MemoryUse(TOTAL, 0));
+    private Answer<MemoryUse> memory = Answer.of(new MemoryUse(TOTAL, 0, false));
     private @Nullable Answer<List<DeviceProcess>> compute;
+    private NvmlFacts.@Nullable Status status;
     private final List<DeviceProcess> processes = new ArrayList<>();
     private final List<DeviceProcess> graphics = new ArrayList<>();
     private final List<MigDevice> instances = new ArrayList<>();
@@ -75,9 +76,19 @@ public final class NvmlBuilder {
         return this;
     }
 
+    public NvmlBuilder used(long mebibytes, boolean includesReserve) {
+        memory = Answer.of(new MemoryUse(TOTAL, mebibytes * MEBIBYTE, includesReserve));
+        return this;
+    }
+
     /** The GPU is known, and its memory is an error. */
     public NvmlBuilder unreadableMemory(int code) {
         memory = Answer.fault(code, "nvmlDeviceGetMemoryInfo_v2");
+        return this;
+    }
+
+    public NvmlBuilder status(Answer<Integer> temperature, Answer<Integer> utilization) {
+        status = new NvmlFacts.Status(temperature, utilization);
         return this;
     }
 
@@ -95,6 +106,7 @@ public final class NvmlBuilder {
                 compute == null ? Answer.of(List.copyOf(processes)) : compute,
                 Answer.of(List.copyOf(graphics)),
                 Answer.of(List.copyOf(instances)),
-                Answer.of(List.of()));
+                Answer.of(List.of()),
+                status);
     }
 }

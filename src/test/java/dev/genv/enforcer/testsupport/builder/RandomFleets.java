@@ -8,6 +8,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Unlisted;
 import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.model.device.Device;
 import dev.genv.enforcer.model.device.DeviceUsage;
@@ -15,12 +16,13 @@ import dev.genv.enforcer.model.device.Memory;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.model.user.Ownership;
+import dev.genv.enforcer.model.user.SubordinateUids;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
@@ -95,7 +97,7 @@ public final class RandomFleets {
 
     /** Returns the same fleet in another order. */
     public Fleet shuffled(Fleet fleet) {
-        return new Fleet(shuffled(fleet.snapshots().stream().map(this::shuffled).toList()), fleet.remote());
+        return new FleetShuffle(random).shuffled(fleet);
     }
 
     public <T> T pick(List<T> options) {
@@ -124,7 +126,27 @@ public final class RandomFleets {
                 : IntStream.range(0, smallNumber(24))
                         .mapToObj(number -> process(1000 + number, count, environments, devices))
                         .toList();
-        return new Snapshot(host, processes, environments, devices, listed, missing(), List.of());
+        return new Snapshot(
+                host,
+                processes,
+                unlisted(count, environments, devices),
+                environments,
+                devices,
+                listed,
+                Map.of(),
+                SubordinateUids.NONE,
+                missing(),
+                List.of());
+    }
+
+    private Unlisted unlisted(int devices, List<Environment> environments, List<Device> described) {
+        var holders = devices == 0 || oneIn(4)
+                ? List.<Unlisted.Holder>of()
+                : IntStream.range(0, smallNumber(6))
+                        .mapToObj(number -> process(3000 + number, devices, environments, described))
+                        .map(process -> new Unlisted.Holder(process, 0, oneIn(4) ? List.of() : process.devices()))
+                        .toList();
+        return new Unlisted(Map.of(), holders);
     }
 
     private Set<SnapshotPart> missing() {
@@ -210,33 +232,5 @@ public final class RandomFleets {
     /** Returns a number from 0 to the maximum; lower numbers are more likely. */
     private int smallNumber(int most) {
         return Math.min(random.nextInt(most + 1), random.nextInt(most + 1));
-    }
-
-    private Snapshot shuffled(Snapshot snapshot) {
-        var processes = snapshot.processes().stream()
-                .map(process -> new GpuProcess(
-                        process.id(),
-                        process.uid(),
-                        process.command(),
-                        process.membership(),
-                        shuffled(process.usage())))
-                .toList();
-        var devices = snapshot.devices().stream()
-                .map(device -> new Device(device.index(), device.totalMemory(), shuffled(device.attachments())))
-                .toList();
-        return new Snapshot(
-                snapshot.host(),
-                shuffled(processes),
-                shuffled(snapshot.environments()),
-                shuffled(devices),
-                new HashSet<>(shuffled(List.copyOf(snapshot.listedDevices()))),
-                snapshot.missing(),
-                shuffled(snapshot.problems()));
-    }
-
-    private <T> List<T> shuffled(List<T> list) {
-        var copy = new ArrayList<>(list);
-        Collections.shuffle(copy, random);
-        return copy;
     }
 }

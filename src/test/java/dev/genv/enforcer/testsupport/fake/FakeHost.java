@@ -7,6 +7,8 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.observation.MachineStatus;
 import dev.genv.enforcer.observation.Observation;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
@@ -15,6 +17,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.function.BiConsumer;
@@ -32,6 +35,8 @@ public final class FakeHost implements Host {
     private volatile String machine;
     private volatile Duration lockWait;
     private volatile Long stateChangedAt;
+    private volatile Accounts accounts = Accounts.NONE;
+    private volatile MachineStatus status = MachineStatus.UNKNOWN;
     private volatile List<String> missingPrivileges = List.of();
     public final List<Action> executed = new ArrayList<>();
 
@@ -92,6 +97,18 @@ public final class FakeHost implements Host {
         return this;
     }
 
+    /** Sets the local accounts, uids by name. */
+    public FakeHost setAccounts(Map<String, Long> uids) {
+        accounts = new Accounts(uids);
+        return this;
+    }
+
+    /** Sets what is observed only for those who watch it. */
+    public FakeHost setStatus(MachineStatus observed) {
+        status = observed;
+        return this;
+    }
+
     /** Sets the identity of the machine. */
     public FakeHost setMachine(String identity) {
         machine = identity;
@@ -129,7 +146,9 @@ public final class FakeHost implements Host {
                     readOnlyReason,
                     machine,
                     lockWait,
-                    stateChangedAt);
+                    stateChangedAt,
+                    accounts,
+                    status);
         } catch (UnreachableException | InterruptedException | RuntimeException e) {
             throw e;
         } catch (Exception e) {

@@ -37,7 +37,7 @@ public final class FakeNvidiaSmi {
     public FakeNvidiaSmi gpus(int count) throws IOException {
         var lines = new StringBuilder();
         for (var index = 0; index < count; index++) {
-            lines.append("%d, %s, 16384\n".formatted(index, uuid(index)));
+            lines.append("%d, %s, 0\n".formatted(index, uuid(index)));
         }
         return gpuLines(lines.toString());
     }
@@ -46,6 +46,12 @@ public final class FakeNvidiaSmi {
     public FakeNvidiaSmi gpuLines(String lines) throws IOException {
         var finished = Files.writeString(file("gpus.new"), lines);
         Files.move(finished, file("gpus"), StandardCopyOption.ATOMIC_MOVE);
+        return this;
+    }
+
+    /** Sets what is measured on each GPU: lines of index, used and total memory in MiB, temperature, and utilization in percent. */
+    public FakeNvidiaSmi status(String lines) throws IOException {
+        Files.writeString(file("status"), lines);
         return this;
     }
 

@@ -156,8 +156,10 @@ public final class FakeProc {
         }
 
         public FakeProcess arguments(String... arguments) throws IOException {
-            Files.writeString(file("cmdline"), terminated(arguments));
-            return this;
+            var text = terminated(arguments);
+            Files.writeString(file("cmdline"), text);
+            numbers[48] = numbers[49] - text.getBytes(StandardCharsets.UTF_8).length;
+            return writeStat();
         }
 
         /** Sets its program. */
@@ -224,7 +226,7 @@ public final class FakeProc {
 
         /** Sets the addresses of its arguments and, directly after them, of an environ of this size. */
         private void place(int size) {
-            numbers[48] = ARGUMENTS;
+            numbers[48] = numbers[48] == 0 ? ARGUMENTS : numbers[48];
             numbers[49] = ARGUMENTS + 8;
             numbers[50] = ARGUMENTS + 8;
             numbers[51] = ARGUMENTS + 8 + size;

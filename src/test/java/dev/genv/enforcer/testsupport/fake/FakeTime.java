@@ -8,9 +8,10 @@ import java.time.Instant;
 public final class FakeTime {
     public static final Instant START = Instant.parse("2026-11-20T09:22:28Z");
     private Duration passed = Duration.ZERO;
+    private Duration setBack = Duration.ZERO;
 
     public Ticker ticker() {
-        return new Ticker(() -> START.plus(passed), () -> passed.toNanos());
+        return new Ticker(() -> START.plus(passed).minus(setBack), () -> passed.toNanos());
     }
 
     /** Sets the time since the start; it never goes back. */
@@ -19,6 +20,11 @@ public final class FakeTime {
             throw new IllegalArgumentException("time does not go back to " + sinceStart);
         }
         passed = sinceStart;
+    }
+
+    /** Sets the wall clock back; the monotonic clock goes on. */
+    public void setWallBack(Duration by) {
+        setBack = setBack.plus(by);
     }
 
     public Duration passed() {

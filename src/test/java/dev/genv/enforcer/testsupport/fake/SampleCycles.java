@@ -6,16 +6,19 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.delivery.DeliveryFigures;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
 import dev.genv.enforcer.telemetry.ActionMetrics;
+import dev.genv.enforcer.telemetry.DeliveryMetrics;
 import dev.genv.enforcer.telemetry.HostMetrics;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
@@ -23,8 +26,9 @@ import java.util.Map;
 public final class SampleCycles {
     private SampleCycles() {}
 
-    /** Records a termination, a detachment, a skipped action, a missing privilege and an unreachable host. */
+    /** Records the figures of a delivery, a termination, a detachment, a skipped action, a missing privilege and an unreachable host. */
     public static void record(MeterRegistry registry) {
+        new DeliveryMetrics(registry).register("mail", () -> new DeliveryFigures(0, 0, 0, 0, 0, Duration.ZERO));
         var node = new FakeHost(host().devices(2)
                         .with(env("a").attached(0, 1))
                         .with(process(1).uses(0), process(2).inEnvironment("a").uses(0)))
@@ -45,7 +49,7 @@ public final class SampleCycles {
         for (var config : List.of(enforcing, auditing)) {
             new Enforcer(
                             config,
-                            new Journal(10),
+                            new ViolationRegistry(10),
                             Ticker.ofSystem(),
                             List.of(new ActionMetrics(registry)::record, new HostMetrics(registry)::record))
                     .runCycle();

@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * A cgroup of version 2 with the name of a scope of systemd.
+ * A cgroup of version 2, by default with the name of a scope of systemd.
  *
  * @param directory its directory in the file system of cgroups
  */
@@ -18,7 +18,12 @@ public record TestCgroup(Path directory) implements AutoCloseable {
 
     /** Creates a cgroup; skips the test if the machine does not allow it. */
     public static TestCgroup create() throws IOException {
-        var created = mount().flatMap(TestCgroup::create);
+        return create("genv-test-%d.scope".formatted(System.nanoTime()));
+    }
+
+    /** The same with another name. */
+    public static TestCgroup create(String name) throws IOException {
+        var created = mount().flatMap(mount -> create(mount.resolve(name)));
         Requirements.require(
                 created.isPresent(), "a cgroup of version 2", "run the build as root with writable cgroups");
         return created.orElseThrow();
@@ -32,9 +37,8 @@ public record TestCgroup(Path directory) implements AutoCloseable {
                 .findFirst();
     }
 
-    private static Optional<TestCgroup> create(Path mount) {
+    private static Optional<TestCgroup> create(Path directory) {
         try {
-            var directory = mount.resolve("genv-test-%d.scope".formatted(System.nanoTime()));
             return Optional.of(new TestCgroup(Files.createDirectory(directory)));
         } catch (IOException e) {
             return Optional.empty();

@@ -134,13 +134,12 @@ public final class RealSshd implements AutoCloseable {
 
     /** Hides a program of the machine from all its processes until {@link #showProgram}: no user can execute it. */
     public void hideProgram(Path program) throws IOException {
-        var nothing = Files.writeString(directory.resolve("nothing"), "");
-        MountNamespace.run(
-                listener.pid(),
-                "mount",
-                "--bind",
-                nothing.toString(),
-                program.toRealPath().toString());
+        mount(Files.writeString(directory.resolve("nothing"), ""), program.toRealPath());
+    }
+
+    /** Shows a file or folder at another path to all processes of the machine. */
+    public void mount(Path source, Path target) throws IOException {
+        MountNamespace.run(listener.pid(), "mount", "--bind", source.toString(), target.toString());
     }
 
     public void showProgram(Path program) throws IOException {

@@ -50,14 +50,13 @@ class RealSshdTest {
         var said = ssh(
                 "root",
                 first,
-                "id -u; uname -n; id -un 54011; nvidia-smi --query-gpu=index,uuid,memory.total"
+                "id -u; uname -n; id -un 54011; nvidia-smi --query-gpu=index,uuid,memory.used"
                         + " --format=csv,noheader,nounits; ls /var/tmp/genv; echo $HOME $SHELL");
 
         assertThat(said.exitCode()).as(said.errors()).isZero();
         assertThat(said.out())
-                .isEqualTo(
-                        "0\ngpu-1\nalice\n0, %s, 16384\n1, %s, 16384\ndevices.json\nenvs.json\n/home/root /home/shell\n"
-                                .formatted(FakeNvidiaSmi.uuid(0), FakeNvidiaSmi.uuid(1)));
+                .isEqualTo("0\ngpu-1\nalice\n0, %s, 0\n1, %s, 0\ndevices.json\nenvs.json\n/home/root /home/shell\n"
+                        .formatted(FakeNvidiaSmi.uuid(0), FakeNvidiaSmi.uuid(1)));
     }
 
     @Test

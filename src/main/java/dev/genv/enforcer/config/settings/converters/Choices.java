@@ -2,7 +2,9 @@ package dev.genv.enforcer.config.settings.converters;
 
 import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.telemetry.genv.GenvMetrics;
 import java.util.List;
+import java.util.Locale;
 
 /** Converters of words. */
 @SuppressWarnings("serial")
@@ -35,6 +37,18 @@ public final class Choices {
         }
     }
 
+    /** Which of genv's own metrics are exported. */
+    public static final class MetricsOfGenv extends ChoiceConverter<GenvMetrics> {
+        public MetricsOfGenv() {
+            super(List.of(GenvMetrics.values()));
+        }
+
+        @Override
+        public GenvMetrics convert(String value) {
+            return choose(value);
+        }
+    }
+
     /** A switch. */
     public static final class TrueOrFalse extends ChoiceConverter<Boolean> {
         public TrueOrFalse() {
@@ -44,6 +58,22 @@ public final class Choices {
         @Override
         public Boolean convert(String value) {
             return choose(value);
+        }
+    }
+
+    /** A switch of a function. YAML reads {@code on} and {@code off} without quotes as {@code true} and {@code false}. */
+    public static final class OnOrOff extends SettingConverter<Boolean> {
+        public OnOrOff() {
+            super("on or off");
+        }
+
+        @Override
+        public Boolean convert(String value) {
+            return switch (value.toLowerCase(Locale.ROOT)) {
+                case "on", "true" -> true;
+                case "off", "false" -> false;
+                default -> throw invalid();
+            };
         }
     }
 }

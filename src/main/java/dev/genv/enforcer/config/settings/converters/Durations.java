@@ -43,6 +43,30 @@ public final class Durations {
         }
     }
 
+    /** An age of at least an hour; a number of days with {@code d}, or a duration in hours. */
+    public static final class Age extends SettingConverter<Duration> {
+        private static final Pattern AGE = Pattern.compile("([0-9]{1,5})\\s*([hd])");
+        private static final Duration LONGEST_AGE = Duration.ofDays(3650);
+
+        public Age() {
+            super("a time from 1h to 3650d, such as 12h or 90d");
+        }
+
+        @Override
+        public Duration convert(String value) {
+            var match = AGE.matcher(value.toLowerCase(Locale.ROOT));
+            if (!match.matches()) {
+                throw invalid();
+            }
+            var number = Long.parseLong(match.group(1));
+            var age = match.group(2).equals("d") ? Duration.ofDays(number) : Duration.ofHours(number);
+            if (age.isZero() || age.compareTo(LONGEST_AGE) > 0) {
+                throw invalid();
+            }
+            return age;
+        }
+    }
+
     /** How long a process must break no rule; with 0s one compliant observation would be enough to escape SIGKILL. */
     public static final class CompliancePeriod extends AtLeast {
         public CompliancePeriod() {

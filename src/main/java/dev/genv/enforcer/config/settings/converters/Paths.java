@@ -75,7 +75,7 @@ public final class Paths {
         }
     }
 
-    private static Path absolute(String value) {
+    static Path absolute(String value) {
         var path = path(value);
         if (path == null || !path.isAbsolute()) {
             throw new IllegalArgumentException("expected " + ABSOLUTE_PATH);

@@ -12,7 +12,8 @@ import java.util.regex.Pattern;
  */
 public record InvalidValue(String variable, String value, String reason) {
     private static final int LONGEST = 1000;
-    private static final Pattern FILE_OF_SECRET = Pattern.compile("_(TOKEN|PASSPHRASE)_FILE$");
+    private static final Pattern MAYBE_SECRET =
+            Pattern.compile("_((TOKEN|PASSPHRASE|PASSWORD|SECRET|URL)_FILE|WEBHOOK_URL)$");
 
     /** SmallRye Config reports an invalid value only as text. */
     private static final Pattern MESSAGE = Pattern.compile(
@@ -29,9 +30,9 @@ public record InvalidValue(String variable, String value, String reason) {
                 : Optional.empty();
     }
 
-    /** Returns one line for a terminal or a log. It omits the value if an administrator may have set a secret instead of a file. */
+    /** Returns one line for a terminal or a log. It omits the value if it may be a secret: the address of a webhook, or what an administrator set instead of a file. */
     public String line() {
-        return FILE_OF_SECRET.matcher(variable).find()
+        return MAYBE_SECRET.matcher(variable).find()
                 ? lineWithoutValue(variable, reason)
                 : "%s=%s: %s"
                         .formatted(

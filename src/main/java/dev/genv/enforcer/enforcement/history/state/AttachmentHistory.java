@@ -10,7 +10,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** The devices that are and were attached to one environment. */
-final class AttachmentHistory {
+public final class AttachmentHistory {
     private final Ticker ticker;
     private final Map<Integer, Held> devices = new HashMap<>();
 
@@ -26,8 +26,27 @@ final class AttachmentHistory {
         private boolean known;
     }
 
+    /** What is saved of a device; see {@link Held}. */
+    public record Saved(@Nullable Instant missingSince, ObservedTime.@Nullable Moment appearedAt, boolean known) {}
+
     AttachmentHistory(Ticker ticker) {
         this.ticker = ticker;
+    }
+
+    Map<Integer, Saved> save() {
+        var saved = new HashMap<Integer, Saved>();
+        devices.forEach((device, held) -> saved.put(device, new Saved(held.missingSince, held.appearedAt, held.known)));
+        return saved;
+    }
+
+    void restore(Map<Integer, Saved> saved) {
+        saved.forEach((device, was) -> {
+            var held = new Held();
+            held.missingSince = was.missingSince;
+            held.appearedAt = was.appearedAt;
+            held.known = was.known;
+            devices.put(device, held);
+        });
     }
 
     /**

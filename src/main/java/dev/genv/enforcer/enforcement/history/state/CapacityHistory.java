@@ -14,14 +14,14 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The memory capacities that one environment had. */
-final class CapacityHistory {
+public final class CapacityHistory {
     private final Ticker ticker;
     private Capacity latest = Capacity.NONE;
     private @Nullable Capacity roomiest;
     private @Nullable Instant loweredAt;
 
     /** The memory that the environment asked for, and the text that reports show. */
-    private record Capacity(Optional<Memory> memory, String label) {
+    public record Capacity(Optional<Memory> memory, String label) {
         static final Capacity NONE = new Capacity(Optional.empty(), "none");
 
         static Capacity of(Environment environment) {
@@ -34,8 +34,24 @@ final class CapacityHistory {
         }
     }
 
+    /** What is saved: the present capacity, the largest one, and when it was reduced. */
+    public record Saved(
+            Capacity latest,
+            @Nullable Capacity roomiest,
+            @Nullable Instant loweredAt) {}
+
     CapacityHistory(Ticker ticker) {
         this.ticker = ticker;
+    }
+
+    Saved save() {
+        return new Saved(latest, roomiest, loweredAt);
+    }
+
+    void restore(Saved saved) {
+        latest = saved.latest;
+        roomiest = saved.roomiest;
+        loweredAt = saved.loweredAt;
     }
 
     void record(Environment environment) {

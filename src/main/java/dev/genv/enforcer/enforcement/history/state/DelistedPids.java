@@ -10,6 +10,7 @@ import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.PriorityQueue;
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * the file is only the user who replaced it last. Therefore the entries are limited by the user of the process, whom the kernel
  * knows: the user with the most entries loses the oldest one first. The pid of a process on a GPU is always kept.
  */
-final class DelistedPids {
+public final class DelistedPids {
     private static final int MAX_ENTRIES = 10_000;
     private static final Long UID_UNKNOWN = -1L;
 
@@ -37,10 +38,37 @@ final class DelistedPids {
      * @param uid the user of the process: its real uid, or the owner of that subordinate uid
      * @param listedAt the ticks of the last observation in which it was listed
      */
-    private record Delisted(Long uid, long listedAt, Instant at, long since) {}
+    public record Delisted(Long uid, long listedAt, Instant at, long since) {}
+
+    /** What is saved: the removed pids, oldest first, and the listed ones with their users. */
+    public record Saved(List<Removed> removed, Map<Integer, Long> listed) {}
+
+    /** A removed pid. */
+    public record Removed(int pid, Delisted removal) {}
 
     DelistedPids(Ticker ticker) {
         this.ticker = ticker;
+    }
+
+    Saved save() {
+        return new Saved(
+                delisted.entrySet().stream()
+                        .map(entry -> new Removed(entry.getKey(), entry.getValue()))
+                        .toList(),
+                listed);
+    }
+
+    /**
+     * Restores saved pids.
+     *
+     * @param ticks the ticks of the last observation
+     */
+    static DelistedPids restore(Saved saved, long ticks, Ticker ticker) {
+        var restored = new DelistedPids(ticker);
+        saved.removed.forEach(each -> restored.delisted.put(each.pid, each.removal));
+        restored.listed = Map.copyOf(saved.listed);
+        restored.listedAt = ticks;
+        return restored;
     }
 
     /** Records which pids the active environments list. */

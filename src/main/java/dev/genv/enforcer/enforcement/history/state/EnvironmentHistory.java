@@ -3,7 +3,6 @@ package dev.genv.enforcer.enforcement.history.state;
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.SafeText;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.HashSet;
@@ -30,17 +29,7 @@ final class EnvironmentHistory {
     private @Nullable Instant died;
     private @Nullable Long diedAt;
 
-    /** The ticks of the last observation before it appeared, or before all its pids were replaced; null if there is none. */
-    private @Nullable Long youngerThan;
-
-    /** The ticks of the last observation in which it was absent; null if there is none. */
-    private @Nullable Long absentAt;
-
-    /** The ticks of the first observation in which it was present; null before that. */
-    private @Nullable Long presentAt;
-
-    /** The same since its last absence, even if the same pids returned, because another user may have written the entry. */
-    private @Nullable Long appearedAt;
+    private SavedEnvironment.Presence presence = SavedEnvironment.Presence.NONE;
 
     /** Some of its live pids in the last observation. If one of them is still alive, the environment has not ended in between. */
     private Set<Integer> pids = Set.of();
@@ -55,6 +44,7 @@ final class EnvironmentHistory {
     private Set<Long> latestUids = Set.of();
 
     private @Nullable Long recordedUid;
+
     /**
      * One observation of the state.
      *
@@ -71,31 +61,61 @@ final class EnvironmentHistory {
             boolean attachmentsAreNew,
             ObservedTime.Moment moment) {}
 
-    EnvironmentHistory(String eid, Ticker ticker) {
+    /**
+     * Creates an empty history.
+     *
+     * @param label the text by which reports name it, escaped
+     */
+    EnvironmentHistory(String label, Ticker ticker) {
         this.ticker = ticker;
-        label = SafeText.escape(eid);
+        this.label = label;
         attachments = new AttachmentHistory(ticker);
         owner = new OwnerHistory(ticker);
         capacity = new CapacityHistory(ticker);
     }
 
+    SavedEnvironment save() {
+        return new SavedEnvironment(
+                label,
+                attachments.save(),
+                owner.save(),
+                capacity.save(),
+                died,
+                diedAt,
+                presence,
+                pids,
+                shellStart,
+                Set.copyOf(uids),
+                latestUids,
+                recordedUid);
+    }
+
+    static EnvironmentHistory restore(SavedEnvironment saved, Ticker ticker) {
+        var restored = new EnvironmentHistory(saved.label(), ticker);
+        restored.attachments.restore(saved.attachments());
+        restored.owner.restore(saved.owner());
+        restored.capacity.restore(saved.capacity());
+        restored.died = saved.died();
+        restored.diedAt = saved.diedAt();
+        restored.presence = saved.presence();
+        restored.pids = Set.copyOf(saved.pids());
+        restored.shellStart = saved.shellStart();
+        restored.uids.addAll(saved.uids());
+        restored.latestUids = Set.copyOf(saved.latestUids());
+        restored.recordedUid = saved.recordedUid();
+        return restored;
+    }
+
     void record(Environment environment, Observation now) {
         var nowUids = environment.ownership().uids();
-        var isOther = presentAt == null || !isSameEnvironment(environment);
+        var isOther = presence.presentAt() == null || !isSameEnvironment(environment);
         if (isOther) {
             if (died != null && belongsToOthers(nowUids)) {
                 uids.clear();
             }
-            presentAt = now.ticks;
             attachments.environmentAppeared();
         }
-        if (appearedAt == null || died != null) {
-            absentAt = now.before;
-        }
-        if (isOther || died != null) {
-            youngerThan = now.before;
-            appearedAt = now.ticks;
-        }
+        presence = presence.observed(isOther, died != null, now.before, now.ticks);
         nowUids.stream().limit(MAX_UIDS - (long) uids.size()).forEach(uids::add);
         latestUids = nowUids;
         recordedUid = environment.uid();
@@ -115,10 +135,6 @@ final class EnvironmentHistory {
             diedAt = ticker.mark();
             latestUids = Set.copyOf(latestUids.stream().limit(MAX_UIDS).toList());
         }
-    }
-
-    void detached(int device) {
-        attachments.detached(device);
     }
 
     AttachmentHistory attachments() {
@@ -146,7 +162,7 @@ final class EnvironmentHistory {
 
     /** Whether it may have existed before the service began to observe. */
     boolean isOlderThan(ObservedTime observed) {
-        return presentAt == null || observed.isInFirst(presentAt);
+        return presence.presentAt() == null || observed.isInFirst(presence.presentAt());
     }
 
     /** Returns the end of the environment. */
@@ -171,7 +187,7 @@ final class EnvironmentHistory {
         if (died != null || isProvenOlderThan(process)) {
             return Optional.empty();
         }
-        if (!hasUid(process.uid()) && !hasHadUid(process.uid()) && isBefore(process, appearedAt)) {
+        if (!hasUid(process.uid()) && !hasHadUid(process.uid()) && isBefore(process, presence.appearedAt())) {
             return Optional.of(
                     "environment %s belongs to other users, and was not observed before this process of uid %s was started"
                             .formatted(label, process.uid()));
@@ -209,12 +225,12 @@ final class EnvironmentHistory {
 
     /** Whether the service observed that it was absent after the process had started. */
     private boolean isYoungerThan(GpuProcess process) {
-        return isBefore(process, youngerThan) && !isProvenOlderThan(process);
+        return isBefore(process, presence.youngerThan()) && !isProvenOlderThan(process);
     }
 
     /** A shell can outlive its environment, so it proves nothing if the environment was absent while the process ran. */
     private boolean isProvenOlderThan(GpuProcess process) {
-        return shellStart != null && shellStart <= process.id().startTime() && !isBefore(process, absentAt);
+        return shellStart != null && shellStart <= process.id().startTime() && !isBefore(process, presence.absentAt());
     }
 
     private static boolean isBefore(GpuProcess process, @Nullable Long ticks) {

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.history.state;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.device.Attachment;
@@ -18,7 +19,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,9 +37,7 @@ final class HostHistory {
     private final Ticker ticker;
     private final Map<String, EnvironmentHistory> environments = new LinkedHashMap<>();
     private DelistedPids delisted;
-    private ObservedTime environmentsObserved;
-    private ObservedTime attachmentsObserved;
-    private final Map<Integer, ObservedTime> devicesObserved = new HashMap<>();
+    private ObservedParts observed;
 
     /** Every device that the GPU tool ever listed. */
     private final Set<Integer> listed = new HashSet<>();
@@ -56,9 +54,56 @@ final class HostHistory {
     HostHistory(Ticker ticker) {
         this.ticker = ticker;
         delisted = new DelistedPids(ticker);
-        environmentsObserved = new ObservedTime(ticker);
-        attachmentsObserved = new ObservedTime(ticker);
+        observed = new ObservedParts(ticker);
         lastListedAt = ticker.mark();
+    }
+
+    /** The ticks of the last observation; -1 if there is none. */
+    long lastTicks() {
+        return Objects.requireNonNullElse(before, -1L);
+    }
+
+    /**
+     * Returns what is saved besides the environments.
+     *
+     * @param now the mark of the last cycle
+     */
+    SavedHost save(long now) {
+        return new SavedHost(
+                delisted.save(),
+                observed.save(),
+                Set.copyOf(listed),
+                onGpu,
+                machine,
+                lastListedAt >= now ? null : lastListedAt);
+    }
+
+    /** Returns what is saved of each environment, by its id. */
+    Map<String, SavedEnvironment> saveEnvironments() {
+        var saved = new LinkedHashMap<String, SavedEnvironment>();
+        environments.forEach((eid, environment) -> saved.put(eid, environment.save()));
+        return saved;
+    }
+
+    /**
+     * Restores a host.
+     *
+     * @param last the mark of the last cycle
+     * @param ticks the ticks of the last observation; -1 if there is none
+     */
+    static HostHistory restore(
+            SavedHost saved, Map<String, SavedEnvironment> environments, long last, long ticks, Ticker ticker) {
+        var restored = new HostHistory(ticker);
+        environments.forEach(
+                (eid, environment) -> restored.environments.put(eid, EnvironmentHistory.restore(environment, ticker)));
+        restored.delisted = DelistedPids.restore(saved.delisted(), ticks, ticker);
+        restored.observed = ObservedParts.restore(saved.observed(), last, ticker);
+        restored.listed.addAll(saved.listed());
+        restored.onGpu = saved.onGpu();
+        restored.machine = saved.machine();
+        restored.lastListedAt = Objects.requireNonNullElse(saved.lastListedAt(), last);
+        restored.before = ticks < 0 ? null : ticks;
+        return restored;
     }
 
     /** Whether another machine has this name now, or the machine was rebooted: pids then belong to other processes. */
@@ -79,9 +124,7 @@ final class HostHistory {
 
     void record(Snapshot snapshot, long ticks) {
         if (!snapshot.has(SnapshotPart.ENVIRONMENTS)) {
-            environmentsObserved.interrupted();
-            attachmentsObserved.interrupted();
-            devicesObserved.values().forEach(ObservedTime::interrupted);
+            observed.interrupted();
             return;
         }
         if (before != null && ticks < before) {
@@ -99,40 +142,28 @@ final class HostHistory {
         listed.addAll(snapshot.listedDevices());
         var holders = holders(snapshot);
         var observation = new EnvironmentHistory.Observation(
-                holders, before, ticks, !attachmentsObserved.hasBegun(), attachmentsObserved.now());
+                holders,
+                before,
+                ticks,
+                !attachmentsObserved().hasBegun(),
+                attachmentsObserved().now());
         living.forEach((eid, environment) -> environments
-                .computeIfAbsent(eid, _ -> new EnvironmentHistory(environment.eid(), ticker))
+                .computeIfAbsent(eid, _ -> new EnvironmentHistory(SafeText.escape(environment.eid()), ticker))
                 .record(environment, observation));
-        environmentsObserved.observed(ticks);
-        if (snapshot.has(SnapshotPart.ATTACHMENTS)) {
-            attachmentsObserved.observed(ticks);
-        } else {
-            attachmentsObserved.interrupted();
-        }
-        for (var device : holders.keySet()) {
-            devicesObserved
-                    .computeIfAbsent(device, _ -> new ObservedTime(ticker))
-                    .observed(ticks);
-        }
-        devicesObserved.forEach((device, observed) -> {
-            if (!holders.containsKey(device)) {
-                observed.interrupted();
-            }
-        });
-        var now = ListedProcesses.of(snapshot.processes());
+        observed.observed(ticks, snapshot.has(SnapshotPart.ATTACHMENTS), holders.keySet());
+        var now = ListedProcesses.of(snapshot.allProcesses());
         if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)) {
             onGpu = now;
         }
-        delisted.forget(KEEP, union(onGpu.pids(), now.pids()));
-        forgetEnded(union(onGpu.named(), now.named()));
+        var all = onGpu.with(now);
+        delisted.forget(KEEP, all.pids());
+        forgetEnded(all.named());
         before = ticks;
     }
 
     void detached(String eid, int device) {
-        var memory = environment(eid);
-        if (memory != null) {
-            memory.detached(device);
-        }
+        Optional.ofNullable(environment(eid))
+                .ifPresent(memory -> memory.attachments().detached(device));
     }
 
     @Nullable
@@ -148,14 +179,14 @@ final class HostHistory {
 
     /** Returns how long the attachments have been observed. */
     ObservedTime attachmentsObserved() {
-        return attachmentsObserved;
+        return observed.attachments();
     }
 
     /** Returns how long the service has observed the state that such a change concerns; empty if no unobserved change can be the
      * reason of the violation. */
     Optional<Duration> observedFor(StateChangeKind kind, Violation cause, @Nullable GpuProcess process, String eid) {
-        return observed(kind, cause)
-                .filter(observed -> mayHideChange(observed, kind, process, eid))
+        return observed.of(kind, cause)
+                .filter(part -> mayHideChange(part, kind, process, eid))
                 .map(ObservedTime::length)
                 .min(Comparator.naturalOrder());
     }
@@ -164,27 +195,12 @@ final class HostHistory {
      * Whether such a change may have happened before the service observed the state. It cannot if the process, if any, and the
      * environment appeared later.
      */
-    private boolean mayHideChange(
-            ObservedTime observed, StateChangeKind kind, @Nullable GpuProcess process, String eid) {
-        if (process != null && observed.isOlder(process.id().startTime())) {
+    private boolean mayHideChange(ObservedTime part, StateChangeKind kind, @Nullable GpuProcess process, String eid) {
+        if (process != null && part.isOlder(process.id().startTime())) {
             return true;
         }
         var environment = environment(eid);
-        return kind != StateChangeKind.PID_REMOVED && (environment == null || environment.isOlderThan(observed));
-    }
-
-    private Stream<ObservedTime> observed(StateChangeKind kind, Violation cause) {
-        return switch (kind) {
-            case PID_REMOVED, ENVIRONMENT_ENDED, OWNER_FORGED -> Stream.of(environmentsObserved);
-            case CAPACITY_REDUCED -> Stream.of(attachmentsObserved);
-            case ATTACHMENT_REMOVED ->
-                Stream.concat(
-                        Stream.of(attachmentsObserved),
-                        cause.devices().stream()
-                                .map(device -> devicesObserved.getOrDefault(device, new ObservedTime(ticker))));
-            // The rules declare them together with a change that covers the same time.
-            case ENVIRONMENT_ADDED, OWNER_CHANGED, QUOTA_INCREASED -> Stream.empty();
-        };
+        return kind != StateChangeKind.PID_REMOVED && (environment == null || environment.isOlderThan(part));
     }
 
     /** Returns the environments that each described device is attached to, also while the GPU tool lists no device. */
@@ -201,10 +217,6 @@ final class HostHistory {
             }
         }
         return holders;
-    }
-
-    private static <T> Set<T> union(Set<T> one, Set<T> other) {
-        return Stream.of(one, other).flatMap(Set::stream).collect(Collectors.toSet());
     }
 
     private void forgetEnded(Set<String> named) {
@@ -232,9 +244,7 @@ final class HostHistory {
     private void forget() {
         environments.clear();
         delisted = new DelistedPids(ticker);
-        environmentsObserved = new ObservedTime(ticker);
-        attachmentsObserved = new ObservedTime(ticker);
-        devicesObserved.clear();
+        observed = new ObservedParts(ticker);
         listed.clear();
         onGpu = ListedProcesses.of(List.of());
         before = null;

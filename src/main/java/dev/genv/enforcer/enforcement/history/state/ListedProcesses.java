@@ -8,7 +8,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The pids of the processes on the GPUs, and the environments that they name, by {@link BoundedText}. */
-record ListedProcesses(Set<Integer> pids, Set<String> named) {
+public record ListedProcesses(Set<Integer> pids, Set<String> named) {
     static ListedProcesses of(List<GpuProcess> processes) {
         return new ListedProcesses(
                 processes.stream().map(GpuProcess::pid).collect(Collectors.toSet()),
@@ -17,5 +17,14 @@ record ListedProcesses(Set<Integer> pids, Set<String> named) {
                                 ? Stream.of(BoundedText.of(eid))
                                 : Stream.empty())
                         .collect(Collectors.toSet()));
+    }
+
+    /** Returns these and others. */
+    ListedProcesses with(ListedProcesses others) {
+        return new ListedProcesses(union(pids, others.pids), union(named, others.named));
+    }
+
+    private static <T> Set<T> union(Set<T> one, Set<T> other) {
+        return Stream.of(one, other).flatMap(Set::stream).collect(Collectors.toSet());
     }
 }

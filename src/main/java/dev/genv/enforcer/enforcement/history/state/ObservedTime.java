@@ -5,7 +5,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** How long a part of a host has been observed. Time during which it could not be read does not count. */
-final class ObservedTime {
+public final class ObservedTime {
     private final Ticker ticker;
     private @Nullable Long firstTicks;
     private @Nullable Long lastMark;
@@ -17,10 +17,37 @@ final class ObservedTime {
      * @param at by the ticker's mark, to be compared with those of other hosts
      * @param observed for how long the part had been observed by then
      */
-    record Moment(long at, Duration observed) {}
+    public record Moment(long at, Duration observed) {}
+
+    /**
+     * The observed time in a form that stays the same while the part is read in every cycle.
+     *
+     * @param origin the ticker's mark of the last observation less the length; null if the part could not be read
+     * @param length zero if the part was read
+     */
+    public record Saved(@Nullable Long firstTicks, @Nullable Long origin, Duration length) {}
 
     ObservedTime(Ticker ticker) {
         this.ticker = ticker;
+    }
+
+    Saved save() {
+        return lastMark == null
+                ? new Saved(firstTicks, null, length)
+                : new Saved(firstTicks, lastMark - length.toNanos(), Duration.ZERO);
+    }
+
+    /**
+     * Restores a saved time.
+     *
+     * @param observed the mark of the last observation
+     */
+    static ObservedTime restore(Saved saved, long observed, Ticker ticker) {
+        var restored = new ObservedTime(ticker);
+        restored.firstTicks = saved.firstTicks;
+        restored.lastMark = saved.origin == null ? null : observed;
+        restored.length = saved.origin == null ? saved.length : Duration.ofNanos(Math.max(0, observed - saved.origin));
+        return restored;
     }
 
     /** Records that the part was read at this number of clock ticks since boot. */
@@ -28,10 +55,11 @@ final class ObservedTime {
         if (firstTicks == null) {
             firstTicks = ticks;
         }
+        var now = ticker.mark();
         if (lastMark != null) {
-            length = length.plus(ticker.since(lastMark));
+            length = length.plusNanos(now - lastMark);
         }
-        lastMark = ticker.mark();
+        lastMark = now;
     }
 
     /** Records that the part could not be read. */

@@ -7,7 +7,7 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /** The owners of one environment according to the state, and the users in whose quota it counted. */
-final class OwnerHistory {
+public final class OwnerHistory {
     private final Ticker ticker;
     private @Nullable Owner first;
     private @Nullable Owner latest;
@@ -16,7 +16,7 @@ final class OwnerHistory {
     private @Nullable Counted counted;
 
     /** What distinguishes one owner from another, and how the owner is reported. */
-    private record Owner(String key, String label) {
+    public record Owner(String key, String label) {
         static Owner of(Environment environment) {
             var name = environment.username();
             return new Owner(
@@ -30,10 +30,30 @@ final class OwnerHistory {
      *
      * @param since since when; null if it did so in the first observation
      */
-    private record Counted(String user, ObservedTime.@Nullable Moment since) {}
+    public record Counted(String user, ObservedTime.@Nullable Moment since) {}
+
+    /** What is saved: the first and the present owner, and the users in whose quota it counted first and last. */
+    public record Saved(
+            @Nullable Owner first,
+            @Nullable Owner latest,
+            @Nullable Instant changedSince,
+            @Nullable Counted firstCounted,
+            @Nullable Counted counted) {}
 
     OwnerHistory(Ticker ticker) {
         this.ticker = ticker;
+    }
+
+    Saved save() {
+        return new Saved(first, latest, changedSince, firstCounted, counted);
+    }
+
+    void restore(Saved saved) {
+        first = saved.first;
+        latest = saved.latest;
+        changedSince = saved.changedSince;
+        firstCounted = saved.firstCounted;
+        counted = saved.counted;
     }
 
     /**

@@ -2,6 +2,9 @@ package dev.genv.enforcer.enforcement.history.state;
 
 import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.host.HostReport;
+import dev.genv.enforcer.enforcement.saved.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.model.Appearances;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.policy.definition.StateChangeKind;
@@ -10,6 +13,7 @@ import dev.genv.enforcer.policy.plan.Violation;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -20,11 +24,19 @@ import org.jspecify.annotations.Nullable;
  * have changed it a moment ago. Nothing proves that, but a comparison with earlier observations shows the change.
  */
 public final class StateHistory {
+    private static final SavedKind<SavedHost.Key, SavedHost> HOSTS =
+            new SavedKind<>("host", SavedHost.Key.class, SavedHost.class);
+    private static final SavedKind<SavedEnvironment.Key, SavedEnvironment> ENVIRONMENTS =
+            new SavedKind<>("environment", SavedEnvironment.Key.class, SavedEnvironment.class);
+    private static final SavedKind<UnobservedChanges.Use, UnobservedChanges.SavedUse> USES =
+            new SavedKind<>("use", UnobservedChanges.Use.class, UnobservedChanges.SavedUse.class);
+
     private final Ticker ticker;
     private final Duration recentPeriod;
     private final Map<String, HostHistory> hosts = new HashMap<>();
     private final UnobservedChanges unobserved;
     private QuotaHistory quotas;
+    private long recordedAt;
 
     /**
      * Creates an empty history.
@@ -38,8 +50,61 @@ public final class StateHistory {
         quotas = new QuotaHistory(ticker, recentPeriod);
     }
 
+    /** The kinds of entries that are saved. */
+    public static List<SavedKind<?, ?>> savedKinds() {
+        return List.of(HOSTS, ENVIRONMENTS, USES);
+    }
+
+    /** Returns what is remembered after a cycle, to continue in another run of the service. */
+    public synchronized SavedState save() {
+        var savedHosts = new HashMap<SavedHost.Key, SavedHost>();
+        var environments = new HashMap<SavedEnvironment.Key, SavedEnvironment>();
+        hosts.forEach((name, host) -> {
+            savedHosts.put(new SavedHost.Key(name), host.save(recordedAt));
+            host.saveEnvironments()
+                    .forEach((eid, environment) -> environments.put(new SavedEnvironment.Key(name, eid), environment));
+        });
+        return SavedState.EMPTY
+                .with(HOSTS, savedHosts)
+                .with(ENVIRONMENTS, environments)
+                .with(USES, unobserved.save());
+    }
+
+    /** When the last cycle was recorded, by the ticker's mark. */
+    public synchronized long recordedAt() {
+        return recordedAt;
+    }
+
+    /** When each host was last observed, in clock ticks since its boot; -1 if it never was. */
+    public synchronized Map<String, Long> ticks() {
+        var ticks = new HashMap<String, Long>();
+        hosts.forEach((name, host) -> ticks.put(name, host.lastTicks()));
+        return ticks;
+    }
+
+    /** Continues from what an earlier run of the service saved. */
+    public synchronized void restore(SavedState saved, SavedCycle last) {
+        recordedAt = last.observed();
+        var environments = new HashMap<String, Map<String, SavedEnvironment>>();
+        saved.get(ENVIRONMENTS)
+                .forEach((key, environment) -> environments
+                        .computeIfAbsent(key.host(), _ -> new LinkedHashMap<>())
+                        .put(key.eid(), environment));
+        saved.get(HOSTS)
+                .forEach((key, host) -> hosts.put(
+                        key.host(),
+                        HostHistory.restore(
+                                host,
+                                environments.getOrDefault(key.host(), Map.of()),
+                                recordedAt,
+                                last.ticks().getOrDefault(key.host(), -1L),
+                                ticker)));
+        unobserved.restore(saved.get(USES));
+    }
+
     /** Records the present state. A part that cannot be read changes nothing. */
     public synchronized void record(List<HostReport> reports) {
+        recordedAt = ticker.mark();
         unobserved.record(reports);
         quotas = new QuotaHistory(ticker, recentPeriod);
         for (var report : reports) {

@@ -24,7 +24,7 @@ import java.util.stream.Stream;
  * the state history shows each change. A capacity limits memory that the process may allocate only later, so for it the first
  * observation stays decisive.
  */
-final class UnobservedChanges {
+public final class UnobservedChanges {
     private static final Duration RETENTION = Duration.ofHours(1);
 
     /** The largest number of absent processes that are remembered, because users choose the number of processes. */
@@ -36,10 +36,37 @@ final class UnobservedChanges {
     /** The remembered uses before whose first observation the state was changed, and after the start of the process. */
     private final Set<Use> begunBeforeChange = new HashSet<>();
 
-    private record Use(HostProcess process, int device) {}
+    /** The use of a device by a process. */
+    public record Use(HostProcess process, int device) {}
+
+    /**
+     * What is saved of a use.
+     *
+     * @param begunBeforeChange whether the state was changed between the start of the process and its first observation
+     */
+    public record SavedUse(VisibleTime.Visibility visibility, boolean begunBeforeChange) {}
 
     UnobservedChanges(Ticker ticker) {
         uses = new VisibleTime<>(ticker);
+    }
+
+    Map<Use, SavedUse> save() {
+        var saved = new HashMap<Use, SavedUse>();
+        uses.save()
+                .forEach(
+                        (use, visibility) -> saved.put(use, new SavedUse(visibility, begunBeforeChange.contains(use))));
+        return saved;
+    }
+
+    void restore(Map<Use, SavedUse> saved) {
+        var visibilities = new HashMap<Use, VisibleTime.Visibility>();
+        saved.forEach((use, was) -> {
+            visibilities.put(use, was.visibility);
+            if (was.begunBeforeChange) {
+                begunBeforeChange.add(use);
+            }
+        });
+        uses.restore(visibilities);
     }
 
     /** Records a cycle. */
@@ -93,7 +120,7 @@ final class UnobservedChanges {
     /** A process that the rules could not check counts as not observed. */
     private static Stream<Use> checkedUses(Snapshot snapshot) {
         return snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
-                ? snapshot.processes().stream()
+                ? snapshot.allProcesses().stream()
                         .filter(process -> !(process.membership() instanceof Membership.Unknown))
                         .flatMap(process -> uses(snapshot.host(), process))
                 : Stream.empty();

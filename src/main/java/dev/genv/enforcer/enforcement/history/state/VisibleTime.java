@@ -22,7 +22,12 @@ public final class VisibleTime<K> {
      * @param at when a cycle last found it, or first missed it
      * @param isPresent whether the last cycle found it
      */
-    private record Visibility(Duration length, long at, boolean isPresent) {}
+    public record Visibility(Duration length, long at, boolean isPresent) {
+        /** Moves the length of a present thing into the moment, so that the value stays the same while the thing is present. */
+        Visibility toSave() {
+            return isPresent ? new Visibility(Duration.ZERO, at - length.toNanos(), true) : this;
+        }
+    }
 
     public VisibleTime(Ticker ticker) {
         this.ticker = ticker;
@@ -33,11 +38,23 @@ public final class VisibleTime<K> {
         var now = ticker.mark();
         visibilities.replaceAll((key, known) -> known.isPresent || found.contains(key)
                 ? new Visibility(
-                        known.isPresent ? known.length.plus(ticker.since(known.at)) : known.length,
+                        known.isPresent ? known.length.plusNanos(now - known.at) : known.length,
                         now,
                         found.contains(key))
                 : known);
         found.forEach(key -> visibilities.putIfAbsent(key, new Visibility(Duration.ZERO, now, true)));
+    }
+
+    /** Returns what is known, in a form that changes only if a thing appears or disappears. */
+    public Map<K, Visibility> save() {
+        var saved = new HashMap<K, Visibility>();
+        visibilities.forEach((key, known) -> saved.put(key, known.toSave()));
+        return saved;
+    }
+
+    /** Restores what was saved when the ticker had the same mark. */
+    public void restore(Map<K, Visibility> saved) {
+        visibilities.putAll(saved);
     }
 
     public boolean isRemembered(K key) {

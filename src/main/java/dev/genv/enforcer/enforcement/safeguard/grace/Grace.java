@@ -7,6 +7,6 @@ import java.util.Optional;
 
 /** A time that must pass before the service acts on a violation. */
 public interface Grace {
-    /** Returns why the action must still wait for this violation; empty if the grace has passed or does not apply. */
-    Optional<String> reasonToWait(Violation cause, Action action, Evidence evidence);
+    /** Returns the wait of the action for this violation; empty if the grace has passed or does not apply. */
+    Optional<Wait> check(Violation cause, Action action, Evidence evidence);
 }

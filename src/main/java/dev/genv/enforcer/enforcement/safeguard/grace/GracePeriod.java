@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement.safeguard.grace;
 
+import dev.genv.enforcer.enforcement.action.WaitReason;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.Violation;
@@ -9,9 +10,11 @@ import java.util.Optional;
 /** Every violation must last for the grace period. */
 public record GracePeriod(Duration length) implements Grace {
     @Override
-    public Optional<String> reasonToWait(Violation cause, Action action, Evidence evidence) {
-        return evidence.reportedFor(cause).compareTo(length) < 0
-                ? Optional.of("it has not yet lasted %s".formatted(text(length)))
+    public Optional<Wait> check(Violation cause, Action action, Evidence evidence) {
+        var left = length.minus(evidence.reportedFor(cause));
+        return left.isPositive()
+                ? Optional.of(Wait.endingAfter(
+                        left, WaitReason.GRACE_PERIOD, "it has not yet lasted %s".formatted(text(length))))
                 : Optional.empty();
     }
 

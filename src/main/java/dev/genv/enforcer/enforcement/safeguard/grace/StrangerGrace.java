@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement.safeguard.grace;
 
+import dev.genv.enforcer.enforcement.action.WaitReason;
 import dev.genv.enforcer.enforcement.history.Evidence;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.definition.StateChangeKind;
@@ -14,10 +15,11 @@ import java.util.Optional;
  */
 public record StrangerGrace(Duration length) implements Grace {
     @Override
-    public Optional<String> reasonToWait(Violation cause, Action action, Evidence evidence) {
+    public Optional<Wait> check(Violation cause, Action action, Evidence evidence) {
         return cause.rule().restsOn(StateChangeKind.OWNER_FORGED)
                 ? evidence.claimedByOthers(action)
                         .or(() -> userWasThere(action, evidence))
+                        .map(StrangerGrace::endless)
                         .or(() -> stay(action, evidence))
                 : Optional.empty();
     }
@@ -28,19 +30,26 @@ public record StrangerGrace(Duration length) implements Grace {
                 : Optional.empty();
     }
 
-    private Optional<String> stay(Action action, Evidence evidence) {
+    private Optional<Wait> stay(Action action, Evidence evidence) {
         var stay = evidence.stay(action);
         if (stay.isEmpty()) {
-            return Optional.of("it was not observed in an environment of another user");
+            return Optional.of(endless("it was not observed in an environment of another user"));
         }
         if (stay.get().belongs()) {
-            return Optional.of(
-                    "environment %s belonged to its user when it was observed there".formatted(environment(action)));
+            return Optional.of(endless(
+                    "environment %s belonged to its user when it was observed there".formatted(environment(action))));
         }
-        return stay.get().length().compareTo(length) < 0
-                ? Optional.of(
-                        "it must be observed in an environment of another user for %d s".formatted(length.toSeconds()))
+        var left = length.minus(stay.get().length());
+        return left.isPositive()
+                ? Optional.of(Wait.endingAfter(
+                        left,
+                        WaitReason.STRANGER_GRACE,
+                        "it must be observed in an environment of another user for %d s".formatted(length.toSeconds())))
                 : Optional.empty();
+    }
+
+    private static Wait endless(String reason) {
+        return Wait.endless(WaitReason.STRANGER_GRACE, reason);
     }
 
     private static String environment(Action action) {

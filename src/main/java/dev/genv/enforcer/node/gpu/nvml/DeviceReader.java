@@ -12,6 +12,7 @@ import dev.genv.enforcer.node.gpu.nvml.library.NvmlFunction;
 import dev.genv.enforcer.node.gpu.nvml.library.NvmlLibrary;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /** Reads what NVML knows of one GPU. */
 final class DeviceReader {
@@ -23,17 +24,23 @@ final class DeviceReader {
     private final ProcessLists processes;
     private final MigReader instances;
     private final UtilizationReader utilization;
+    private final @Nullable StatusReader status;
     private final MemorySegment handle;
     private final MemorySegment uuid;
     private final MemorySegment minor;
 
-    /** Allocates the memory that its calls need. */
-    DeviceReader(NvmlLibrary library, EntryBuffer buffer, UtilizationTimes times, Arena arena) {
+    /**
+     * Allocates the memory that its calls need.
+     *
+     * @param readsStatus whether to read the temperature and the utilization
+     */
+    DeviceReader(NvmlLibrary library, EntryBuffer buffer, UtilizationTimes times, boolean readsStatus, Arena arena) {
         this.library = library;
         memory = new MemoryReader(library, arena);
         processes = new ProcessLists(library, buffer);
         instances = new MigReader(library, processes, arena);
         utilization = new UtilizationReader(library, buffer, times);
+        status = readsStatus ? new StatusReader(library, arena) : null;
         handle = arena.allocate(ADDRESS);
         uuid = arena.allocate(UUID_SIZE + 1); // the last byte always ends the text
         minor = arena.allocate(JAVA_INT);
@@ -56,7 +63,8 @@ final class DeviceReader {
                 processes.compute(device, calls),
                 processes.graphics(device, calls),
                 instances.read(device, calls),
-                utilization.read(device, name instanceof Value<String>(var text) ? text : "", calls));
+                utilization.read(device, name instanceof Value<String>(var text) ? text : "", calls),
+                status == null ? null : status.read(device, calls));
     }
 
     private Answer<String> uuid(MemorySegment device, GpuCalls calls) throws NvmlException {

@@ -9,6 +9,7 @@ import dev.genv.enforcer.node.gpu.nvml.library.NvmlFunction;
 import dev.genv.enforcer.node.gpu.nvml.library.NvmlLibrary;
 import java.util.Arrays;
 import java.util.function.IntSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The calls about one GPU in one reading. After an error that concerns the whole GPU, no further call is made for it. */
@@ -42,6 +43,15 @@ final class GpuCalls {
         }
         var code = call.getAsInt();
         return code == NvmlCode.SUCCESS.number() ? Answer.of(result.take()) : error(code, function);
+    }
+
+    /** Makes a call whose error, of whatever kind, leaves nothing unknown but its own value. */
+    <T> Answer<T> optional(NvmlFunction function, IntSupplier call, Supplier<Answer<T>> result) {
+        if (ofWholeGpu != null) {
+            return ofWholeGpu.answer();
+        }
+        var code = call.getAsInt();
+        return code == NvmlCode.SUCCESS.number() ? result.get() : Answer.fault(code, function.symbol());
     }
 
     /** Ends the calls: without a handle, none can be made. */

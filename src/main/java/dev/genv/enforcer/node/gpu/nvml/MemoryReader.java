@@ -32,8 +32,8 @@ final class MemoryReader {
 
     Answer<MemoryUse> read(MemorySegment device, GpuCalls calls) throws NvmlException {
         if (library.has(NvmlFunction.MEMORY_INFO_V2)) {
-            var answer =
-                    calls.answer(NvmlFunction.MEMORY_INFO_V2, () -> fillV2(device), () -> memoryUse(V2_TOTAL, V2_USED));
+            var answer = calls.answer(
+                    NvmlFunction.MEMORY_INFO_V2, () -> fillV2(device), () -> memoryUse(V2_TOTAL, V2_USED, false));
             if (!GpuCalls.isFault(
                     answer,
                     NvmlFunction.MEMORY_INFO_V2,
@@ -45,7 +45,7 @@ final class MemoryReader {
         return calls.answer(
                 NvmlFunction.MEMORY_INFO,
                 () -> library.call(NvmlFunction.MEMORY_INFO, device, memory),
-                () -> memoryUse(V1_TOTAL, V1_USED));
+                () -> memoryUse(V1_TOTAL, V1_USED, true));
     }
 
     private int fillV2(MemorySegment device) {
@@ -53,8 +53,8 @@ final class MemoryReader {
         return library.call(NvmlFunction.MEMORY_INFO_V2, device, memory);
     }
 
-    private MemoryUse memoryUse(int total, int used) throws NvmlException {
-        var use = new MemoryUse(memory.get(JAVA_LONG, total), memory.get(JAVA_LONG, used));
+    private MemoryUse memoryUse(int total, int used, boolean includesReserve) throws NvmlException {
+        var use = new MemoryUse(memory.get(JAVA_LONG, total), memory.get(JAVA_LONG, used), includesReserve);
         if (use.total() < 0 || use.used() < 0) {
             throw new NvmlException(Cause.LAYOUT, "NVML is not used: it reports an impossible amount of memory");
         }

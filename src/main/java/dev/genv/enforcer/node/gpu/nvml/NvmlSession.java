@@ -27,22 +27,26 @@ final class NvmlSession implements AutoCloseable {
 
     private final NvmlLibrary library;
     private final UtilizationTimes times;
+    private final boolean readsStatus;
     private final EntryBuffer buffer = new EntryBuffer();
     private boolean isInitialized;
     private boolean hasCurableErrors;
 
-    private NvmlSession(NvmlLibrary library, UtilizationTimes times) {
+    private NvmlSession(NvmlLibrary library, UtilizationTimes times, boolean readsStatus) {
         this.library = library;
         this.times = times;
+        this.readsStatus = readsStatus;
     }
 
     /**
      * Loads and initializes NVML.
      *
+     * @param readsStatus whether to read the temperature and the utilization of the GPUs
      * @throws NvmlException if it cannot be loaded, is too old, or refuses
      */
-    static NvmlSession open(Path file, Activity activity, UtilizationTimes times) throws NvmlException {
-        var session = new NvmlSession(NvmlLibrary.load(file, activity), times);
+    static NvmlSession open(Path file, Activity activity, UtilizationTimes times, boolean readsStatus)
+            throws NvmlException {
+        var session = new NvmlSession(NvmlLibrary.load(file, activity), times, readsStatus);
         try {
             session.initialize();
             return session;
@@ -62,7 +66,7 @@ final class NvmlSession implements AutoCloseable {
     Listed read() throws NvmlException {
         hasCurableErrors = false;
         try (var memory = Arena.ofConfined()) {
-            var reader = new DeviceReader(library, buffer, times, memory);
+            var reader = new DeviceReader(library, buffer, times, readsStatus, memory);
             var devices = new ArrayList<Device>();
             var count = count(memory);
             for (var index = 0; index < count; index++) {

@@ -20,6 +20,7 @@ public final class NvmlSource implements GpuSource<NvmlFacts>, Closeable {
 
     private final LibraryFile library;
     private final Duration retryLostGpus;
+    private final boolean readsStatus;
     private final Activity activity = new Activity();
     private final DriverThread thread;
 
@@ -36,13 +37,27 @@ public final class NvmlSource implements GpuSource<NvmlFacts>, Closeable {
      * @param timeout for one reading
      */
     public NvmlSource(String library, Duration timeout) {
-        this(LibraryFile.of(library, System.getenv().getOrDefault("LD_LIBRARY_PATH", "")), timeout, RETRY_LOST_GPUS);
+        this(file(library), timeout, RETRY_LOST_GPUS);
     }
 
     NvmlSource(LibraryFile library, Duration timeout, Duration retryLostGpus) {
+        this(library, timeout, retryLostGpus, false);
+    }
+
+    private NvmlSource(LibraryFile library, Duration timeout, Duration retryLostGpus, boolean readsStatus) {
         this.library = library;
         this.retryLostGpus = retryLostGpus;
+        this.readsStatus = readsStatus;
         thread = new DriverThread(timeout, activity);
+    }
+
+    /** Creates a source that also reads the temperature and the utilization of the GPUs. */
+    public static NvmlSource withStatus(String library, Duration timeout) {
+        return new NvmlSource(file(library), timeout, RETRY_LOST_GPUS, true);
+    }
+
+    private static LibraryFile file(String library) {
+        return LibraryFile.of(library, System.getenv().getOrDefault("LD_LIBRARY_PATH", ""));
     }
 
     @Override
@@ -62,7 +77,7 @@ public final class NvmlSource implements GpuSource<NvmlFacts>, Closeable {
         var open = session;
         if (open == null) {
             activity.begin("the search of the library");
-            open = NvmlSession.open(library.find(), activity, times);
+            open = NvmlSession.open(library.find(), activity, times, readsStatus);
             session = open;
             openedAt = System.nanoTime();
         }
@@ -82,6 +97,10 @@ public final class NvmlSource implements GpuSource<NvmlFacts>, Closeable {
             open.close();
         }
     }
+
+    /** Every reading asks for the devices. */
+    @Override
+    public void forgetDevices() {}
 
     @Override
     public void release() {

@@ -14,6 +14,7 @@ import com.fasterxml.jackson.databind.cfg.CoercionInputShape;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.type.LogicalType;
 import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.format.json.NullableComponents;
 import dev.genv.enforcer.model.SafeText;
 import java.io.IOException;
 import java.util.stream.Collectors;

@@ -82,6 +82,8 @@ public sealed interface Answer {
             LATE,
             UNREADABLE,
             OTHER_USER,
+            /** It is not listed, and maps none of the device files. */
+            RELEASED,
             /** Its environ names another environment, or is elsewhere. */
             CHANGED
         }

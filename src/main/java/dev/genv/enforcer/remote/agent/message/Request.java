@@ -49,6 +49,8 @@ public sealed interface Request {
      * @param skip the processes whose memory is not read
      * @param verified the processes whose exit the service waits for
      * @param settled the pid and the start time of each process whose relations are not gathered
+     * @param attributed likewise of each process whose cgroup is not read
+     * @param holders whether to look for processes that hold GPUs without being listed
      * @param passwd the version of the file that is known; empty if none is
      * @param subuid likewise
      * @param programs the paths of the protected programs
@@ -61,6 +63,8 @@ public sealed interface Request {
             List<Integer> skip,
             List<Integer> verified,
             List<List<Long>> settled,
+            List<List<Long>> attributed,
+            boolean holders,
             String passwd,
             String subuid,
             List<String> programs)
@@ -70,13 +74,22 @@ public sealed interface Request {
      * How nvidia-smi is run.
      *
      * @param program a path, or a name that is searched in the standard directories
-     * @param arguments of both queries
+     * @param arguments of all queries
      * @param processes the argument that asks for the processes
      * @param devices the argument that asks for the devices
+     * @param status the argument that asks for what is measured on the devices; empty if it is not asked for
      * @param skip whether it is not run
+     * @param skipStatus whether only that last query is not made
      */
     record Gpu(
-            String program, Duration timeout, List<String> arguments, String processes, String devices, boolean skip) {}
+            String program,
+            Duration timeout,
+            List<String> arguments,
+            String processes,
+            String devices,
+            String status,
+            boolean skip,
+            boolean skipStatus) {}
 
     /**
      * Execute actions.
@@ -100,6 +113,7 @@ public sealed interface Request {
      * @param uid the real uid that it must have; null for any but an exempt one
      * @param exempt the exempt uids
      * @param files the protected programs that it must not run
+     * @param minors the device files of GPUs of which it must map one, by their minor numbers; null if the GPU tool lists it
      * @param id the id of the environment that its environ must name, see {@code EnvironFacts}
      * @param digest the digest of a long id; otherwise empty
      * @param addresses the fields 48 to 51 that its stat must have; empty for any
@@ -112,6 +126,7 @@ public sealed interface Request {
             List<Long> exempt,
             String signal,
             List<FileId> files,
+            @Nullable List<Integer> minors,
             Bytes id,
             String digest,
             List<Long> addresses) {}

@@ -14,6 +14,7 @@ import dev.genv.enforcer.enforcement.action.ServiceMode;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleConfig;
 import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.telemetry.genv.GenvMetrics;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.io.ByteArrayOutputStream;
@@ -73,6 +74,7 @@ class ChartSettingsTest {
         assertThat(settings.general().interval()).isEqualTo(Duration.ofSeconds(15));
         assertThat(settings.general().mode()).isEqualTo(ServiceMode.AUDIT);
         assertThat(settings.general().terminateProcesses()).isFalse();
+        assertThat(settings.general().genvMetrics()).isEqualTo(GenvMetrics.ALL);
         assertThat(settings.rules())
                 .containsEntry(KnownRules.NON_ENV_PROCESSES, RuleConfig.of(RuleMode.AUDIT))
                 .containsEntry(KnownRules.INACTIVE_ENV_PROCESSES, RuleConfig.of(RuleMode.AUDIT))
@@ -147,6 +149,7 @@ class ChartSettingsTest {
                 "lockTimeout|0|GENV_ENFORCER_LOCK_TIMEOUT",
                 "stateDir|genv|GENV_ENFORCER_STATE_DIR",
                 "gpuSource|cuda|GENV_ENFORCER_GPU_SOURCE",
+                "genvMetrics|some|GENV_ENFORCER_GENV_METRICS",
                 "exemptUsers|[4294967295]|GENV_ENFORCER_EXEMPT_USERS",
                 "protectedExecutables|[x]|GENV_ENFORCER_PROTECTED_EXECUTABLES",
                 "httpAllowedHosts|[x:80]|GENV_ENFORCER_HTTP_ALLOWED_HOSTS",
@@ -195,7 +198,9 @@ class ChartSettingsTest {
             case "known_hosts" -> "";
             case "ssh_config" -> "Host *\n";
             case "identity" -> newKey();
-            case "passphrase", "api-token" -> "secret\n";
+            case "passphrase", "api-token", "mail-password", "webhook-secret" -> "secret\n";
+            case "mail-addresses" -> "raz=raz@example.org\n";
+            case "webhook-url" -> "https://hooks.example.org/genv\n";
             default -> throw new AssertionError(name);
         };
     }

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.plan.Action;
@@ -55,7 +55,7 @@ class AttachmentGraceTest extends GraceFixture {
         runCycles(70, 200);
 
         assertThat(node.executed).isEmpty();
-        assertThat(journal.find(JournalEntry::active, 10)).isEmpty();
+        assertThat(registry.find(ViolationRecord::active, 10)).isEmpty();
     }
 
     /** Otherwise a user could detach and attach in turn, and use more devices than the quota. */

@@ -8,8 +8,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.history.state.StateChange;
-import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
@@ -40,7 +40,7 @@ abstract class GraceFixture {
     static final long LONG_AGO = 1;
 
     final FakeTime time = new FakeTime();
-    final Journal journal = new Journal(100);
+    final ViolationRegistry registry = new ViolationRegistry(100);
     final FakeHost node = new FakeHost(host());
     final Set<RuleDefinition> off = new HashSet<>(Set.of(KnownRules.ENV_OWNER)); // it never does anything
     Limits limits = Limits.NONE;
@@ -85,8 +85,8 @@ abstract class GraceFixture {
         }
     }
 
-    JournalEntry onlyEntry() {
-        var entries = journal.find(JournalEntry::active, 10);
+    ViolationRecord onlyEntry() {
+        var entries = registry.find(ViolationRecord::active, 10);
         assertThat(entries).hasSize(1);
         return entries.getFirst();
     }
@@ -96,7 +96,7 @@ abstract class GraceFixture {
     }
 
     List<String> outcomes() {
-        return journal.find(entry -> true, 100).stream()
+        return registry.find(entry -> true, 100).stream()
                 .flatMap(entry -> entry.actions().stream())
                 .map(note -> note.outcome().label())
                 .toList();
@@ -110,7 +110,7 @@ abstract class GraceFixture {
                 .rules(modes, limits)
                 .safetyLimits(safetyLimits)
                 .build();
-        var made = new Enforcer(config, journal, time.ticker(), List.of());
+        var made = new Enforcer(config, registry, time.ticker(), List.of());
         node.observedBefore(LONG_AGO, made::runCycle);
         time.passTo(BEGIN);
         return made;

@@ -102,7 +102,7 @@ class GracePeriodTest extends GraceFixture {
 
         assertThat(node.executed).isEmpty();
         assertThat(outcomes()).containsExactlyInAnyOrder("skipped_protected", "skipped_exempt");
-        assertThat(journal.find(entry -> entry.active(), 10)).hasSize(2);
+        assertThat(registry.find(entry -> entry.active(), 10)).hasSize(2);
     }
 
     @Test

@@ -6,7 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.history.state.StateChange;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.plan.Action;
@@ -70,7 +70,7 @@ class QuotaStartGraceTest extends StartGraceFixture {
         observe(110, forged);
         runCycles(169);
         assertThat(node.executed).isEmpty();
-        assertThat(journal.find(JournalEntry::active, 10))
+        assertThat(registry.find(ViolationRecord::active, 10))
                 .anySatisfy(entry -> assertThat(entry.change())
                         .isNotNull()
                         .extracting(StateChange::after)

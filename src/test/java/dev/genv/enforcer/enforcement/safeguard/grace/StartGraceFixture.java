@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleDefinition;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -32,7 +32,7 @@ abstract class StartGraceFixture {
     static final long AFTER_THE_START = 20_000;
 
     final FakeTime time = new FakeTime();
-    final Journal journal = new Journal(100);
+    final ViolationRegistry registry = new ViolationRegistry(100);
     final FakeHost node = new FakeHost(host());
     final FakeHost other = new FakeHost(host("other"));
     final Set<RuleDefinition> off = new HashSet<>(Set.of(KnownRules.ENV_OWNER));
@@ -79,6 +79,6 @@ abstract class StartGraceFixture {
                 .rules(modes, limits)
                 .safetyLimits(new SafetyLimits(Duration.ZERO, grace, null, 0))
                 .build();
-        return new Enforcer(config, journal, time.ticker(), List.of());
+        return new Enforcer(config, registry, time.ticker(), List.of());
     }
 }

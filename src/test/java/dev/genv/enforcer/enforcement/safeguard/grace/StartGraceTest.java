@@ -195,7 +195,7 @@ class StartGraceTest extends StartGraceFixture {
     }
 
     private List<String> outcomes() {
-        return journal.find(entry -> true, 100).stream()
+        return registry.find(entry -> true, 100).stream()
                 .flatMap(entry -> entry.actions().stream())
                 .map(note -> note.outcome().label())
                 .toList();

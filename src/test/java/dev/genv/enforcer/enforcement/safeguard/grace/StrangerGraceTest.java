@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.Immunity;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -228,7 +228,7 @@ class StrangerGraceTest {
                 .rules(Map.of(KnownRules.ENV_OWNER, mode), Limits.NONE)
                 .safetyLimits(new SafetyLimits(Duration.ZERO, GRACE, Duration.ofSeconds(30), 0))
                 .build();
-        return new Enforcer(config, new Journal(10), time.ticker(), List.of());
+        return new Enforcer(config, new ViolationRegistry(10), time.ticker(), List.of());
     }
 
     private CycleReport runCycles(Enforcer enforcer, int... seconds) {

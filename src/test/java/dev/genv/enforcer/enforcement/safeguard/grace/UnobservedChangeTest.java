@@ -8,8 +8,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
 import dev.genv.enforcer.enforcement.history.state.StateChange;
-import dev.genv.enforcer.enforcement.journal.Journal;
-import dev.genv.enforcer.enforcement.journal.JournalEntry;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;
@@ -39,7 +39,7 @@ class UnobservedChangeTest {
     private static final Duration GRACE = Duration.ofSeconds(60);
 
     private final FakeTime time = new FakeTime();
-    private final Journal journal = new Journal(100);
+    private final ViolationRegistry registry = new ViolationRegistry(100);
     private final FakeHost node = new FakeHost(host());
     private final Enforcer enforcer = enforcer();
 
@@ -60,7 +60,7 @@ class UnobservedChangeTest {
         node.setTicks(STARTED + 2000).stateChangedAt(STARTED + 1500); // others go on using genv
         cycles(159);
         assertThat(node.executed).isEmpty();
-        assertThat(journal.find(JournalEntry::active, 10))
+        assertThat(registry.find(ViolationRecord::active, 10))
                 .singleElement()
                 .satisfies(
                         entry -> assertThat(entry.change())
@@ -223,6 +223,6 @@ class UnobservedChangeTest {
                 .rules(modes, Limits.NONE)
                 .safetyLimits(new SafetyLimits(Duration.ZERO, GRACE, null, 0))
                 .build();
-        return new Enforcer(config, journal, time.ticker(), List.of());
+        return new Enforcer(config, registry, time.ticker(), List.of());
     }
 }

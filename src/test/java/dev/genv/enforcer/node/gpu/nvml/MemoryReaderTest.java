@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class MemoryReaderTest {
@@ -20,17 +21,17 @@ class MemoryReaderTest {
     private Path folder;
 
     @ParameterizedTest
-    @ValueSource(strings = {"MEMORY_V2", "MIG"})
-    void readsTheMemoryWithAndWithoutTheNewerFunction(String without) throws Exception {
+    @CsvSource({"MEMORY_V2, true", "MIG, false"})
+    void readsTheMemoryWithAndWithoutTheNewerFunction(String without, boolean includesReserve) throws Exception {
         assertThat(memory(new FakeNvml(folder, without).line(GPU)))
-                .isEqualTo(Answer.of(new MemoryUse(17179869184L, 1073741824)));
+                .isEqualTo(Answer.of(new MemoryUse(17179869184L, 1073741824, includesReserve)));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {13, 25})
     void readsTheOlderStructureIfTheDriverDoesNotKnowTheNewerOne(int code) throws Exception {
         assertThat(memory(new FakeNvml(folder).line(GPU).fail(V2, code)))
-                .isEqualTo(Answer.of(new MemoryUse(17179869184L, 1073741824)));
+                .isEqualTo(Answer.of(new MemoryUse(17179869184L, 1073741824, true)));
     }
 
     /** A GPU that shares the memory of the machine has none of its own. */

@@ -43,20 +43,22 @@ class NvmlSourceTest {
                                             0,
                                             Answer.of("GPU-a"),
                                             Answer.of(3),
-                                            Answer.of(new MemoryUse(1000, 400)),
+                                            Answer.of(new MemoryUse(1000, 400, false)),
                                             Answer.of(List.of(new DeviceProcess(11, 300L, null, null))),
                                             Answer.of(List.of(new DeviceProcess(12, 100L, null, null))),
                                             Answer.of(List.of()),
-                                            Answer.of(List.of(new Utilization(11, 5000, 70)))),
+                                            Answer.of(List.of(new Utilization(11, 5000, 70))),
+                                            null),
                                     new Device(
                                             1,
                                             Answer.of("GPU-b"),
                                             Answer.of(4),
-                                            Answer.of(new MemoryUse(2000, 0)),
+                                            Answer.of(new MemoryUse(2000, 0, false)),
                                             Answer.of(List.of(new DeviceProcess(11, null, null, null))),
                                             Answer.of(List.of()),
                                             Answer.of(List.of()),
-                                            Answer.of(List.of())))));
+                                            Answer.of(List.of()),
+                                            null))));
         }
     }
 

@@ -8,10 +8,12 @@ import dev.genv.enforcer.facts.Bytes;
 import dev.genv.enforcer.facts.EnforcerFacts;
 import dev.genv.enforcer.facts.FileId;
 import dev.genv.enforcer.facts.GpuFacts;
+import dev.genv.enforcer.facts.HolderFacts;
 import dev.genv.enforcer.facts.HostFacts;
 import dev.genv.enforcer.facts.LivenessFacts;
 import dev.genv.enforcer.facts.LockFacts;
 import dev.genv.enforcer.facts.MachineFacts;
+import dev.genv.enforcer.facts.PodFacts;
 import dev.genv.enforcer.facts.ProcessFacts;
 import dev.genv.enforcer.facts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.facts.ProcessFacts.ExecutableFacts;
@@ -26,7 +28,7 @@ import java.util.Set;
 
 /** Facts in which every record occurs. */
 public final class SampleFacts {
-    private static final EnvironFacts ENVIRON = new EnvironFacts(512, bytes("15971"), "", true);
+    private static final EnvironFacts ENVIRON = new EnvironFacts(512, bytes("15971"), "", true, bytes("4711"));
     private static final LockFacts LOCK = new LockFacts(
             LockFacts.Outcome.TIMEOUT,
             "",
@@ -45,7 +47,9 @@ public final class SampleFacts {
                     Reading.failed(Failure.UNTRUSTED, "others can write /opt")),
             new GpuFacts.ToolFacts(
                     Reading.of(new GpuFacts.ToolOutput(0, bytes("GPU-0, 7, 1\n"), Bytes.EMPTY)),
-                    Reading.failed(Failure.TIMEOUT, "it hangs")),
+                    Reading.failed(Failure.TIMEOUT, "it hangs"),
+                    true,
+                    Reading.of(new GpuFacts.ToolOutput(0, bytes("0, 1, 2, 40, 5\n"), Bytes.EMPTY))),
             List.of(
                     new ProcessFacts(
                             7,
@@ -71,6 +75,19 @@ public final class SampleFacts {
                     Reading.of(bytes("9\t1")),
                     Reading.of(bytes("9 (x) S")))),
             true,
+            new HolderFacts(
+                    List.of(bytes("Device Minor: \t 0\n")),
+                    List.of(new HolderFacts.Holder(
+                            new ProcessFacts(
+                                    10,
+                                    Reading.of(bytes("10 (x) S")),
+                                    Reading.of(1000L),
+                                    Reading.of(ENVIRON),
+                                    Reading.failed(Failure.SKIPPED, ""),
+                                    Reading.of(bytes("10 (x) S"))),
+                            List.of(0),
+                            List.of(0))),
+                    "the search ended"),
             new StateFacts(
                     new StateFacts.Directory.Present(new FileId(-5, 4), 1_234_567_890_123L),
                     LOCK,
@@ -83,7 +100,8 @@ public final class SampleFacts {
                             new LivenessFacts.LiveProcess(8, null, null))),
                     new LivenessFacts.Kernels(Set.of("kernel-1.json"), "")),
             new EnforcerFacts(new EnforcerFacts.Other.Leased(3, 57), ""),
-            List.of(new HostFacts.VerifiedProcess(9, Reading.failed(Failure.ABSENT, ""))));
+            List.of(new HostFacts.VerifiedProcess(9, Reading.failed(Failure.ABSENT, ""))),
+            new PodFacts(List.of("ml_train-0_abc"), List.of("train-0_ml_main-abc.log")));
 
     static final Answer.Acted ACTED = new Answer.Acted(
             new Answer.Leased(1, 2),

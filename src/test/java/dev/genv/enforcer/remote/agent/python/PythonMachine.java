@@ -22,7 +22,6 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** Runs the agent's program in this machine's Python. Its state and its GPUs are in a folder; its processes are real or fake ones. */
@@ -40,11 +39,14 @@ public final class PythonMachine {
             "gpu",
             "processes",
             "relations",
+            "devices",
+            "holders",
+            "pods",
             "state",
             "lease",
             "observe");
-    private static final List<String> ACT = List.of("base", "children", "machine", "files", "state", "lease", "act");
-    private static final Pattern LINE = Pattern.compile("(?m)^@" + NONCE + " (.*)\\n");
+    private static final List<String> ACT =
+            List.of("base", "children", "machine", "files", "devices", "state", "lease", "act");
     private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final long FIRST_PID_NAMESPACE = 4026531836L;
 
@@ -72,6 +74,7 @@ public final class PythonMachine {
                 .put("acts", true)
                 .put("lockTimeout", 30)
                 .put("skipKernels", false)
+                .put("holders", false)
                 .put("passwd", "")
                 .put("subuid", "")
                 .put("deadline", Long.MAX_VALUE)
@@ -82,6 +85,7 @@ public final class PythonMachine {
         request.putArray("skip");
         request.putArray("verified");
         request.putArray("settled");
+        request.putArray("attributed");
         request.putArray("programs");
         request.putArray("terminations");
         request.putNull("detach");
@@ -89,41 +93,12 @@ public final class PythonMachine {
         gpu().put("program", nvidiaSmi.path().toString())
                 .put("timeout", 60)
                 .put("processes", "--query-compute-apps=gpu_uuid,pid,used_gpu_memory")
-                .put("devices", "--query-gpu=index,uuid,memory.total")
+                .put("devices", "--query-gpu=index,uuid,memory.used")
+                .put("status", "")
                 .put("skip", false)
+                .put("skipStatus", false)
                 .putArray("arguments")
                 .add("--format=csv,noheader,nounits");
-    }
-
-    /**
-     * The output of a run.
-     *
-     * @param exitCode of Python
-     * @param text everything that was printed, one char for each byte
-     */
-    public record Output(int exitCode, String text, String errors) {
-        /** The answer, whose checksum is valid. */
-        public JsonNode answer() throws IOException {
-            var last = lines().getLast();
-            var json = last.substring(0, last.length() - " 01234567".length());
-            if (!last.endsWith(" " + AgentOutput.checksum(json.getBytes(ISO_8859_1)))) {
-                throw new IOException("the checksum is invalid");
-            }
-            return MAPPER.readTree(json);
-        }
-
-        /** The lines of the agent, without the nonce. */
-        public List<String> lines() throws IOException {
-            var lines = LINE.matcher(text)
-                    .results()
-                    .map(line -> line.group(1))
-                    .filter(line -> !line.equals("received"))
-                    .toList();
-            if (lines.isEmpty()) {
-                throw new IOException("there is no answer: " + errors);
-            }
-            return lines;
-        }
     }
 
     public ObjectNode gpu() {
@@ -198,7 +173,7 @@ public final class PythonMachine {
         return run(input("act")).answer();
     }
 
-    public Output run(String input) throws IOException, InterruptedException {
+    public PythonOutput run(String input) throws IOException, InterruptedException {
         var output = Files.createTempFile("python", "output");
         var errors = Files.createTempFile("python", "errors");
         try {
@@ -213,7 +188,7 @@ public final class PythonMachine {
                 process.destroyForcibly().waitFor();
                 throw new IOException("it did not exit");
             }
-            return new Output(
+            return new PythonOutput(
                     process.exitValue(), Files.readString(output, ISO_8859_1), Files.readString(errors, ISO_8859_1));
         } finally {
             Files.delete(output);
@@ -242,6 +217,7 @@ public final class PythonMachine {
                 .limit(4)
                 .mapToLong(Long::parseUnsignedLong)
                 .forEach(addresses::add);
+        action.putNull("minors");
         return action;
     }
 

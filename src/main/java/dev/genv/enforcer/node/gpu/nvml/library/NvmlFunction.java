@@ -20,6 +20,10 @@ public enum NvmlFunction {
     MAX_MIG_DEVICES("nvmlDeviceGetMaxMigDeviceCount", false),
     MIG_HANDLE_BY_INDEX("nvmlDeviceGetMigDeviceHandleByIndex", false),
     PROCESS_UTILIZATION("nvmlDeviceGetProcessUtilization", false),
+    /** Replaces {@link #TEMPERATURE}, which is deprecated since CUDA 13. */
+    TEMPERATURE_V("nvmlDeviceGetTemperatureV", false),
+    TEMPERATURE("nvmlDeviceGetTemperature", false),
+    UTILIZATION_RATES("nvmlDeviceGetUtilizationRates", false),
     /** Never called: these two show the layout of {@link #COMPUTE_PROCESSES_V3}. */
     CONFIDENTIAL_MEMORY("nvmlDeviceGetConfComputeMemSizeInfo", false),
     PROCESS_DETAILS("nvmlDeviceGetRunningProcessDetailList", false);

@@ -43,7 +43,6 @@ class PythonEnvironTest {
         var facts = machine.observe();
         assertThat(facts.get("related")).isEmpty();
         assertThat(facts.get("relatedIsComplete").asBoolean()).isTrue();
-        assertThat(listed(facts).at("/cgroup/failure").asText()).isEqualTo("SKIPPED");
         assertThat(listed(facts).at("/namespacePids/failure").asText()).isEqualTo("SKIPPED");
     }
 

@@ -1,0 +1,63 @@
+package dev.genv.enforcer.api.past;
+
+import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.recording.RecordedCycle;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.LongPredicate;
+
+/** Reserves the heap for one fleet while the past is read: what is in it may have been larger than now. */
+final class FleetMemory {
+    /** A process, a device of a process, an environment, a pid or an attachment: before and after a change, and as JSON. */
+    private static final int ENTRY = 3_000;
+
+    /** The results for users, whose number is limited, and the longest record. */
+    private static final int FIXED = 4 << 20;
+
+    private final LongPredicate reserve;
+    private final Map<String, Long> entriesOf = new HashMap<>();
+    private long entries;
+    private long reserved;
+
+    FleetMemory(LongPredicate reserve) {
+        this.reserve = reserve;
+    }
+
+    /**
+     * Reserves what a cycle needs more than those before.
+     *
+     * @throws ApiException if that is too much
+     */
+    void hold(RecordedCycle cycle) {
+        for (var name : cycle.changed()) {
+            var snapshot = cycle.snapshots().get(name);
+            var count = snapshot == null ? 0 : entries(snapshot);
+            entries += count - entriesOf.getOrDefault(name, 0L);
+            entriesOf.put(name, count);
+        }
+        var more = FIXED + entries * ENTRY - reserved;
+        if (more > 0) {
+            if (!reserve.test(more)) {
+                throw ApiException.contentTooLarge(
+                        "the past contains a fleet that needs an estimated %d bytes of memory; choose a shorter period"
+                                .formatted(FIXED + entries * ENTRY));
+            }
+            reserved += more;
+        }
+    }
+
+    private static long entries(Snapshot snapshot) {
+        var entries = (long) snapshot.processes().size() + snapshot.uidsOfPids().size();
+        for (var process : snapshot.processes()) {
+            entries += process.usage().size();
+        }
+        for (var environment : snapshot.environments()) {
+            entries += 1 + environment.pids().size() / 16;
+        }
+        for (var device : snapshot.devices()) {
+            entries += 1 + device.attachments().size();
+        }
+        return entries;
+    }
+}

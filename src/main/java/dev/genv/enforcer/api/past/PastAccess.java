@@ -1,0 +1,36 @@
+package dev.genv.enforcer.api.past;
+
+import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.recording.past.RecordedPast;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.inject.Singleton;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.function.LongPredicate;
+
+/** Lets one request at a time read the recorded past, because each occupies a processor and the disk. */
+@Singleton
+public class PastAccess {
+    private final Optional<RecordedPast> past;
+    private final Semaphore permit = new Semaphore(1);
+
+    PastAccess(Optional<RecordedPast> past) {
+        this.past = past;
+    }
+
+    /**
+     * Begins to read; the caller closes the reading.
+     *
+     * @param reserve reserves bytes of heap, and returns false if they are not available
+     * @throws ApiException if nothing is recorded, or another request reads
+     */
+    public PastReading open(RoutingContext request, Period period, LongPredicate reserve) {
+        var recorded = past.orElseThrow(() ->
+                ApiException.conflict("the past is not recorded: set GENV_ENFORCER_JOURNAL_DIR to a folder for it"));
+        if (!permit.tryAcquire()) {
+            throw ApiException.serviceUnavailable("another request reads the recorded past; try again soon");
+        }
+        return new PastReading(
+                recorded, period, () -> request.response().closed(), new FleetMemory(reserve), permit::release);
+    }
+}

@@ -1,0 +1,101 @@
+package dev.genv.enforcer.api.past;
+
+import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.recording.RecordedCycle;
+import dev.genv.enforcer.recording.past.RecordedPast;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** One request that reads the recorded past. It ends at its time limit, or when its client has disconnected. */
+public final class PastReading implements AutoCloseable {
+    /** The time limit. The connection is closed after a minute. */
+    static final Duration LONGEST = Duration.ofSeconds(45);
+    /** Cycles after the period may follow others of it if the clock was set back. */
+    private static final Duration CLOCK_TOLERANCE = Duration.ofHours(1);
+
+    private final RecordedPast past;
+    private final Period period;
+    private final BooleanSupplier isCancelled;
+    private final FleetMemory memory;
+    private final Runnable release;
+    private final long begin = System.nanoTime();
+    private boolean isComplete = true;
+
+    PastReading(RecordedPast past, Period period, BooleanSupplier isCancelled, FleetMemory memory, Runnable release) {
+        this.past = past;
+        this.period = period;
+        this.isCancelled = isCancelled;
+        this.memory = memory;
+        this.release = release;
+    }
+
+    /** Reads all cycles until the end of the period, those before its begin included as far as they come along. */
+    public void cycles(Consumer<RecordedCycle> reader) {
+        try {
+            past.readCycles(period.from(), cycle -> {
+                if (isAfter(cycle.at()) || isOver()) {
+                    return false;
+                }
+                memory.hold(cycle);
+                reader.accept(cycle);
+                return true;
+            });
+        } catch (IOException e) {
+            throw unreadable(e);
+        }
+    }
+
+    /** Reads all events in the same way. */
+    public void events(Consumer<Event> reader) {
+        try {
+            past.readEvents(period.from(), event -> {
+                if (isAfter(event.at()) || isOver()) {
+                    return false;
+                }
+                reader.accept(event);
+                return true;
+            });
+        } catch (IOException e) {
+            throw unreadable(e);
+        }
+    }
+
+    /** Returns since when something is recorded; null if nothing is. */
+    public @Nullable Instant recordedSince() {
+        try {
+            return past.begin().orElse(null);
+        } catch (IOException e) {
+            throw unreadable(e);
+        }
+    }
+
+    /** Whether everything was read; otherwise the time limit ended the reading. */
+    public boolean isComplete() {
+        return isComplete;
+    }
+
+    private boolean isAfter(Instant at) {
+        return at.isAfter(period.to().plus(CLOCK_TOLERANCE));
+    }
+
+    private boolean isOver() {
+        if (isCancelled.getAsBoolean() || System.nanoTime() - begin > LONGEST.toNanos()) {
+            isComplete = false;
+        }
+        return !isComplete;
+    }
+
+    private static ApiException unreadable(IOException e) {
+        return ApiException.serviceUnavailable("the recorded past cannot be read: " + e.getMessage());
+    }
+
+    @Override
+    public void close() {
+        release.run();
+    }
+}

@@ -1,0 +1,59 @@
+package dev.genv.enforcer.api.plan;
+
+import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.api.past.PastAccess;
+import dev.genv.enforcer.api.past.Period;
+import dev.genv.enforcer.api.query.QueryParameters;
+import dev.genv.enforcer.api.view.ReplayView;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.recording.replay.Replay;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.inject.Singleton;
+import jakarta.ws.rs.core.MultivaluedMap;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.Set;
+
+/** Computes what a policy would have done to the recorded past. */
+@Singleton
+public class PlanReplay {
+    private static final String SINCE = "since";
+    private static final String UNTIL = "until";
+
+    private final Enforcer enforcer;
+    private final PastAccess past;
+
+    PlanReplay(Enforcer enforcer, PastAccess past) {
+        this.enforcer = enforcer;
+        this.past = past;
+    }
+
+    /** Returns the period of a request; empty if it asks for a plan. */
+    Optional<Period> period(MultivaluedMap<String, String> query) {
+        if (query.isEmpty()) {
+            return Optional.empty();
+        }
+        var parameters = QueryParameters.of(query, Set.of(SINCE, UNTIL));
+        var since = parameters.get(SINCE);
+        if (since == null) {
+            throw ApiException.badRequest("the parameter until needs the parameter since");
+        }
+        var now = enforcer.ticker().now();
+        var until = Period.instant(UNTIL, parameters.get(UNTIL), now);
+        return Optional.of(Period.between(Period.instant(SINCE, since, Instant.EPOCH), until));
+    }
+
+    ReplayView run(RoutingContext request, PlanBody body, Period period, Policy policy) {
+        try (var reading = past.open(request, period, body::reservesFurther)) {
+            var recordedSince = reading.recordedSince();
+            var replay = new Replay(policy, enforcer.isRemote());
+            reading.cycles(cycle -> {
+                if (period.contains(cycle.at())) {
+                    replay.check(cycle);
+                }
+            });
+            return ReplayView.of(replay, recordedSince, reading.isComplete());
+        }
+    }
+}

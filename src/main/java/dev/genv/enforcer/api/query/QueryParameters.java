@@ -1,0 +1,48 @@
+package dev.genv.enforcer.api.query;
+
+import dev.genv.enforcer.api.error.ApiException;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The parameters of a query, each of them at most once. */
+public final class QueryParameters {
+    private final Map<String, List<String>> values;
+
+    private QueryParameters(Map<String, List<String>> values) {
+        this.values = values;
+    }
+
+    /**
+     * Checks the parameters. An unknown name is refused, because a filter with a typing error must not return everything.
+     *
+     * @param known the names that the request can have
+     * @throws ApiException 400 if there is another one, or one is repeated
+     */
+    public static QueryParameters of(Map<String, List<String>> values, Set<String> known) {
+        for (var parameter : values.entrySet()) {
+            if (!known.contains(parameter.getKey())) {
+                throw ApiException.badRequest("the parameter %s is not known; these are: %s"
+                        .formatted(parameter.getKey(), known.stream().sorted().collect(Collectors.joining(", "))));
+            }
+            if (parameter.getValue().size() > 1) {
+                throw ApiException.badRequest("the parameter %s is there more than once".formatted(parameter.getKey()));
+            }
+        }
+        return new QueryParameters(values);
+    }
+
+    /** Returns the value of a parameter; null if it is not there. */
+    public @Nullable String get(String name) {
+        var all = values.get(name);
+        return all == null || all.isEmpty() ? null : all.getFirst();
+    }
+
+    /** An error for a value that cannot be read. */
+    public static ApiException unreadable(String parameter, String value, String expected) {
+        return ApiException.badRequest(
+                "the parameter %s is \"%s\"; it can be %s".formatted(parameter, value, expected));
+    }
+}

@@ -1,0 +1,107 @@
+package dev.genv.enforcer.api.query;
+
+import static dev.genv.enforcer.api.query.QueryParameters.unreadable;
+
+import dev.genv.enforcer.api.view.ViolationView;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.rule.Rules;
+import java.time.Instant;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeParseException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The filter of a query for violations. */
+public record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
+    static final int USUAL_LIMIT = 100;
+    static final int HIGHEST_LIMIT = 1000;
+
+    /** The parameters for what a violation concerns. */
+    public static final Set<String> SUBJECT = Set.of("rule", "user", "host");
+
+    private static final Set<String> ALL = with(SUBJECT, "status", "since", "limit");
+
+    /** Parses a query for a list. */
+    public static ViolationFilter of(Map<String, List<String>> query) {
+        var parameters = QueryParameters.of(query, ALL);
+        var which = subject(parameters);
+        which = and(which, parameters.get("status"), ViolationFilter::status);
+        which = and(which, parameters.get("since"), ViolationFilter::since);
+        return new ViolationFilter(which, limit(parameters.get("limit")));
+    }
+
+    /** Parses the parameters for what a violation concerns. */
+    public static Predicate<ViolationRecord> subject(QueryParameters parameters) {
+        Predicate<ViolationRecord> which = entry -> true;
+        which = and(which, parameters.get("rule"), ViolationFilter::rule);
+        which = and(
+                which,
+                parameters.get("user"),
+                user -> entry -> user.equals(entry.violation().user()));
+        return and(
+                which,
+                parameters.get("host"),
+                host -> entry -> host.equals(entry.violation().host()));
+    }
+
+    private static Set<String> with(Set<String> names, String... more) {
+        var all = new HashSet<>(names);
+        all.addAll(List.of(more));
+        return Set.copyOf(all);
+    }
+
+    private static Predicate<ViolationRecord> and(
+            Predicate<ViolationRecord> before,
+            @Nullable String value,
+            Function<String, Predicate<ViolationRecord>> reader) {
+        return value == null ? before : before.and(reader.apply(value));
+    }
+
+    private static Predicate<ViolationRecord> status(String value) {
+        return switch (value) {
+            case ViolationView.ACTIVE -> ViolationRecord::active;
+            case ViolationView.RESOLVED -> entry -> !entry.active();
+            default -> throw unreadable("status", value, "active or resolved");
+        };
+    }
+
+    private static Predicate<ViolationRecord> rule(String value) {
+        var rule = Rules.find(value)
+                .orElseThrow(() -> unreadable(
+                        "rule",
+                        value,
+                        Rules.definitions().stream().map(RuleDefinition::name).collect(Collectors.joining(", "))));
+        return entry -> entry.violation().rule().equals(rule);
+    }
+
+    private static Predicate<ViolationRecord> since(String value) {
+        try {
+            var since = DateTimeFormatter.ISO_DATE_TIME.parse(value, Instant::from);
+            return entry -> !entry.recency().latest().isBefore(since);
+        } catch (DateTimeParseException e) {
+            throw unreadable("since", value, "an instant such as 2026-11-20T09:22:28Z");
+        }
+    }
+
+    private static int limit(@Nullable String value) {
+        if (value == null) {
+            return USUAL_LIMIT;
+        }
+        try {
+            var limit = Integer.parseInt(value);
+            if (limit >= 1 && limit <= HIGHEST_LIMIT) {
+                return limit;
+            }
+        } catch (NumberFormatException e) {
+            // The error is the same as for a number out of bounds.
+        }
+        throw unreadable("limit", value, "a number from 1 to " + HIGHEST_LIMIT);
+    }
+}

@@ -1,0 +1,126 @@
+package dev.genv.enforcer.api.report;
+
+import dev.genv.enforcer.api.past.PastAccess;
+import dev.genv.enforcer.api.past.PastReading;
+import dev.genv.enforcer.api.past.Period;
+import dev.genv.enforcer.api.plan.PlanMemory;
+import dev.genv.enforcer.api.query.QueryParameters;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.recording.usage.EventCounts;
+import dev.genv.enforcer.recording.usage.UsageMeter;
+import dev.genv.enforcer.recording.usage.UserNames;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.HttpHeaders;
+import jakarta.ws.rs.core.MediaType;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.UriInfo;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Set;
+import org.eclipse.microprofile.openapi.annotations.Operation;
+import org.eclipse.microprofile.openapi.annotations.enums.ParameterIn;
+import org.eclipse.microprofile.openapi.annotations.enums.SchemaType;
+import org.eclipse.microprofile.openapi.annotations.media.Content;
+import org.eclipse.microprofile.openapi.annotations.media.Schema;
+import org.eclipse.microprofile.openapi.annotations.parameters.Parameter;
+import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
+import org.jspecify.annotations.Nullable;
+
+/** The report of a period of the recorded past. */
+@Path(ReportResource.PATH)
+public class ReportResource {
+    static final String PATH = "/report";
+    private static final String CSV = "text/csv";
+    private static final String JSON_FORMAT = "json";
+    private static final String CSV_FORMAT = "csv";
+    private static final Duration USUAL_PERIOD = Duration.ofDays(30);
+
+    private final Enforcer enforcer;
+    private final PastAccess past;
+    private final PlanMemory memory;
+
+    ReportResource(Enforcer enforcer, PastAccess past, PlanMemory memory) {
+        this.enforcer = enforcer;
+        this.past = past;
+        this.memory = memory;
+    }
+
+    @GET
+    @Produces({MediaType.APPLICATION_JSON, CSV})
+    @Operation(
+            operationId = "getReport",
+            summary = "Who held and used devices in a period, and which rules were violated")
+    @Parameter(name = "from", in = ParameterIn.QUERY)
+    @Parameter(name = "to", in = ParameterIn.QUERY)
+    @Parameter(name = "format", in = ParameterIn.QUERY)
+    @APIResponse(
+            responseCode = "200",
+            content = {
+                @Content(mediaType = MediaType.APPLICATION_JSON, schema = @Schema(implementation = ReportView.class)),
+                @Content(mediaType = CSV, schema = @Schema(type = SchemaType.STRING))
+            })
+    public Response report(@Context RoutingContext request, @Context UriInfo uri, @Context HttpHeaders headers) {
+        var query = QueryParameters.of(uri.getQueryParameters(), Set.of("from", "to", "format"));
+        var isCsv = isCsv(query.get("format"), headers);
+        var to = Period.instant("to", query.get("to"), now());
+        var period = Period.between(Period.instant("from", query.get("from"), to.minus(USUAL_PERIOD)), to);
+        try (var reserved = memory.plans().new Reservation();
+                var reading = past.open(request, period, reserved::add)) {
+            var report = report(reading, period);
+            return isCsv
+                    ? Response.ok(ReportCsv.of(report).getBytes(StandardCharsets.US_ASCII))
+                            .type("text/csv; charset=us-ascii; header=present")
+                            .build()
+                    : Response.ok(report, MediaType.APPLICATION_JSON).build();
+        }
+    }
+
+    private Instant now() {
+        return enforcer.ticker().now().truncatedTo(ChronoUnit.MILLIS);
+    }
+
+    private static ReportView report(PastReading reading, Period period) {
+        var recordedSince = reading.recordedSince();
+        var meter = new UsageMeter(period.from(), period.to());
+        var names = new UserNames();
+        reading.cycles(cycle -> {
+            meter.add(cycle);
+            names.add(cycle);
+        });
+        var counts = new EventCounts(period.from(), period.to(), names);
+        reading.events(counts::add);
+        var usage = meter.finish();
+        var byUser = counts.byUser();
+        return new ReportView(
+                period.from(),
+                period.to(),
+                recordedSince,
+                reading.isComplete(),
+                ReportView.hosts(usage),
+                ReportView.usage(usage),
+                ReportView.users(byUser),
+                ReportView.rules(byUser));
+    }
+
+    private static boolean isCsv(@Nullable String format, HttpHeaders headers) {
+        if (format == null) {
+            return headers.getAcceptableMediaTypes().stream()
+                    .filter(type -> type.isCompatible(MediaType.APPLICATION_JSON_TYPE)
+                            || type.isCompatible(MediaType.valueOf(CSV)))
+                    .findFirst()
+                    .filter(type -> !type.isCompatible(MediaType.APPLICATION_JSON_TYPE))
+                    .isPresent();
+        }
+        return switch (format) {
+            case JSON_FORMAT -> false;
+            case CSV_FORMAT -> true;
+            default -> throw QueryParameters.unreadable("format", format, "json or csv");
+        };
+    }
+}

@@ -1,0 +1,107 @@
+package dev.genv.enforcer.api.report;
+
+import dev.genv.enforcer.recording.usage.DeviceTime;
+import dev.genv.enforcer.recording.usage.EventCounts;
+import dev.genv.enforcer.recording.usage.UsageMeter;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The report of a period. In each list, a user that is null stands for all who are not known.
+ *
+ * @param recordedSince since when something is recorded; null if nothing is
+ * @param complete whether the whole period was read; if not, the time limit ended the reading
+ */
+public record ReportView(
+        Instant from,
+        Instant to,
+        @Nullable Instant recordedSince,
+        boolean complete,
+        List<HostHours> hosts,
+        List<UserHours> usage,
+        List<UserCounts> users,
+        List<RuleCounts> rules) {
+    private static final double MILLIS_PER_HOUR = Duration.ofHours(1).toMillis();
+    private static final double TEN_THOUSAND = 10_000;
+    private static final Comparator<@Nullable String> NAMES = Comparator.nullsLast(Comparator.naturalOrder());
+
+    /**
+     * A host.
+     *
+     * @param observedHours for how many hours it was observed; the rest of the period is not counted
+     */
+    public record HostHours(String host, double observedHours) {}
+
+    /**
+     * The devices of one host that a user held and used. Two devices for an hour are two device hours.
+     *
+     * @param heldDeviceHours while the devices were attached to an environment of the user
+     * @param usedDeviceHours while a process of the user ran on the devices
+     */
+    public record UserHours(@Nullable String user, String host, double heldDeviceHours, double usedDeviceHours) {}
+
+    /**
+     * What happened to a user, each action once.
+     *
+     * @param violations the violations that began
+     * @param terminations the processes that got SIGTERM
+     * @param detachments the attachments that were removed
+     */
+    public record UserCounts(@Nullable String user, long violations, long terminations, long detachments) {}
+
+    /** The same for each rule. An action that several rules asked for counts for each of them. */
+    public record RuleCounts(
+            @Nullable String user, String rule, long violations, long terminations, long detachments) {}
+
+    static List<HostHours> hosts(Map<String, UsageMeter.Usage> usage) {
+        return usage.entrySet().stream()
+                .map(host -> new HostHours(host.getKey(), hours(host.getValue().observed())))
+                .toList();
+    }
+
+    static List<UserHours> usage(Map<String, UsageMeter.Usage> usage) {
+        var rows = new ArrayList<UserHours>();
+        usage.forEach((host, ofHost) -> ofHost.byUser().forEach((user, time) -> rows.add(hours(user, host, time))));
+        rows.sort(Comparator.comparing(UserHours::user, NAMES).thenComparing(UserHours::host));
+        return rows;
+    }
+
+    private static UserHours hours(Optional<String> user, String host, DeviceTime time) {
+        return new UserHours(user.orElse(null), host, hours(time.held()), hours(time.used()));
+    }
+
+    static List<UserCounts> users(Map<Optional<String>, EventCounts.OfUser> byUser) {
+        return byUser.entrySet().stream()
+                .map(entry -> {
+                    var total = entry.getValue().total();
+                    return new UserCounts(
+                            entry.getKey().orElse(null), total.violations(), total.terminations(), total.detachments());
+                })
+                .sorted(Comparator.comparing(UserCounts::user, NAMES))
+                .toList();
+    }
+
+    static List<RuleCounts> rules(Map<Optional<String>, EventCounts.OfUser> byUser) {
+        var rows = new ArrayList<RuleCounts>();
+        byUser.forEach((user, counts) -> counts.byRule()
+                .forEach((rule, count) -> rows.add(new RuleCounts(
+                        user.orElse(null),
+                        rule.name(),
+                        count.violations(),
+                        count.terminations(),
+                        count.detachments()))));
+        rows.sort(Comparator.comparing(RuleCounts::user, NAMES).thenComparing(RuleCounts::rule));
+        return rows;
+    }
+
+    /** Rounded to a third of a second. */
+    private static double hours(Duration time) {
+        return Math.round(time.toMillis() / MILLIS_PER_HOUR * TEN_THOUSAND) / TEN_THOUSAND;
+    }
+}

@@ -1,0 +1,49 @@
+package dev.genv.enforcer.api.stream;
+
+import dev.genv.enforcer.api.error.ApiException;
+import dev.genv.enforcer.enforcement.event.EventLog;
+import java.util.UUID;
+import java.util.regex.Pattern;
+
+/**
+ * The position of a reader in the events.
+ *
+ * @param stream the run of the service that numbered the events
+ * @param sequence the last event that the reader knows; 0 for none
+ */
+public record EventId(UUID stream, long sequence) {
+    /** The request header with the last event that a client knows, and the response header with the latest event. */
+    public static final String HEADER = "Last-Event-ID";
+
+    private static final Pattern FORM = Pattern.compile("([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-([0-9]{1,18})");
+
+    /** The latest event. */
+    public static EventId latest(EventLog log) {
+        return new EventId(log.streamId(), log.latest());
+    }
+
+    /**
+     * Parses an id.
+     *
+     * @param name the header or the parameter that has it
+     * @throws ApiException 400 if it has not the form of an id
+     */
+    static EventId parse(String name, String text) {
+        var match = FORM.matcher(text);
+        if (!match.matches()) {
+            throw ApiException.badRequest(
+                    "%s is \"%s\"; it can be the id of an event such as %s-42".formatted(name, text, new UUID(0, 0)));
+        }
+        return new EventId(UUID.fromString(match.group(1)), Long.parseLong(match.group(2)));
+    }
+
+    /** Whether it is one of the events until this one. */
+    boolean isIn(EventId latest) {
+        return stream.equals(latest.stream) && sequence <= latest.sequence;
+    }
+
+    @Override
+    public String toString() {
+        return stream + "-" + sequence;
+    }
+}

@@ -1,0 +1,74 @@
+package dev.genv.enforcer.api.view;
+
+import dev.genv.enforcer.enforcement.EnforcerConfig;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.rule.Rules;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The running policy.
+ *
+ * @param mode {@code enforce}, or {@code audit} if the service takes no action
+ * @param terminateProcesses whether processes may be signalled at all
+ * @param intervalSeconds the time from one cycle to the next
+ * @param gracePeriodSeconds how long a violation lasts before the service acts
+ * @param stateChangeGraceSeconds the same for violations that exist only because a user changed the state
+ * @param killAfterSeconds the time from SIGTERM to SIGKILL; null for never
+ * @param rules all rules, in the order of their checks
+ */
+public record PolicyView(
+        String mode,
+        boolean terminateProcesses,
+        double intervalSeconds,
+        double gracePeriodSeconds,
+        double stateChangeGraceSeconds,
+        @Nullable Double killAfterSeconds,
+        List<Rule> rules) {
+
+    /**
+     * A rule.
+     *
+     * @param mode {@code off}, {@code audit} or {@code enforce}, by its own setting
+     * @param limited whether the rule has a limit
+     * @param limit the limit of all users without their own; null for none
+     * @param limitsOfUsers the limits of single users
+     */
+    public record Rule(
+            String name,
+            String mode,
+            boolean limited,
+            @Nullable Integer limit,
+            Map<String, Integer> limitsOfUsers) {
+        private static Rule of(RuleDefinition rule, EnforcerConfig config) {
+            var its = config.policy().configOf(rule);
+            return new Rule(
+                    rule.name(),
+                    its.mode().name().toLowerCase(Locale.ROOT),
+                    rule.hasLimit(),
+                    its.limits().general(),
+                    new TreeMap<>(its.limits().perUser()));
+        }
+    }
+
+    public static PolicyView of(EnforcerConfig config) {
+        var limits = config.safetyLimits();
+        var killAfter = limits.killAfter();
+        return new PolicyView(
+                config.mode().name().toLowerCase(Locale.ROOT),
+                config.signals(),
+                seconds(config.interval()),
+                seconds(limits.gracePeriod()),
+                seconds(limits.stateChangeGrace()),
+                killAfter == null ? null : seconds(killAfter),
+                Rules.definitions().stream().map(rule -> Rule.of(rule, config)).toList());
+    }
+
+    private static double seconds(Duration duration) {
+        return duration.toMillis() / 1000.0;
+    }
+}

@@ -1,0 +1,36 @@
+package dev.genv.enforcer.config.settings;
+
+import dev.genv.enforcer.config.settings.converters.Durations;
+import dev.genv.enforcer.config.settings.converters.Numbers;
+import dev.genv.enforcer.config.settings.converters.Paths;
+import dev.genv.enforcer.model.device.Memory;
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithConverter;
+import io.smallrye.config.WithDefault;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+
+/** What the service remembers beyond a restart. */
+@ConfigMapping(prefix = JournalSettings.PREFIX)
+public interface JournalSettings {
+    /** The prefix of the names of its properties. */
+    String PREFIX = "genv.enforcer";
+
+    /**
+     * Folder of the journal, which only this service uses. With it, violations, grace periods and pending terminations survive a
+     * restart, and the service records what it observes for replays and reports. Unset means that the service keeps them in memory
+     * only and records nothing. A single cycle keeps no journal.
+     */
+    Optional<@WithConverter(Paths.AbsolutePath.class) Path> journalDir();
+
+    /** Largest size of the journal, half of it for recorded observations. Above it, the service deletes the oldest part. */
+    @WithDefault("64MiB")
+    @WithConverter(Numbers.JournalSize.class)
+    Memory journalMaxSize();
+
+    /** Age above which the service deletes a part of the journal. */
+    @WithDefault("90d")
+    @WithConverter(Durations.Age.class)
+    Duration journalMaxAge();
+}

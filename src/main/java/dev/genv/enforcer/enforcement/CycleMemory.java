@@ -1,0 +1,148 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.enforcement.action.ActionRecord;
+import dev.genv.enforcer.enforcement.clock.CycleClock;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
+import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.enforcement.history.CycleHistory;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.journal.ActionIntents;
+import dev.genv.enforcer.enforcement.journal.CycleCommit;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.enforcement.journal.Restored.Scope;
+import dev.genv.enforcer.enforcement.saved.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.termination.PendingTerminations;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.policy.plan.Action;
+import java.time.Instant;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jboss.logging.Logger;
+
+/**
+ * Writes to the journal what the next run of the service needs, and restores it at the start. A restart is then the same as a
+ * suspension of the service between two cycles: what was observed and reported before still counts, and the time in between does not.
+ */
+final class CycleMemory {
+    private static final Logger LOG = Logger.getLogger(CycleMemory.class);
+
+    private final Journal journal;
+    private final ViolationRegistry registry;
+    private final CycleClock clock;
+    private final CycleHistory history;
+    private final PendingTerminations terminations;
+    private final ActionIntents intents;
+    private final DeliveryCursors deliveries;
+    private final Ticker counted;
+    private List<ActionRecord> restoredActions;
+    /** The events of the start, which the first cycle writes. */
+    private List<Event> unwritten;
+
+    /** Restores what earlier runs left. */
+    CycleMemory(
+            Records records, CycleClock clock, CycleHistory history, PendingTerminations terminations, Ticker ticker) {
+        journal = records.journal();
+        registry = records.registry();
+        deliveries = records.deliveries();
+        this.clock = clock;
+        this.history = history;
+        this.terminations = terminations;
+        counted = clock.ticker();
+        var restored = journal.restored();
+        intents = new ActionIntents(journal, restored.lastIntent(), ticker);
+        restored.memory().ifPresent(this::restore);
+        unwritten = records.events().number(ticker.now(), records.atStart());
+        records.events().publish(unwritten);
+        restoredActions = restored.actions();
+        restoredActions.forEach(this::restore);
+    }
+
+    /** The kinds of entries that are saved. */
+    static List<SavedKind<?, ?>> savedKinds() {
+        return Stream.of(
+                        CycleHistory.savedKinds(),
+                        PendingTerminations.savedKinds(),
+                        ViolationRegistry.savedKinds(),
+                        ActionIntents.savedKinds(),
+                        DeliveryCursors.savedKinds())
+                .flatMap(List::stream)
+                .toList();
+    }
+
+    ActionIntents intents() {
+        return intents;
+    }
+
+    /** Returns the actions of the earlier run that no cycle recorded, once. */
+    List<ActionRecord> takeRestoredActions() {
+        var taken = restoredActions;
+        restoredActions = List.of();
+        return taken;
+    }
+
+    /** Returns what is wrong with the journal. */
+    List<Problem> problems() {
+        return journal.problems();
+    }
+
+    /** The position of the last event of earlier runs. It may become known late, if the disk was not available at the start. */
+    long lastSequenceOfEarlierRuns() {
+        return journal.lastSequence();
+    }
+
+    /** Writes a cycle to the journal, after its clock has ended and before readers see it. */
+    void commit(List<Event> events, Instant at) {
+        if (!journal.isEnabled()) {
+            return;
+        }
+        // First the intents: an intent that is missing here has its result in one of the others.
+        var state = intents.save();
+        var lastIntent = intents.last();
+        var progress = registry.progress();
+        var cycle = new SavedCycle(
+                counted.mark(),
+                history.recordedAt(),
+                history.ticks(),
+                progress.cycles(),
+                progress.appearances(),
+                at,
+                progress.latest(),
+                lastIntent);
+        journal.commit(new CycleCommit(
+                Stream.concat(unwritten.stream(), events.stream()).toList(),
+                cycle,
+                state.with(history.save())
+                        .with(terminations.save())
+                        .with(registry.save())
+                        .with(deliveries.save())));
+        unwritten = List.of();
+    }
+
+    private void restore(Restored.Memory memory) {
+        if (memory.scope() != Scope.WITHOUT_PROCESSES) {
+            clock.continueFrom(memory.cycle().counted());
+            terminations.restore(memory.state(), memory.cycle());
+        }
+        if (memory.scope() == Scope.ALL) {
+            history.restore(memory.state(), memory.cycle());
+        }
+    }
+
+    /** An action without a result may have been executed, so it counts like one whose answer was lost. */
+    private void restore(ActionRecord earlier) {
+        LOG.warnf("The service was stopped before a cycle recorded this action: %s", ActionLog.fixedForm(earlier));
+        switch (earlier.planned().action()) {
+            case Action.Terminate terminate -> terminations.record(earlier.planned(), terminate, earlier.result());
+            case Action.Detach detach -> {
+                if (earlier.result().outcome() == Outcome.DETACHED
+                        || earlier.result().uncertain()) {
+                    history.recordDetachment(detach);
+                }
+            }
+        }
+    }
+}

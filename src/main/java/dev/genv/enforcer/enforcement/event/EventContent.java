@@ -1,0 +1,35 @@
+package dev.genv.enforcer.enforcement.event;
+
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
+import dev.genv.enforcer.model.problem.Problem;
+
+/** The kinds of events. */
+public sealed interface EventContent {
+    /** A cycle found a violation for the first time. */
+    record ViolationOpened(ViolationRecord violation) implements EventContent {}
+
+    /**
+     * The result of an action on a violation. An action for several violations has one event for each.
+     *
+     * @param violation the violation after the action
+     */
+    record ActionRecorded(ViolationRecord violation, ActionNote action) implements EventContent {}
+
+    /** A cycle found that a violation is over. */
+    record ViolationResolved(ViolationRecord violation) implements EventContent {}
+
+    /** A cycle found a problem for the first time. */
+    record ProblemBegan(String host, Problem problem) implements EventContent {}
+
+    /** A cycle no longer found a problem. */
+    record ProblemEnded(String host, Problem problem) implements EventContent {}
+
+    /**
+     * The service was started.
+     *
+     * @param version the version of the service
+     * @param mode {@code enforce} or {@code audit}
+     */
+    record ServiceStarted(String version, String mode) implements EventContent {}
+}

@@ -1,0 +1,190 @@
+package dev.genv.enforcer.enforcement.violation;
+
+import dev.genv.enforcer.enforcement.history.state.StateChange;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.policy.plan.Violation;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A violation from its appearance to its resolution.
+ *
+ * @param id stays the same as long as the violation is active
+ * @param violation as it was last observed
+ * @param mode the weaker one of the modes of its rule and of the service
+ * @param cycles the number of cycles that found it
+ * @param actions the actions on it, oldest first
+ * @param recency its position among all entries, independent of the wall clock
+ * @param change the state change on which it rests; null if none is known
+ * @param next the actions that follow if nothing changes, the earliest first; empty if the last cycle did not find it
+ */
+public record ViolationRecord(
+        String id,
+        Violation violation,
+        RuleMode mode,
+        boolean active,
+        Instant firstSeen,
+        Instant lastSeen,
+        int cycles,
+        List<ActionNote> actions,
+        @Nullable StateChange change,
+        Recency recency,
+        List<NextAction> next) {
+
+    /**
+     * The position of an entry among all entries.
+     *
+     * @param number the number of its appearance, higher than that of every earlier one
+     * @param latest the latest time at which any entry was observed by then; it is after {@code lastSeen} if the wall clock was set
+     *     back. Queries by time use it
+     */
+    public record Recency(long number, Instant latest) {}
+
+    /**
+     * An action on a violation.
+     *
+     * @param sent the signal that was sent; empty if none was
+     * @param detail the reason for the outcome; null if it needs none
+     */
+    public record ActionNote(
+            Target target,
+            Optional<Signal> sent,
+            Instant at,
+            Outcome outcome,
+            @Nullable String detail) {
+        /** What the action concerns. */
+        public sealed interface Target {
+            static Target of(Action action) {
+                return switch (action) {
+                    case Action.Terminate(var _, var process, var _) -> new TargetProcess(process.pid());
+                    case Action.Detach(var _, var environment, var device, var _) ->
+                        new TargetAttachment(environment.eid(), device);
+                };
+            }
+
+            /** The kind of action: {@code terminate} or {@code detach}. */
+            default String type() {
+                return switch (this) {
+                    case TargetProcess _ -> "terminate";
+                    case TargetAttachment _ -> "detach";
+                };
+            }
+
+            /** The process that is signalled; null for a detachment. */
+            default @Nullable Integer processId() {
+                return this instanceof TargetProcess(var pid) ? pid : null;
+            }
+
+            /** The environment that is detached; null for a termination. */
+            default @Nullable String detached() {
+                return this instanceof TargetAttachment(var environment, var _) ? environment : null;
+            }
+
+            /** The device that it is detached from; null for a termination. */
+            default @Nullable Integer detachedFrom() {
+                return this instanceof TargetAttachment(var _, var device) ? device : null;
+            }
+        }
+
+        /** A process that is to be terminated. */
+        public record TargetProcess(int pid) implements Target {}
+
+        /** An attachment that is to be removed. */
+        public record TargetAttachment(String environment, int device) implements Target {}
+
+        static ActionNote of(Action action, Result result, Instant at) {
+            Optional<Signal> sent = action instanceof Action.Terminate terminate
+                            && !result.outcome().isSkipped()
+                    ? Optional.of(terminate.signal())
+                    : Optional.empty();
+            return new ActionNote(Target.of(action), sent, at, result.outcome(), result.detail());
+        }
+
+        /** The kind of action: {@code terminate} or {@code detach}. */
+        public String type() {
+            return target.type();
+        }
+
+        /** The process that was signalled; null for a detachment. */
+        public @Nullable Integer pid() {
+            return target.processId();
+        }
+
+        /** The name of the signal; null if none was sent. */
+        public @Nullable String signal() {
+            return sent.map(Signal::name).orElse(null);
+        }
+
+        /** The environment that was detached; null for a termination. */
+        public @Nullable String environment() {
+            return target.detached();
+        }
+
+        /** The device that it was detached from; null for a termination. */
+        public @Nullable Integer device() {
+            return target.detachedFrom();
+        }
+
+        /** Whether another action is the same except for its time. */
+        boolean repeats(ActionNote other) {
+            return equals(new ActionNote(other.target, other.sent, at, other.outcome, other.detail));
+        }
+    }
+
+    /** Creates the entry of a violation that a cycle found for the first time. */
+    public static ViolationRecord begin(Violation violation, RuleMode mode, Instant at, Recency recency) {
+        return new ViolationRecord(
+                UUID.randomUUID().toString(), violation, mode, true, at, at, 1, List.of(), null, recency, List.of());
+    }
+
+    /**
+     * Returns this entry after another cycle found the violation.
+     *
+     * @param at the time by the wall clock, which may have been set back
+     * @param latest see {@link Recency}
+     */
+    ViolationRecord seenAgain(Violation now, RuleMode nowMode, Instant at, Instant latest) {
+        return new ViolationRecord(
+                id,
+                now,
+                nowMode,
+                true,
+                firstSeen,
+                at.isBefore(firstSeen) ? firstSeen : at,
+                cycles + 1,
+                actions,
+                change,
+                new Recency(recency.number(), latest),
+                next);
+    }
+
+    ViolationRecord with(List<ActionNote> all) {
+        return new ViolationRecord(
+                id, violation, mode, active, firstSeen, lastSeen, cycles, List.copyOf(all), change, recency, next);
+    }
+
+    /** Adds a state change; a known one is kept. */
+    ViolationRecord withStateChange(@Nullable StateChange other) {
+        return other == null
+                ? this
+                : new ViolationRecord(
+                        id, violation, mode, active, firstSeen, lastSeen, cycles, actions, other, recency, next);
+    }
+
+    ViolationRecord withNext(List<NextAction> other) {
+        return new ViolationRecord(
+                id, violation, mode, active, firstSeen, lastSeen, cycles, actions, change, recency, List.copyOf(other));
+    }
+
+    ViolationRecord resolved() {
+        return new ViolationRecord(
+                id, violation, mode, false, firstSeen, lastSeen, cycles, actions, change, recency, List.of());
+    }
+}

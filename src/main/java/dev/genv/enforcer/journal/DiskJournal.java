@@ -1,0 +1,140 @@
+package dev.genv.enforcer.journal;
+
+import dev.genv.enforcer.enforcement.journal.ActionIntent;
+import dev.genv.enforcer.enforcement.journal.CycleCommit;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.model.problem.Problem;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.jboss.logging.Logger;
+
+/**
+ * The journal in a folder. A thread of its own does all input and output, because a disk may hang for ever. Those who must know that
+ * something is on the disk wait for that thread, but not longer than a limit.
+ */
+public final class DiskJournal implements Journal {
+    /** How long an action or the end of a cycle waits for the disk. */
+    static final Duration WRITE_LIMIT = Duration.ofSeconds(2);
+    /** How long the start of the service waits until the journal is read. */
+    static final Duration START_LIMIT = Duration.ofSeconds(30);
+
+    private static final Logger LOG = Logger.getLogger(DiskJournal.class);
+    /** While the disk hangs, more is dropped. */
+    private static final int MAX_WAITING = 64;
+
+    private final JournalThread thread;
+    private final BlockingQueue<JournalTask> tasks = new LinkedBlockingQueue<>(MAX_WAITING);
+    private final Duration limit;
+    private final Restored restored;
+    private volatile boolean hangs;
+    private volatile boolean isClosed;
+
+    /** Opens the journal and reads it. If that fails, the service has no memory, and later cycles try again to open it. */
+    public DiskJournal(JournalConfig config) {
+        this(config, WRITE_LIMIT);
+    }
+
+    DiskJournal(JournalConfig config, Duration limit) {
+        this.limit = limit;
+        thread = new JournalThread(config, tasks);
+        thread.start();
+        restored = thread.awaitFirstReading(START_LIMIT).orElseGet(() -> {
+            LOG.warnf("The journal in %s is not available: the service starts without its memory", config.directory());
+            return Restored.NOTHING;
+        });
+    }
+
+    @Override
+    public boolean isEnabled() {
+        return true;
+    }
+
+    @Override
+    public Restored restored() {
+        return restored;
+    }
+
+    @Override
+    public long lastSequence() {
+        return thread.lastSequence();
+    }
+
+    @Override
+    public void begin(List<ActionIntent> intents) {
+        write(new JournalTask.Begin(intents, new CountDownLatch(1)));
+    }
+
+    @Override
+    public void end(ActionIntent.Outcome outcome) {
+        if (!tasks.offer(new JournalTask.End(outcome))) {
+            thread.recordLoss();
+        }
+    }
+
+    @Override
+    public void commit(CycleCommit cycle) {
+        write(new JournalTask.Commit(cycle, new CountDownLatch(1)));
+    }
+
+    @Override
+    public List<Problem> problems() {
+        return Stream.of(thread.problem(), hanging())
+                .flatMap(Optional::stream)
+                .limit(1)
+                .toList();
+    }
+
+    /** Writes what is left, as far as the disk allows it in time, and releases the journal. */
+    @Override
+    public void close() {
+        if (isClosed) {
+            return;
+        }
+        isClosed = true;
+        var done = new CountDownLatch(1);
+        if (tasks.offer(new JournalTask.Close(done)) && !hangs) {
+            await(done, limit);
+        }
+    }
+
+    private Optional<Problem> hanging() {
+        return hangs ? Optional.of(thread.noAnswer(limit)) : Optional.empty();
+    }
+
+    /** A disk that hangs delays one cycle. Later ones leave out the journal until the disk has answered, and do not wait. */
+    private void write(JournalTask.Awaited task) {
+        if (isClosed) {
+            return;
+        }
+        if ((hangs && !thread.isIdle()) || !tasks.offer(task)) {
+            thread.recordLoss();
+            return;
+        }
+        hangs = !await(task.done(), limit);
+    }
+
+    private static boolean await(CountDownLatch done, Duration most) {
+        var interrupted = false;
+        var deadline = System.nanoTime() + most.toNanos();
+        try {
+            while (true) {
+                try {
+                    return done.await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true; // the wait is short
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package dev.genv.enforcer.journal;
+
+import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.format.json.GenvJson;
+import dev.genv.enforcer.format.json.UnreadableException;
+import dev.genv.enforcer.recording.FleetPlayer;
+import dev.genv.enforcer.recording.RecordType;
+import dev.genv.enforcer.recording.RecordedCycle;
+import dev.genv.enforcer.recording.past.RecordedPast;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/** Reads the folder of the journal, without its locks, so that it never waits for the service and the service never for it. */
+public final class DiskPast implements RecordedPast {
+    private final Path path;
+
+    public DiskPast(Path path) {
+        this.path = path;
+    }
+
+    @Override
+    public Optional<Instant> begin() throws IOException {
+        try (var directory = JournalDirectory.openToRead(path, FileNames.RECORDING)) {
+            for (var segment : directory.segments()) {
+                var begin = RecordedSegments.begin(directory, segment);
+                if (begin.isPresent()) {
+                    return begin;
+                }
+            }
+            return Optional.empty();
+        }
+    }
+
+    @Override
+    public void readCycles(Instant from, Predicate<RecordedCycle> reader) throws IOException {
+        var player = new FleetPlayer();
+        try (var directory = JournalDirectory.openToRead(path, FileNames.RECORDING)) {
+            RecordedSegments.read(
+                    directory,
+                    from,
+                    line -> play(player, line).map(reader::test).orElse(true));
+        }
+    }
+
+    /** Empty if the line does not end a cycle. The player notices a line that is missing. */
+    private static Optional<RecordedCycle> play(FleetPlayer player, JournalLine line) {
+        var type = RecordType.find(line.type());
+        if (type.isEmpty()) {
+            return Optional.empty();
+        }
+        try {
+            return player.apply(type.get(), GenvJson.read(line.json()));
+        } catch (UnreadableException e) {
+            return Optional.empty();
+        }
+    }
+
+    @Override
+    public void readEvents(Instant from, Predicate<Event> reader) throws IOException {
+        var ofCycle = new ArrayList<Event>();
+        try (var directory = JournalDirectory.openToRead(path, FileNames.JOURNAL)) {
+            RecordedSegments.read(directory, from, line -> {
+                if (line.type().equals(LineTypes.CHECKPOINT)) {
+                    ofCycle.clear(); // the cycle before did not come to its end
+                } else if (line.type().equals(LineTypes.CYCLE)) {
+                    return passOn(ofCycle, reader);
+                } else if (LineTypes.isEvent(line.type())) {
+                    LineTypes.event(line).ifPresent(ofCycle::add);
+                }
+                return true;
+            });
+        }
+    }
+
+    private static boolean passOn(List<Event> events, Predicate<Event> reader) {
+        var goesOn = events.stream().allMatch(reader);
+        events.clear();
+        return goesOn;
+    }
+}

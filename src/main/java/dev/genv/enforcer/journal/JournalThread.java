@@ -1,0 +1,173 @@
+package dev.genv.enforcer.journal;
+
+import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/** Opens the journal, and writes the tasks. Several waiting tasks need the disk only once. */
+final class JournalThread {
+    private static final Logger LOG = Logger.getLogger(JournalThread.class);
+
+    private final JournalConfig config;
+    private final BlockingQueue<JournalTask> tasks;
+    private final CountDownLatch firstReading = new CountDownLatch(1);
+    private final AtomicBoolean hasLost = new AtomicBoolean();
+    private volatile @Nullable Restored first;
+    private volatile long lastSequence;
+    private volatile @Nullable Problem problem;
+    private volatile boolean isIdle;
+    private @Nullable JournalWriter writer;
+
+    JournalThread(JournalConfig config, BlockingQueue<JournalTask> tasks) {
+        this.config = config;
+        this.tasks = tasks;
+    }
+
+    void start() {
+        Thread.ofPlatform().name("journal").daemon().start(this::run);
+    }
+
+    /** Returns what the first attempt to open the journal read; empty if it failed or takes longer. */
+    Optional<Restored> awaitFirstReading(Duration limit) {
+        try {
+            return firstReading.await(limit.toNanos(), TimeUnit.NANOSECONDS)
+                    ? Optional.ofNullable(first)
+                    : Optional.empty();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return Optional.empty();
+        }
+    }
+
+    /** The position of the last event of earlier runs; 0 if there is none, or the journal was never open. */
+    long lastSequence() {
+        return lastSequence;
+    }
+
+    Optional<Problem> problem() {
+        return Optional.ofNullable(problem);
+    }
+
+    /** Records that a task was dropped: the state on the disk is incomplete until the next cycle writes all of it. */
+    void recordLoss() {
+        hasLost.set(true);
+    }
+
+    Problem noAnswer(Duration limit) {
+        return new Problem(
+                ProblemCode.JOURNAL_UNWRITABLE,
+                "%s: no answer within %d ms".formatted(config.directory(), limit.toMillis()));
+    }
+
+    private void run() {
+        open();
+        first = first == null && writer == null ? Restored.NOTHING : first;
+        firstReading.countDown();
+        var isOpen = true;
+        while (isOpen) {
+            try {
+                isOpen = write(next());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                isOpen = false;
+            }
+        }
+    }
+
+    /** Whether no task is being written. */
+    boolean isIdle() {
+        return isIdle;
+    }
+
+    private List<JournalTask> next() throws InterruptedException {
+        var batch = new ArrayList<JournalTask>();
+        isIdle = tasks.isEmpty();
+        batch.add(tasks.take());
+        isIdle = false;
+        tasks.drainTo(batch);
+        return batch;
+    }
+
+    /** Returns false after the last task. */
+    private boolean write(List<JournalTask> batch) {
+        try {
+            if (writer == null) {
+                open();
+            }
+            if (writer != null) {
+                write(batch, writer);
+            }
+        } catch (RuntimeException | Error e) { // errors too, for example a lack of memory: the next cycle tries again
+            LOG.error("The journal failed", e);
+            fail(new IOException(e));
+        } finally {
+            batch.stream()
+                    .filter(JournalTask.Awaited.class::isInstance)
+                    .forEach(task -> ((JournalTask.Awaited) task).done().countDown());
+        }
+        return batch.stream().noneMatch(JournalTask.Close.class::isInstance);
+    }
+
+    private void write(List<JournalTask> batch, JournalWriter open) {
+        try {
+            if (hasLost.getAndSet(false)) {
+                open.recover(new IOException("tasks were dropped"));
+            }
+            for (var task : batch) {
+                switch (task) {
+                    case JournalTask.Begin(var intents, var _) -> open.begin(intents);
+                    case JournalTask.End(var outcome) -> open.end(outcome);
+                    case JournalTask.Commit(var cycle, var _) -> open.commit(cycle);
+                    case JournalTask.Close _ -> {}
+                }
+            }
+            open.flush();
+            problem = null;
+            if (batch.getLast() instanceof JournalTask.Close) {
+                open.close();
+            }
+        } catch (IOException e) {
+            fail(e);
+        }
+    }
+
+    private void fail(IOException why) {
+        if (writer != null) {
+            writer.recover(why);
+        }
+        problem =
+                JournalException.unwritable(config.directory().toString(), why).problem();
+    }
+
+    private void open() {
+        try {
+            var directory = JournalDirectory.open(config.directory(), FileNames.JOURNAL);
+            try {
+                var content = JournalReading.read(directory, config);
+                lastSequence = content.restored().lastSequence();
+                first = first == null ? content.restored() : first;
+                writer = new JournalWriter(config, directory, content);
+                problem = null;
+            } catch (IOException | RuntimeException e) {
+                directory.close();
+                throw e;
+            }
+        } catch (JournalException e) {
+            problem = e.problem();
+        } catch (IOException e) {
+            problem = JournalException.unwritable(config.directory().toString(), e)
+                    .problem();
+        }
+    }
+}

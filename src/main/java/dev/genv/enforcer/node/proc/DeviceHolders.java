@@ -1,0 +1,206 @@
+package dev.genv.enforcer.node.proc;
+
+import dev.genv.enforcer.facts.Bytes;
+import dev.genv.enforcer.facts.HolderFacts;
+import dev.genv.enforcer.facts.HolderFacts.Holder;
+import dev.genv.enforcer.facts.ProcessFacts;
+import dev.genv.enforcer.model.ProcessId;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Looks for processes that hold device files of GPUs. Users choose how many processes and files there are, so the time is limited, and the
+ * processes of all users are examined in turn.
+ */
+public final class DeviceHolders {
+    private static final Duration TIME = Duration.ofSeconds(1);
+    /** Stands for the driver among the processes that may not answer. */
+    private static final ProcessId DRIVER = new ProcessId(0, 0);
+
+    private static final int MOST_GPUS = 64;
+    private static final String LATE = "the time for the search was used up";
+
+    private final Path root;
+    private final ProcFs proc;
+    private final NvidiaDevices devices;
+
+    /** Creates the search on this {@code /proc}. */
+    public DeviceHolders(Path root, ProcFs proc, NvidiaDevices devices) {
+        this.root = root;
+        this.proc = proc;
+        this.devices = devices;
+    }
+
+    /**
+     * What was found.
+     *
+     * @param gpus as in {@link HolderFacts}
+     * @param held by the pid of the process
+     * @param incomplete as in {@link HolderFacts}
+     */
+    public record Found(List<Bytes> gpus, Map<Integer, HeldFiles> held, String incomplete) {
+        /**
+         * The device files of a process, as in {@link Holder}.
+         *
+         * @param minors of all of them
+         */
+        public record HeldFiles(List<Integer> minors, List<Integer> mapped) {
+            private static final HeldFiles NONE = new HeldFiles(List.of(), List.of());
+        }
+
+        /** Of a machine that was not searched. */
+        public static final Found NONE = new Found(List.of(), Map.of(), "");
+
+        /** Returns the pids of the holders. */
+        public List<Integer> pids() {
+            return List.copyOf(held.keySet());
+        }
+
+        /** Returns the facts, with those of the holders in any order. */
+        public HolderFacts facts(List<ProcessFacts> holders) {
+            return new HolderFacts(
+                    gpus,
+                    holders.stream()
+                            .map(holder -> {
+                                var files = held.getOrDefault(holder.pid(), HeldFiles.NONE);
+                                return new Holder(holder, files.minors, files.mapped);
+                            })
+                            .toList(),
+                    incomplete);
+        }
+    }
+
+    private record Candidate(ProcessId id, long uid, int turn) {}
+
+    /** Collects what is found, and why something was not examined. */
+    private static final class Search {
+        private final long stop = System.nanoTime() + TIME.toNanos();
+        private final Map<Integer, Found.HeldFiles> held = new LinkedHashMap<>();
+        private String incomplete = "";
+
+        private void leaveOut(String why) {
+            incomplete = incomplete.isEmpty() ? why : incomplete;
+        }
+
+        private boolean isLate() {
+            return System.nanoTime() - stop >= 0;
+        }
+    }
+
+    /**
+     * Looks for holders.
+     *
+     * @param listed the pids that the source of GPU data lists, which are not examined
+     */
+    public Found search(Set<Integer> listed) {
+        var search = new Search();
+        var gpus = List.<Bytes>of();
+        try {
+            gpus = proc.guarded(DRIVER, 0, this::gpus);
+            var held = new HeldGpus(proc, devices);
+            if (!held.isImpossible()) {
+                for (var candidate : candidates(listed, search)) {
+                    examine(candidate, held, search);
+                }
+            }
+        } catch (ReadTimeoutException e) {
+            search.leaveOut("the driver does not answer");
+        } catch (IOException e) {
+            search.leaveOut(HeldGpus.reason(e));
+        }
+        return new Found(gpus, search.held, search.incomplete);
+    }
+
+    /**
+     * Whether a process maps one of these device files.
+     *
+     * @param uid its real uid
+     * @throws IOException if that is unknown
+     */
+    public boolean mapsOneOf(ProcessId process, long uid, Set<Integer> minors) throws IOException {
+        var held = new HeldGpus(proc, devices);
+        return proc.guarded(process, uid, () -> held.examine(process.pid())).mapped().stream()
+                .anyMatch(minors::contains);
+    }
+
+    private void examine(Candidate candidate, HeldGpus held, Search search) throws InterruptedIOException {
+        if (search.isLate()) {
+            search.leaveOut(LATE);
+            return;
+        }
+        try {
+            var found = proc.guarded(candidate.id, candidate.uid, () -> held.examine(candidate.id.pid()));
+            if (!found.unexamined().isEmpty()) {
+                search.leaveOut(found.unexamined());
+            }
+            if (found.minors().isEmpty()) {
+                return;
+            }
+            if (search.held.size() == HolderFacts.MOST_HOLDERS) {
+                search.leaveOut("more than %d processes hold GPUs".formatted(HolderFacts.MOST_HOLDERS));
+                return;
+            }
+            search.held.put(
+                    candidate.id.pid(), new Found.HeldFiles(List.copyOf(found.minors()), List.copyOf(found.mapped())));
+        } catch (ReadTimeoutException e) {
+            search.leaveOut("a process does not answer");
+        } catch (InterruptedIOException e) {
+            throw e;
+        } catch (IOException e) {
+            if (proc.exists(candidate.id.pid())) {
+                search.leaveOut("the open files of a process cannot be examined: " + HeldGpus.reason(e));
+            }
+        }
+    }
+
+    /** The newest process of every user, then the second newest: the many processes of one user leave out no other user's. */
+    private List<Candidate> candidates(Set<Integer> listed, Search search) throws IOException {
+        var processes = new ArrayList<Candidate>();
+        for (var pid : proc.pids()) {
+            if (search.isLate()) {
+                search.leaveOut(LATE);
+                break;
+            }
+            var stat = listed.contains(pid) ? null : proc.stat(pid).orElse(null);
+            if (stat != null && !stat.isKernelThread() && !stat.isZombie()) {
+                var uid = proc.realUid(pid);
+                processes.add(new Candidate(new ProcessId(pid, stat.startTime()), uid == null ? 0 : uid, 0));
+            }
+        }
+        var turns = new HashMap<Long, Integer>();
+        return processes.stream()
+                .sorted(Comparator.comparing(Candidate::id).reversed())
+                .map(each -> new Candidate(each.id, each.uid, turns.merge(each.uid, 1, Integer::sum)))
+                .sorted(Comparator.comparingInt(Candidate::turn))
+                .toList();
+    }
+
+    /** Returns what the driver says of each GPU; nothing if it is not loaded. */
+    private List<Bytes> gpus() throws IOException {
+        var gpus = new ArrayList<Bytes>();
+        try (var folders = Files.newDirectoryStream(root.resolve("driver/nvidia/gpus"))) {
+            for (var folder : folders) {
+                if (gpus.size() < MOST_GPUS) {
+                    gpus.add(Bytes.of(ProcFs.read(folder.resolve("information"), HolderFacts.LARGEST_INFORMATION)));
+                }
+            }
+        } catch (NoSuchFileException e) {
+            return List.of();
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return gpus;
+    }
+}

@@ -1,0 +1,79 @@
+package dev.genv.enforcer.notification;
+
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.delivery.DeliveryFigures;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** Counts the deliveries of one kind. The thread of the delivery writes, any thread reads. */
+public final class DeliveryStatistics {
+    /** One failed attempt is no problem yet, because a receiver may restart. */
+    private static final int FAILURES_OF_A_PROBLEM = 3;
+
+    private final Ticker ticker;
+    private final AtomicLong sent = new AtomicLong();
+    private final AtomicLong failed = new AtomicLong();
+    private final AtomicLong retried = new AtomicLong();
+    private final AtomicLong dropped = new AtomicLong();
+    private volatile Waiting waiting = new Waiting(0, null);
+    private volatile Failures failures = new Failures(0, "");
+
+    private record Waiting(long number, @Nullable Instant oldest) {}
+
+    /** The attempts that failed one after the other. */
+    private record Failures(int number, String last) {}
+
+    public DeliveryStatistics(Ticker ticker) {
+        this.ticker = ticker;
+    }
+
+    /** Counts an accepted delivery, which ends the problem. */
+    public void countSent() {
+        sent.incrementAndGet();
+        failures = new Failures(0, "");
+    }
+
+    /** Counts an attempt that is repeated. */
+    public void countRetry(String why) {
+        retried.incrementAndGet();
+        failures = new Failures(failures.number() + 1, why);
+    }
+
+    /** Counts a delivery that is given up. */
+    public void countFailed(String why) {
+        failed.incrementAndGet();
+        failures = new Failures(failures.number() + 1, why);
+    }
+
+    /** Counts messages that were never tried. */
+    public void countDropped(long number) {
+        dropped.addAndGet(number);
+    }
+
+    /** Sets what waits, and since when the oldest has waited; null if nothing waits. */
+    public void setWaiting(long number, @Nullable Instant oldest) {
+        waiting = new Waiting(number, oldest);
+    }
+
+    public DeliveryFigures figures() {
+        var now = waiting;
+        var oldest = now.oldest();
+        var age = oldest == null ? Duration.ZERO : Duration.between(oldest, ticker.now());
+        return new DeliveryFigures(
+                sent.get(),
+                failed.get(),
+                retried.get(),
+                dropped.get(),
+                now.number(),
+                age.isNegative() ? Duration.ZERO : age); // the wall clock may have been set back
+    }
+
+    /** Why the latest attempts failed; empty if one of the last three succeeded. */
+    public Optional<String> problem() {
+        var now = failures;
+        return now.number() < FAILURES_OF_A_PROBLEM ? Optional.empty() : Optional.of(now.last());
+    }
+}

@@ -1,0 +1,65 @@
+package dev.genv.enforcer.notification;
+
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.notification.notice.Notice;
+import dev.genv.enforcer.notification.notice.PersonalNotice;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
+
+/** Reads the notices for users from the events, each once. Events of earlier runs are left out: they are no news for a user. */
+public final class NoticeReader {
+    private static final int PAGE = 200;
+
+    /** The cycle publishes its events a moment before its users are known. */
+    private static final Duration PAUSE = Duration.ofMillis(100);
+
+    private final UserDirectory users;
+    private final boolean inAudit;
+    private long position;
+
+    /**
+     * Creates a reader.
+     *
+     * @param users an event is read when its users are known
+     * @param inAudit whether users are informed of violations on which the service does not act
+     */
+    public NoticeReader(UserDirectory users, boolean inAudit) {
+        this.users = users;
+        this.inAudit = inAudit;
+    }
+
+    /** Begins with the next event. */
+    public void begin(EventLog log) {
+        position = log.latest();
+    }
+
+    /**
+     * Reads all new events.
+     *
+     * @param lost called with the number of events that are no longer in memory
+     * @return the time after which further events can be read; empty if there are none
+     */
+    public Optional<Duration> read(EventLog log, Consumer<PersonalNotice> notices, LongConsumer lost) {
+        var last = users.currentUpTo();
+        var page = log.after(position, PAGE);
+        while (!page.events().isEmpty()) {
+            if (page.hasGap()) {
+                var next = page.events().getFirst().sequence();
+                lost.accept(next - position - 1);
+                position = next - 1;
+            }
+            for (var event : page.events()) {
+                if (event.sequence() > last) {
+                    return Optional.of(PAUSE);
+                }
+                Notice.of(event)
+                        .ifPresent(notice -> PersonalNotice.of(notice, inAudit).forEach(notices));
+                position = event.sequence();
+            }
+            page = log.after(position, PAGE);
+        }
+        return Optional.empty();
+    }
+}

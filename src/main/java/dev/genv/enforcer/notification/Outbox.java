@@ -1,0 +1,163 @@
+package dev.genv.enforcer.notification;
+
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
+import dev.genv.enforcer.notification.notice.NoticeKind;
+import dev.genv.enforcer.notification.notice.PersonalNotice;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Collects the notices for each person, so that a burst becomes one message, and limits the messages of a person. Not thread-safe.
+ *
+ * @param <K> identifies a person
+ */
+public final class Outbox<K> {
+    private static final Duration PERIOD = Duration.ofHours(1);
+    private static final int MOST_PERSONS = 200;
+    private static final int MOST_NOTICES = 10;
+
+    private final Duration delay;
+    private final int perHour;
+    private final Ticker ticker;
+    private final Map<K, Pending> pending = new LinkedHashMap<>();
+    /** When each person got the messages of the last hour, oldest first. */
+    private final Map<K, Deque<Long>> sent = new HashMap<>();
+
+    /**
+     * Creates an empty outbox.
+     *
+     * @param delay how long notices of a person are collected
+     * @param perHour how many messages a person gets in an hour at most
+     */
+    public Outbox(Duration delay, int perHour, Ticker ticker) {
+        this.delay = delay;
+        this.perHour = perHour;
+        this.ticker = ticker;
+    }
+
+    /**
+     * The notices of one message.
+     *
+     * @param omitted the number of further notices
+     */
+    public record Batch<K>(K person, List<PersonalNotice> notices, int omitted) {}
+
+    /** What a later notice replaces: the same violation and the same process or attachment. */
+    private record Key(String violation, ActionNote.@Nullable Target target) {
+        static Key of(PersonalNotice personal) {
+            var action = personal.notice().action();
+            return new Key(personal.violation().id(), action == null ? null : action.target());
+        }
+    }
+
+    private static final class Pending {
+        private final Map<Key, PersonalNotice> notices = new LinkedHashMap<>();
+        private final long since;
+        private int omitted;
+
+        Pending(long since) {
+            this.since = since;
+        }
+
+        /** Adds a notice. Of a violation that is over before its user was warned, nothing remains. */
+        void add(PersonalNotice personal) {
+            if (personal.notice().kind() == NoticeKind.RESOLVED
+                    && forget(personal.violation().id())) {
+                return;
+            }
+            var key = Key.of(personal);
+            if (notices.size() >= MOST_NOTICES && !notices.containsKey(key)) {
+                omitted++;
+            } else {
+                notices.put(key, personal);
+            }
+        }
+
+        private boolean forget(String violation) {
+            return notices.values()
+                    .removeIf(each -> each.violation().id().equals(violation)
+                            && each.notice().kind() == NoticeKind.WARNED);
+        }
+    }
+
+    /** Adds a notice; returns false if there is no room for another person. */
+    public boolean add(K person, PersonalNotice notice) {
+        if (pending.size() >= MOST_PERSONS && !pending.containsKey(person)) {
+            return false;
+        }
+        pending.computeIfAbsent(person, _ -> new Pending(ticker.mark())).add(notice);
+        pending.values().removeIf(each -> each.notices.isEmpty());
+        return true;
+    }
+
+    /** Removes and returns what is due now. */
+    public List<Batch<K>> takeDue() {
+        forgetOldMessages();
+        var due = new ArrayList<Batch<K>>();
+        pending.entrySet().removeIf(entry -> {
+            var isDue = untilDue(entry.getKey(), entry.getValue()).isZero();
+            if (isDue) {
+                due.add(new Batch<>(
+                        entry.getKey(), List.copyOf(entry.getValue().notices.values()), entry.getValue().omitted));
+                sent.computeIfAbsent(entry.getKey(), _ -> new ArrayDeque<>()).addLast(ticker.mark());
+            }
+            return isDue;
+        });
+        return due;
+    }
+
+    /** The time until something is due; empty if nothing waits. */
+    public Optional<Duration> untilDue() {
+        return pending.entrySet().stream()
+                .map(entry -> untilDue(entry.getKey(), entry.getValue()))
+                .min(Comparator.naturalOrder());
+    }
+
+    /** The number of notices that wait. */
+    public long size() {
+        return pending.values().stream()
+                .mapToLong(each -> each.notices.size() + each.omitted)
+                .sum();
+    }
+
+    /** When the oldest of the notices was recorded. */
+    public Optional<Instant> oldest() {
+        return pending.values().stream()
+                .flatMap(each -> each.notices.values().stream())
+                .map(each -> each.notice().at())
+                .min(Comparator.naturalOrder());
+    }
+
+    private Duration untilDue(K person, Pending notices) {
+        var collected = rest(delay, notices.since);
+        var messages = sent.get(person);
+        if (messages == null || messages.size() < perHour) {
+            return collected;
+        }
+        var permitted = rest(PERIOD, messages.getFirst());
+        return permitted.compareTo(collected) > 0 ? permitted : collected;
+    }
+
+    private Duration rest(Duration length, long since) {
+        var rest = length.minus(ticker.since(since));
+        return rest.isNegative() ? Duration.ZERO : rest;
+    }
+
+    private void forgetOldMessages() {
+        sent.values().removeIf(messages -> {
+            messages.removeIf(at -> ticker.since(at).compareTo(PERIOD) >= 0);
+            return messages.isEmpty();
+        });
+    }
+}

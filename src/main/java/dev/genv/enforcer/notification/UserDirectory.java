@@ -1,0 +1,54 @@
+package dev.genv.enforcer.notification;
+
+import dev.genv.enforcer.model.user.Accounts;
+import dev.genv.enforcer.model.user.SubordinateUids;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Optional;
+
+/** The users of the machines as the last cycle read them from passwd(5) and subuid(5), which only root can write. */
+public final class UserDirectory {
+    private volatile Map<String, Users> byHost = Map.of();
+    private volatile long currentUpTo;
+
+    /** The users of one machine. */
+    public record Users(Accounts accounts, SubordinateUids subordinateUids) {}
+
+    /** Replaces everything that is known. */
+    public void update(Map<String, Users> users) {
+        byHost = Map.copyOf(users);
+    }
+
+    /** Records that the users of all events up to this position are known, as far as they can be. */
+    public void setCurrentUpTo(long sequence) {
+        currentUpTo = sequence;
+    }
+
+    /** The position of the last event whose users are known. */
+    public long currentUpTo() {
+        return currentUpTo;
+    }
+
+    /** Returns the uid of the account that owns a uid on the machine: a subordinate uid is its account's. */
+    public long ownerOf(String host, long uid) {
+        var users = byHost.get(host);
+        var owner = users == null ? Long.valueOf(uid) : users.subordinateUids().ownerOf(uid);
+        return owner == null ? uid : owner;
+    }
+
+    /**
+     * Returns the name of the account that owns a uid; empty if no machine knows exactly one, or if the machines differ, because then
+     * the message could reach another person.
+     */
+    public Optional<String> nameOf(Collection<String> hosts, long uid) {
+        var names = new HashSet<String>();
+        for (var host : hosts) {
+            var users = byHost.get(host);
+            if (users != null) {
+                names.addAll(users.accounts().namesOf(ownerOf(host, uid)));
+            }
+        }
+        return names.size() == 1 ? Optional.of(names.iterator().next()) : Optional.empty();
+    }
+}

@@ -1,0 +1,143 @@
+package dev.genv.enforcer.notification.mail;
+
+import dev.genv.enforcer.model.SafeText;
+import io.vertx.core.Vertx;
+import io.vertx.ext.mail.LoginOption;
+import io.vertx.ext.mail.MailConfig;
+import io.vertx.ext.mail.MailMessage;
+import io.vertx.ext.mail.SMTPException;
+import io.vertx.ext.mail.StartTLSOptions;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.UnaryOperator;
+
+/** Sends one mail at a time, each over its own connection, so that a server that does not answer keeps none. */
+public final class MailSender {
+    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
+    private static final int LONGEST_REASON = 200;
+
+    private final Vertx vertx;
+    private final MailServer server;
+    private final Envelope envelope;
+    private final Duration timeout;
+    private final UnaryOperator<MailConfig> adaptation;
+
+    /**
+     * What all mails have in common.
+     *
+     * @param copyTo also gets each mail; empty for nobody
+     */
+    public record Envelope(String from, Optional<String> copyTo) {}
+
+    /**
+     * Creates a sender without connecting.
+     *
+     * @param timeout the longest time for a mail
+     */
+    public MailSender(Vertx vertx, MailServer server, Envelope envelope, Duration timeout) {
+        this(vertx, server, envelope, timeout, UnaryOperator.identity());
+    }
+
+    /**
+     * The same for tests.
+     *
+     * @param adaptation sets other trusted certificates
+     */
+    MailSender(
+            Vertx vertx, MailServer server, Envelope envelope, Duration timeout, UnaryOperator<MailConfig> adaptation) {
+        this.vertx = vertx;
+        this.server = server;
+        this.envelope = envelope;
+        this.timeout = timeout;
+        this.adaptation = adaptation;
+    }
+
+    /**
+     * Sends a mail, and waits until the server has accepted it.
+     *
+     * @throws MailException if the server did not accept it in time
+     */
+    void send(OutgoingMail mail) throws MailException, InterruptedException {
+        var config = adaptation.apply(config());
+        var attempt = new MailAttempt(config, message(mail));
+        var deployment = vertx.deployVerticle(attempt);
+        try {
+            deployment
+                    .compose(_ -> attempt.result())
+                    .toCompletionStage()
+                    .toCompletableFuture()
+                    .get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            throw new MailException("the mail server did not answer within %d s".formatted(timeout.toSeconds()), false);
+        } catch (ExecutionException e) {
+            throw failure(Objects.requireNonNullElse(e.getCause(), e));
+        } finally {
+            deployment.onSuccess(vertx::undeploy);
+        }
+    }
+
+    private static MailException failure(Throwable cause) {
+        var text = SafeText.escape(String.valueOf(cause.getMessage()), LONGEST_REASON);
+        return cause instanceof SMTPException refusal
+                ? new MailException("the mail server answered: " + text, refusal.isPermanent())
+                : new MailException("the mail server cannot be used: " + text, false);
+    }
+
+    private MailMessage message(OutgoingMail mail) {
+        var domain = MailAddress.domainOf(envelope.from());
+        var message = new MailMessage()
+                .setFrom(envelope.from())
+                .setTo(mail.to())
+                .setSubject(mail.subject())
+                .setText(mail.text())
+                .addHeader("Message-ID", "<%s@%s>".formatted(mail.id(), domain))
+                .addHeader("List-Id", "<genv-enforcer.%s>".formatted(domain))
+                // No vacation notice answers such a mail (RFC 3834).
+                .addHeader("Auto-Submitted", "auto-generated");
+        envelope.copyTo().map(List::of).ifPresent(message::setCc);
+        return message;
+    }
+
+    private MailConfig config() throws MailException {
+        var tls = server.tls();
+        var config = new MailConfig(server.host(), server.port())
+                .setStarttls(
+                        switch (tls) {
+                            case REQUIRED -> StartTLSOptions.REQUIRED;
+                            case OPPORTUNISTIC -> StartTLSOptions.OPTIONAL;
+                            case NONE -> StartTLSOptions.DISABLED;
+                        })
+                .setOwnHostname(MailAddress.domainOf(envelope.from()))
+                .setKeepAlive(false)
+                .setConnectTimeout((int) CONNECT_TIMEOUT.toMillis())
+                .setIdleTimeoutUnit(TimeUnit.MILLISECONDS)
+                .setIdleTimeout((int) timeout.toMillis());
+        if (tls != MailServer.Tls.NONE && server.isTlsImplicit()) {
+            config.setSsl(true).setStarttls(StartTLSOptions.DISABLED);
+        }
+        // The client checks the name of the server only if no algorithm for that is set, and certificates are checked.
+        config.setTrustAll(tls != MailServer.Tls.REQUIRED);
+        return withLogin(config);
+    }
+
+    private MailConfig withLogin(MailConfig config) throws MailException {
+        if (server.login().isEmpty()) {
+            return config.setLogin(LoginOption.DISABLED);
+        }
+        var login = server.login().get();
+        try {
+            return config.setLogin(LoginOption.REQUIRED)
+                    .setAuthMethods("PLAIN LOGIN CRAM-MD5")
+                    .setUsername(login.user())
+                    .setPassword(login.password().read());
+        } catch (IOException e) {
+            throw new MailException("the password of the mail server is unknown: " + e.getMessage(), false);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package dev.genv.enforcer.notification.notice;
+
+import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import java.time.Instant;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An event that is worth a message.
+ *
+ * @param sequence the position of the event
+ * @param at when it was recorded, by the wall clock
+ * @param violation the violation after the event
+ * @param action the action that was taken or that waits; null if the event is none of an action
+ */
+public record Notice(
+        NoticeKind kind,
+        long sequence,
+        Instant at,
+        ViolationRecord violation,
+        @Nullable ActionNote action) {
+
+    /** Returns the notice of an event; empty if nobody needs to be informed of it. */
+    public static Optional<Notice> of(Event event) {
+        return switch (event.content()) {
+            case EventContent.ViolationOpened(var violation) ->
+                Optional.of(of(event, NoticeKind.OPENED, violation, null));
+            case EventContent.ViolationResolved(var violation) ->
+                Optional.of(of(event, NoticeKind.RESOLVED, violation, null));
+            case EventContent.ActionRecorded(var violation, var action)
+            when isFirstWarning(violation, action) -> Optional.of(of(event, NoticeKind.WARNED, violation, action));
+            case EventContent.ActionRecorded(var violation, var action)
+            when action.outcome().hasEffect() || action.outcome().isFailure() ->
+                Optional.of(of(event, NoticeKind.ACTED, violation, action));
+            default -> Optional.empty();
+        };
+    }
+
+    private static Notice of(Event event, NoticeKind kind, ViolationRecord violation, @Nullable ActionNote action) {
+        return new Notice(kind, event.sequence(), event.at(), violation, action);
+    }
+
+    /** A grace period may have several reasons one after the other; one warning is enough. */
+    private static boolean isFirstWarning(ViolationRecord violation, ActionNote action) {
+        return isWarning(violation, action)
+                && violation.actions().stream()
+                                .filter(each -> each.target().equals(action.target()))
+                                .filter(each -> isWarning(violation, each))
+                                .count()
+                        == 1;
+    }
+
+    /** Whether the service held an action back that it will take. */
+    static boolean isWarning(ViolationRecord violation, ActionNote action) {
+        return violation.mode() == RuleMode.ENFORCE && action.outcome() == Outcome.SKIPPED_GRACE;
+    }
+}

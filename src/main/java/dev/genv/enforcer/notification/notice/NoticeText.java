@@ -1,0 +1,177 @@
+package dev.genv.enforcer.notification.notice;
+
+import dev.genv.enforcer.enforcement.violation.NextAction;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.workload.Workload;
+import dev.genv.enforcer.policy.plan.Signal;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Says what happened, in sentences for a user. Text that users chose is escaped and bounded.
+ *
+ * @param killAfter the time from SIGTERM to SIGKILL; empty if no SIGKILL follows
+ */
+public record NoticeText(Optional<Duration> killAfter) {
+    private static final int LONGEST_MESSAGE = 300;
+    private static final int MOST_LISTED = 5;
+    /** As many digits as docker ps shows. */
+    private static final int SHORT_ID = 12;
+
+    private static final DateTimeFormatter TIME =
+            DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss 'UTC'").withZone(ZoneOffset.UTC);
+
+    /** Returns one paragraph for the user. */
+    public String paragraph(PersonalNotice personal) {
+        var notice = personal.notice();
+        var rule = notice.violation().violation().rule();
+        var subject = subject(personal);
+        var remedy = Remedies.of(rule);
+        return sentences(
+                switch (notice.kind()) {
+                    case OPENED ->
+                        Stream.of(breaks(personal), "The service only reports this and takes no action.", remedy);
+                    case WARNED -> Stream.of(breaks(personal), announcement(notice), remedy);
+                    case ACTED -> Stream.of(actionOn(subject, notice), killAfter(notice), remedy);
+                    case RESOLVED ->
+                        Stream.of(
+                                "%s no longer %s the rule %s."
+                                        .formatted(
+                                                subject,
+                                                personal.processes().size() == 1 ? "breaks" : "break",
+                                                rule.name()),
+                                "The service took no action.");
+                });
+    }
+
+    /** Returns a time as the texts show it. */
+    public static String time(Instant at) {
+        return TIME.format(at.truncatedTo(ChronoUnit.SECONDS));
+    }
+
+    private static String sentences(Stream<String> all) {
+        return all.filter(sentence -> !sentence.isEmpty()).collect(Collectors.joining(" "));
+    }
+
+    private static String breaks(PersonalNotice personal) {
+        var notice = personal.notice();
+        return "%s %s the rule %s: %s."
+                .formatted(
+                        subject(personal),
+                        personal.processes().size() == 1 ? "breaks" : "break",
+                        notice.violation().violation().rule().name(),
+                        message(notice));
+    }
+
+    private static String announcement(Notice notice) {
+        var action = Objects.requireNonNull(notice.action(), "a warning is about an action");
+        var what = switch (action.target()) {
+            case ActionNote.TargetProcess _ -> "terminate it";
+            case ActionNote.TargetAttachment(var environment, var device) ->
+                "detach GPU %d from environment %s".formatted(device, SafeText.escape(environment));
+        };
+        return sentences(Stream.of(
+                notBefore(notice.violation(), action.target())
+                        .map(at -> "The service will %s soon after %s, unless the violation ends before."
+                                .formatted(what, time(at)))
+                        .orElse("The service may %s later.".formatted(what)),
+                Optional.ofNullable(action.detail())
+                        .map(detail -> SafeText.escape(detail, LONGEST_MESSAGE))
+                        .map("It does not act yet, because %s."::formatted)
+                        .orElse("")));
+    }
+
+    /** Unknown if the service cannot say whether it will ever act. */
+    private static Optional<Instant> notBefore(ViolationRecord violation, ActionNote.Target target) {
+        return violation.next().stream()
+                .filter(next -> next.target().equals(target))
+                .map(NextAction::notBefore)
+                .findFirst();
+    }
+
+    private static String actionOn(String subject, Notice notice) {
+        var action = Objects.requireNonNull(notice.action(), "an action was taken");
+        var why = "because of the rule %s: %s."
+                .formatted(notice.violation().violation().rule().name(), message(notice));
+        return switch (action.target()) {
+            case ActionNote.TargetAttachment(var environment, var device) ->
+                "The service detached GPU %d from environment %s on %s, %s"
+                        .formatted(device, SafeText.escape(environment), hosts(notice), why);
+            case ActionNote.TargetProcess _ ->
+                "The service sent SIG%s to %s, %s"
+                        .formatted(
+                                action.signal(), Character.toLowerCase(subject.charAt(0)) + subject.substring(1), why);
+        };
+    }
+
+    private String killAfter(Notice notice) {
+        var action = notice.action();
+        var isTerm = action != null && action.sent().filter(Signal.TERM::equals).isPresent();
+        return killAfter
+                .filter(_ -> isTerm)
+                .map(time -> "If it still breaks a rule after %d s, it gets SIGKILL.".formatted(time.toSeconds()))
+                .orElse("");
+    }
+
+    private static String message(Notice notice) {
+        return SafeText.escape(notice.violation().violation().message(), LONGEST_MESSAGE);
+    }
+
+    private static String subject(PersonalNotice personal) {
+        var names = personal.processes().stream().map(NoticeText::name).toList();
+        return "%s %s on %s"
+                .formatted(names.size() == 1 ? "Process" : "Your processes", list(names), hosts(personal.notice()));
+    }
+
+    private static String name(GpuProcess process) {
+        return "%d (%s%s)".formatted(process.pid(), SafeText.escape(process.command()), workload(process.workload()));
+    }
+
+    /** In a container its user does not know the pid, so the message also names what the user has started. */
+    private static String workload(@Nullable Workload workload) {
+        if (workload == null) {
+            return "";
+        }
+        var job = workload.slurmJob();
+        var pod = workload.pod();
+        var container = workload.container();
+        var text = new StringBuilder();
+        if (job != null) {
+            text.append(", Slurm job ").append(SafeText.escape(job.id()));
+        }
+        if (pod != null && pod.name() != null) {
+            text.append(", pod ").append(SafeText.escape(pod.namespace() + "/" + pod.name()));
+        } else if (container != null) {
+            text.append(", container ")
+                    .append(SafeText.escape(container
+                            .id()
+                            .substring(0, Math.min(SHORT_ID, container.id().length()))));
+        }
+        return text.toString();
+    }
+
+    private static String hosts(Notice notice) {
+        return list(notice.violation().violation().hosts().stream()
+                .map(SafeText::escape)
+                .sorted()
+                .toList());
+    }
+
+    private static String list(List<String> all) {
+        return all.size() <= MOST_LISTED
+                ? String.join(", ", all)
+                : "%s and %d more".formatted(String.join(", ", all.subList(0, MOST_LISTED)), all.size() - MOST_LISTED);
+    }
+}

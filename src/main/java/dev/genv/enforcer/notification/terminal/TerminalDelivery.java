@@ -1,0 +1,150 @@
+package dev.genv.enforcer.notification.terminal;
+
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.delivery.DeliveryFigures;
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.files.Errno;
+import dev.genv.enforcer.files.ErrorText;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.notification.Delivery;
+import dev.genv.enforcer.notification.DeliveryStatistics;
+import dev.genv.enforcer.notification.NoticeReader;
+import dev.genv.enforcer.notification.Outbox;
+import dev.genv.enforcer.notification.UserDirectory;
+import dev.genv.enforcer.notification.notice.NoticeText;
+import dev.genv.enforcer.notification.notice.PersonalNotice;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jboss.logging.Logger;
+
+/**
+ * Writes to the terminals of users of this node. A message is written once and never repeated. Nothing is written for root, whose
+ * terminals are those of the administrators.
+ */
+public final class TerminalDelivery implements Delivery {
+    private static final Logger LOG = Logger.getLogger(TerminalDelivery.class);
+    private static final Duration COLLECTED = Duration.ofSeconds(1);
+    private static final int PER_HOUR = 30;
+    private static final int MOST_TERMINALS = 16;
+    private static final Duration IDLE = Duration.ofHours(1);
+
+    private final NoticeReader reader;
+    private final UserDirectory users;
+    private final TerminalText text;
+    private final ControllingTerminals controlling;
+    private final TerminalFiles files;
+    private final Outbox<Long> outbox;
+    private final DeliveryStatistics statistics;
+
+    /**
+     * Creates a delivery.
+     *
+     * @param proc the proc file system of the node
+     * @param host the name of the node
+     */
+    public TerminalDelivery(
+            NoticeReader reader, UserDirectory users, NoticeText text, Path proc, String host, Ticker ticker) {
+        this.reader = reader;
+        this.users = users;
+        this.text = new TerminalText(text, SafeText.escape(host));
+        controlling = new ControllingTerminals(proc);
+        files = new TerminalFiles(terminalsOf(proc));
+        outbox = new Outbox<>(COLLECTED, PER_HOUR, ticker);
+        statistics = new DeliveryStatistics(ticker);
+    }
+
+    /** Returns the terminals of the machine, as its first process sees them; the service's own if access is denied. */
+    private static Path terminalsOf(Path proc) {
+        var first = proc.resolve("1/root");
+        return Files.isDirectory(first) ? first.resolve("dev/pts") : Path.of("/dev/pts");
+    }
+
+    @Override
+    public String name() {
+        return "terminal";
+    }
+
+    @Override
+    public void begin(EventLog log) {
+        reader.begin(log);
+    }
+
+    @Override
+    public Duration run(EventLog log) {
+        var more = reader.read(log, this::collect, statistics::countDropped);
+        var due = outbox.takeDue();
+        if (!due.isEmpty()) {
+            write(due);
+        }
+        statistics.setWaiting(outbox.size(), outbox.oldest().orElse(null));
+        return Stream.of(outbox.untilDue(), more)
+                .flatMap(Optional::stream)
+                .min(Comparator.naturalOrder())
+                .orElse(IDLE);
+    }
+
+    private void collect(PersonalNotice personal) {
+        personal.violation().violation().hosts().stream()
+                .findFirst()
+                .map(host -> users.ownerOf(host, personal.uid()))
+                .filter(uid -> uid != 0)
+                .filter(uid -> !outbox.add(uid, personal))
+                .ifPresent(_ -> statistics.countDropped(1));
+    }
+
+    private void write(List<Outbox.Batch<Long>> due) {
+        try {
+            var byUid = controlling.byUid();
+            for (var batch : due) {
+                write(batch, byUid);
+            }
+        } catch (IOException e) {
+            due.forEach(_ -> statistics.countFailed("the processes cannot be listed: " + ErrorText.of(e)));
+        }
+    }
+
+    private void write(Outbox.Batch<Long> batch, Map<Long, Set<Integer>> byUid) {
+        var bytes = text.of(batch);
+        byUid.getOrDefault(batch.person(), Set.of()).stream()
+                .limit(MOST_TERMINALS)
+                .forEach(number -> write(number, batch.person(), bytes));
+    }
+
+    private void write(int number, long uid, byte[] bytes) {
+        try {
+            switch (files.write(number, uid, bytes)) {
+                case WRITTEN -> statistics.countSent();
+                case REFUSED -> LOG.debugf("Terminal pts/%d does not accept messages for uid %d", number, uid);
+                case NOT_READ -> LOG.debugf("No program reads terminal pts/%d of uid %d", number, uid);
+            }
+        } catch (Errno e) {
+            if (!e.is(Errno.ENOENT)) { // it was closed in the meantime, or exists only in a container
+                fail(e);
+            }
+        } catch (IOException e) {
+            fail(e);
+        }
+    }
+
+    private void fail(IOException why) {
+        statistics.countFailed("a terminal cannot be written: " + ErrorText.of(why));
+    }
+
+    @Override
+    public DeliveryFigures figures() {
+        return statistics.figures();
+    }
+
+    @Override
+    public Optional<String> problem() {
+        return statistics.problem();
+    }
+}

@@ -1,0 +1,64 @@
+package dev.genv.enforcer.observation.process;
+
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts how often the identity of a process had changed directly before the signal. A process may overwrite its environ and change
+ * its real uid. A process that does so repeatedly avoids its termination, and it violated a rule with each identity.
+ */
+public final class IdentityFlapping {
+    /** How often the identity of a process may have changed before the signal. */
+    public static final int MAX_CHANGES = 2;
+
+    private static final int MAX_REMEMBERED = 10_000;
+
+    /** How the membership directly before the signal compares with the one that the rules checked. */
+    public enum Comparison {
+        SAME,
+        OTHER,
+        UNKNOWN
+    }
+
+    private final Map<ProcessId, Integer> changed = new LinkedHashMap<>() {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<ProcessId, Integer> eldest) {
+            return size() > MAX_REMEMBERED;
+        }
+    };
+
+    /**
+     * Whether a process has another identity than the rules checked, so that it is not signalled in this cycle.
+     *
+     * @param uid its real uid directly before the signal; null if unknown, as always with genv's own protocol
+     * @param now its membership directly before the signal; an unknown membership is no change
+     */
+    public boolean isOther(GpuProcess checked, @Nullable Long uid, Membership now) {
+        return isOther(
+                checked,
+                uid,
+                now instanceof Membership.Unknown
+                        ? Comparison.UNKNOWN
+                        : now.equals(checked.membership()) ? Comparison.SAME : Comparison.OTHER);
+    }
+
+    /** The same, if the membership was compared already. */
+    public boolean isOther(GpuProcess checked, @Nullable Long uid, Comparison membership) {
+        if (membership == Comparison.SAME && Objects.equals(uid, checked.uid())) {
+            return false;
+        }
+        if (checked.membership() instanceof Membership.Unknown
+                || membership == Comparison.UNKNOWN
+                || (checked.uid() == null) != (uid == null)) {
+            return true;
+        }
+        return changed.merge(checked.id(), 1, Integer::sum) <= MAX_CHANGES;
+    }
+}

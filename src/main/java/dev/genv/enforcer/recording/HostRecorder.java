@@ -1,0 +1,104 @@
+package dev.genv.enforcer.recording;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.genv.enforcer.format.json.BoundedOutput;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.recording.change.HostChange;
+import dev.genv.enforcer.recording.change.HostState;
+import dev.genv.enforcer.recording.change.json.HostChangeJson;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+
+/** Records one host: its whole state now and then, and otherwise what changed. */
+final class HostRecorder {
+    /** How long a lost record spoils those that follow it. */
+    static final Duration LONGEST_WITHOUT_STATE = Duration.ofHours(6);
+    /** A host with 3,000 processes takes less. */
+    static final int LARGEST_RECORD = 1 << 20;
+
+    private final String host;
+    private final ByteBudget budget;
+    private HostState recorded = HostState.EMPTY;
+    private boolean needsState = true;
+    private boolean isLeftOut;
+    private Instant stateAt;
+    private int number;
+
+    HostRecorder(String host, Instant at) {
+        this.host = host;
+        budget = new ByteBudget(at);
+        stateAt = at;
+    }
+
+    /** Has the next record contain the whole state. */
+    void restart() {
+        needsState = true;
+        isLeftOut = false;
+    }
+
+    /** Returns the record of an observation; empty if nothing is to be recorded. */
+    Optional<String> record(Snapshot now, Instant at) {
+        budget.elapse(at);
+        if (budget.isExhausted()) {
+            return leaveOut();
+        }
+        var whole = needsState || Duration.between(stateAt, at).abs().compareTo(LONGEST_WITHOUT_STATE) >= 0;
+        var before = whole ? HostState.EMPTY : recorded;
+        var after = before.after(now);
+        var change = HostChange.between(before, after);
+        if (change.isEmpty() && !whole && !isLeftOut) {
+            return Optional.empty();
+        }
+        var json = json(change, whole);
+        // A state that is too large counts too, so that it is not written in vain in every cycle.
+        if (!budget.take(json.map(String::length).orElse(LARGEST_RECORD)) || json.isEmpty()) {
+            return leaveOut();
+        }
+        recorded = after;
+        isLeftOut = false;
+        number++;
+        if (whole) {
+            needsState = false;
+            stateAt = at;
+        }
+        return json;
+    }
+
+    /** Records once that the host is not recorded, so that its earlier state is not taken for the present one. */
+    private Optional<String> leaveOut() {
+        if (isLeftOut) {
+            return Optional.empty();
+        }
+        isLeftOut = true;
+        return Optional.of(RecordJson.write(out -> {
+            out.writeStringField("host", host);
+            out.writeBooleanField("left_out", true);
+        }));
+    }
+
+    /** Empty if the record would be too large. */
+    private Optional<String> json(HostChange change, boolean whole) {
+        var bounded = new BoundedOutput(LARGEST_RECORD);
+        try {
+            RecordJson.write(bounded, out -> writeFields(change, whole, out));
+        } catch (BoundedOutput.FullException e) {
+            return Optional.empty();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e); // nothing else fails in memory
+        }
+        return Optional.of(new String(bounded.toByteArray(), StandardCharsets.US_ASCII));
+    }
+
+    private void writeFields(HostChange change, boolean whole, JsonGenerator out) throws IOException {
+        out.writeStringField("host", host);
+        out.writeNumberField("n", number);
+        if (whole) {
+            out.writeBooleanField("whole", true);
+        }
+        HostChangeJson.writeFields(change, out);
+    }
+}

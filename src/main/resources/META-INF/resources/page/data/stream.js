@@ -1,0 +1,79 @@
+import { send } from './api.js';
+import { acceptViolation, refreshViolations, setStreaming } from './store.js';
+
+// EventSource cannot send a token, so the stream is read with fetch.
+
+const LONGEST_SILENCE_MILLIS = 60_000; // the service sends something every 15 s
+const LONGEST_PAUSE_MILLIS = 60_000;
+const FIRST_PAUSE_MILLIS = 1000;
+
+let lastEventId = null;
+let connection = null;
+
+/** Follows the violations while the tab is visible. Without the stream, the page polls. */
+export function followViolations() {
+  document.addEventListener('visibilitychange', () => (document.hidden ? connection?.abort() : follow()));
+  follow();
+}
+
+async function follow() {
+  let pause = FIRST_PAUSE_MILLIS;
+  while (!document.hidden && connection === null) {
+    connection = new AbortController();
+    try {
+      await read(connection);
+      pause = FIRST_PAUSE_MILLIS;
+    } catch (error) {
+      if (error.isMissing) {
+        return; // a service without a stream
+      }
+      pause = Math.max(2 * pause, 1000 * (error.retryAfterSeconds ?? 0));
+    } finally {
+      connection = null;
+      setStreaming(false);
+    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, Math.min(LONGEST_PAUSE_MILLIS, pause) * (0.5 + Math.random() / 2));
+    });
+  }
+}
+
+/** Reads one connection to its end. */
+async function read(controller) {
+  const headers = { Accept: 'text/event-stream', ...(lastEventId === null ? {} : { 'Last-Event-ID': lastEventId }) };
+  const response = await send('/violations/stream', { headers, signal: controller.signal });
+  setStreaming(true);
+  refreshViolations(); // what happened before the connection
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const silence = setTimeout(() => controller.abort(), LONGEST_SILENCE_MILLIS);
+    const { value, done } = await reader.read().finally(() => clearTimeout(silence));
+    if (done) {
+      return;
+    }
+    const blocks = (rest + value).split('\n\n');
+    rest = blocks.pop();
+    blocks.forEach(acceptEvent);
+  }
+}
+
+/** Reads one event of the stream: lines of the form `name: value`; lines that begin with a colon are comments. */
+function acceptEvent(block) {
+  const fields = {};
+  for (const line of block.split('\n')) {
+    const match = /^(id|event|data): ?(.*)$/.exec(line);
+    if (match) {
+      fields[match[1]] = match[2];
+    }
+  }
+  lastEventId = fields.id ?? lastEventId;
+  if (fields.event === 'gap') {
+    refreshViolations();
+  } else if (fields.data !== undefined) {
+    const { violation } = JSON.parse(fields.data);
+    if (violation) {
+      acceptViolation(violation);
+    }
+  }
+}

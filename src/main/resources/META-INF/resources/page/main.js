@@ -1,0 +1,78 @@
+import { readSnapshot, data, onChange, start } from './data/store.js';
+import { followViolations } from './data/stream.js';
+import { setHidden, setText } from './dom/dom.js';
+import { connectionText, showAlerts } from './views/alerts.js';
+import { announceViolations } from './views/announcements.js';
+import { chartView } from './views/chart.js';
+import { hostsView } from './views/hosts.js';
+import { readRoute, showNavigation } from './views/navigation.js';
+import { planView } from './views/plan.js';
+import { reportView } from './views/report.js';
+import { prepareTheme } from './views/theme.js';
+import { userView } from './views/user.js';
+import { violationsView } from './views/violations.js';
+
+/**
+ * The views by name. Each is called with its route and returns `{title, node, update(), usesSnapshot, accept(route)}`. `accept`
+ * takes another route of the same view, and returns whether it could.
+ */
+const VIEWS = {
+  hosts: hostsView,
+  violations: violationsView,
+  users: userView,
+  chart: chartView,
+  plan: planView,
+  report: reportView,
+};
+
+const main = document.getElementById('main');
+const mode = document.getElementById('mode');
+let view = null;
+let viewName = null;
+
+function showRoute() {
+  const route = readRoute(location.hash);
+  if (route === null) {
+    return;
+  }
+  const isSameView = viewName === route.name && view.accept?.(route);
+  if (!isSameView) {
+    open(route);
+  }
+  showNavigation(document.getElementById('navigation'), route);
+  document.title = `${view.title} · genv-enforcer`;
+  update();
+}
+
+function open(route) {
+  const isFirst = view === null;
+  view?.close?.();
+  viewName = Object.hasOwn(VIEWS, route.name) ? route.name : 'hosts';
+  view = VIEWS[viewName](route);
+  readSnapshot(view.usesSnapshot === true);
+  main.replaceChildren(view.node);
+  if (!isFirst) {
+    main.querySelector('h1')?.focus(); // so that a screen reader reads the new view
+    scrollTo(0, 0);
+  }
+}
+
+function update() {
+  view.update();
+  showAlerts(document.getElementById('alerts'));
+  announceViolations(document.getElementById('announcements'));
+  setText(document.getElementById('connection'), connectionText());
+  if (data.policy !== null) {
+    setText(mode, data.policy.mode === 'audit' ? 'AUDIT' : 'ENFORCE');
+    mode.className = `mode ${data.policy.mode}`;
+    setHidden(mode, false);
+  }
+}
+
+prepareTheme(document.getElementById('theme'));
+addEventListener('hashchange', showRoute);
+onChange(update);
+showRoute();
+start();
+followViolations();
+setInterval(() => setText(document.getElementById('connection'), connectionText()), 5000);

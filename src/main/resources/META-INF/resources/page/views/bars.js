@@ -1,0 +1,58 @@
+import { svg } from '../dom/dom.js';
+
+const WIDTH = 720;
+const HEIGHT = 240;
+const LEFT = 40;
+const BOTTOM = 24;
+const TOP = 8;
+
+/**
+ * A chart of stacked bars. Rules differ in colour and in pattern.
+ * @param {Array} bars `{begin, counts}`
+ * @param {Array} rules in the order of the stack
+ */
+export function drawBars(bars, rules) {
+  const highest = Math.max(1, ...bars.map((bar) => rules.reduce((sum, rule) => sum + (bar.counts[rule] ?? 0), 0)));
+  const step = Math.max(1, 10 ** Math.floor(Math.log10(highest)) * (highest / 10 ** Math.floor(Math.log10(highest)) > 5 ? 2 : 1));
+  const top = Math.ceil(highest / step) * step;
+  const y = (value) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top);
+  return svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': label(bars, rules) },
+    patterns(), grid(top, step, y), bars.map((bar, i) => stack(bar, i, bars.length, rules, y)), axis(bars));
+}
+
+/** The table below the chart has the numbers; this says what it shows. */
+function label(bars, rules) {
+  const totals = rules.map((rule) => `${rule} ${bars.reduce((sum, bar) => sum + (bar.counts[rule] ?? 0), 0)}`);
+  return `Violations that began, by rule: ${totals.join(', ') || 'none'}`;
+}
+
+function patterns() {
+  const lines = ['', 'M0 8 8 0', 'M0 4H8', 'M4 0V8'];
+  return svg('defs', {}, lines.map((path, i) => svg('pattern',
+    { id: `pattern-${i}`, width: 8, height: 8, patternUnits: 'userSpaceOnUse' }, svg('path', { d: path || 'M0 0', class: 'pattern' }))));
+}
+
+function grid(top, step, y) {
+  const values = Array.from({ length: Math.round(top / step) + 1 }, (_, i) => i * step);
+  return values.map((value) => svg('g', { class: 'grid' },
+    svg('line', { x1: LEFT, x2: WIDTH, y1: y(value), y2: y(value) }),
+    svg('text', { x: LEFT - 6, y: y(value) + 4, 'text-anchor': 'end' }, String(value))));
+}
+
+function stack(bar, index, count, rules, y) {
+  const slot = (WIDTH - LEFT) / count;
+  let below = 0;
+  return rules.flatMap((rule, i) => {
+    const value = bar.counts[rule] ?? 0;
+    const place = { x: LEFT + index * slot + 2, width: slot - 4, y: y(below + value), height: y(below) - y(below + value) };
+    below += value;
+    return value === 0 ? [] : [svg('rect', { ...place, class: `series-${i % 8}` }), svg('rect', { ...place, fill: `url(#pattern-${i % 4})` })];
+  });
+}
+
+function axis(bars) {
+  const isLong = bars.at(-1).begin - bars[0].begin > 86_400_000;
+  const format = new Intl.DateTimeFormat(undefined, isLong ? { month: 'short', day: 'numeric' } : { hour: '2-digit', minute: '2-digit' });
+  const slot = (WIDTH - LEFT) / bars.length;
+  return bars.map((bar, i) => i % 6 === 0 && svg('text', { class: 'axis', x: LEFT + i * slot, y: HEIGHT - 6 }, format.format(bar.begin)));
+}

@@ -1,0 +1,95 @@
+import { element, setChildren } from '../dom/dom.js';
+import { number, time, visible } from '../dom/format.js';
+import { ApiError, getJson, getText } from '../data/api.js';
+
+const DAY_MILLIS = 86_400_000;
+const MOST_ROWS = 1000;
+const INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+
+/** Who held and used how much in a period, and which rules were broken. */
+export function reportView() {
+  const from = element('input', { type: 'date', id: 'from', required: true, value: day(Date.now() - 30 * DAY_MILLIS) });
+  const to = element('input', { type: 'date', id: 'to', required: true, value: day(Date.now() + DAY_MILLIS) });
+  const result = element('div', { id: 'report', 'aria-live': 'polite' });
+  const node = element('div', {}, element('h1', { tabindex: '-1' }, 'Report'),
+    element('form', { class: 'filters', onsubmit: show },
+      element('div', {}, element('label', { for: 'from' }, 'From'), from),
+      element('div', {}, element('label', { for: 'to' }, 'To, not included'), to),
+      element('button', { type: 'submit', class: 'primary' }, 'Show'),
+      element('button', { type: 'button', onclick: download }, 'Download CSV')),
+    result);
+
+  function path() {
+    const begin = new Date(`${from.value}T00:00`).toISOString();
+    return `/report?from=${begin}&to=${new Date(`${to.value}T00:00`).toISOString()}`;
+  }
+
+  async function show(event) {
+    event.preventDefault();
+    setChildren(result, element('p', {}, 'Loading …'));
+    await attempt(async () => setChildren(result, ...tablesOf(await getJson(path()))));
+  }
+
+  async function download() {
+    await attempt(async () => save(await getText(path(), 'text/csv'), `genv-report-${from.value}-${to.value}.csv`));
+  }
+
+  async function attempt(action) {
+    try {
+      await action();
+    } catch (error) {
+      if (!(error instanceof ApiError)) {
+        throw error;
+      }
+      setChildren(result, element('p', { class: 'error' }, error.isMissing ? 'This service has no report.' : error.message));
+    }
+  }
+  return { title: 'Report', node, update: () => {} };
+}
+
+function day(millis) {
+  const local = new Date(millis - 60_000 * new Date(millis).getTimezoneOffset());
+  return local.toISOString().slice(0, 10);
+}
+
+/** A link could not send the token, so the file is read first. */
+function save(text, fileName) {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
+  element('a', { href: url, download: fileName }).click();
+  URL.revokeObjectURL(url);
+}
+
+/** Every list of the report as a table, and its other members as facts. */
+function tablesOf(report) {
+  const entries = Object.entries(report);
+  const facts = entries.filter(([, value]) => typeof value !== 'object' || value === null);
+  const tables = entries.filter(([, value]) => Array.isArray(value));
+  return [
+    element('dl', {}, facts.map(([key, value]) => element('div', {}, element('dt', {}, words(key)), element('dd', {}, cell(value))))),
+    ...tables.map(([key, rows]) => tableOf(words(key), rows)),
+  ];
+}
+
+function tableOf(title, rows) {
+  if (rows.length === 0) {
+    return element('p', {}, `${title}: none`);
+  }
+  const columns = Object.keys(rows[0]);
+  return element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': title }, element('table', {}, element('caption', {}, title),
+    element('thead', {}, element('tr', {}, columns.map((column) => element('th', { scope: 'col' }, words(column))))),
+    element('tbody', {}, rows.slice(0, MOST_ROWS).map((row) => element('tr', {}, columns.map((column) => element('td', {}, cell(row[column]))))))));
+}
+
+function words(key) {
+  return key.replaceAll('_', ' ');
+}
+
+function cell(value) {
+  if (INSTANT.test(value)) {
+    return time(value);
+  }
+  if (typeof value === 'number') {
+    return number(value);
+  }
+  return value === null || value === undefined ? '–' : visible(typeof value === 'object' ? JSON.stringify(value) : value).slice(0, 300);
+}

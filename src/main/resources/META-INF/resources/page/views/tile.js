@@ -1,0 +1,105 @@
+import { element, setAttribute, setChildren, setHidden, setText } from '../dom/dom.js';
+import { count, memory, name } from '../dom/format.js';
+import { showList } from '../dom/list.js';
+import { KINDS } from '../data/devices.js';
+import { address } from './navigation.js';
+
+const COLOURS = 6;
+
+/** A GPU: who uses its memory, to whom it is attached, and what is wrong. */
+export function createTile(host) {
+  const title = element('h3');
+  const total = element('span', { class: 'total' });
+  const bar = element('div', { class: 'bar', 'aria-hidden': 'true' }); // the list below says the same in words
+  const measured = element('p', { class: 'measured' });
+  const uses = element('ul', { class: 'uses' });
+  const attached = element('p', { class: 'attached' });
+  const violations = element('p', { class: 'violations-link' });
+  const node = element('li', { class: 'tile' },
+    element('div', { class: 'tile-head' }, title, total), bar, measured, uses, attached, violations);
+
+  function update(device) {
+    const groups = allGroups(device);
+    const used = groups.reduce((sum, group) => sum + group.mib, 0);
+    const size = Math.max(device.total ?? 0, used);
+    setText(title, `GPU ${device.index}`);
+    setText(total, device.total === null ? `${memory(used)} used` : `${memory(used)} of ${memory(device.total)}`);
+    showList(bar, groups, (group) => group.key, () => createSegment(size));
+    showList(uses, groups, (group) => group.key, createUse);
+    const facts = measuredOf(device.status);
+    setHidden(measured, facts === '');
+    setText(measured, facts);
+    setChildren(attached, ...attachedTo(device.attachments));
+    setAttribute(node, 'class', groups.some((group) => KINDS[group.kind]) ? 'tile marked' : 'tile');
+    setHidden(violations, device.violations.length === 0);
+    setChildren(violations, violationLink(host, device.violations));
+  }
+  return { node, update };
+}
+
+function measuredOf(status) {
+  return [
+    typeof status?.utilization === 'number' && `Utilization ${status.utilization} %`,
+    typeof status?.temperature === 'number' && `${status.temperature} °C`,
+  ].filter(Boolean).join(' · ');
+}
+
+function allGroups(device) {
+  return device.unexplained === null ? device.users
+    : [...device.users, { key: 'unexplained', kind: 'unexplained', eid: null, user: null, mib: device.unexplained, pids: [] }];
+}
+
+function createSegment(size) {
+  const node = element('div');
+  return {
+    node,
+    update: (group) => {
+      setAttribute(node, 'class', `segment ${group.kind} ${colour(group)}`);
+      node.style.flexBasis = `${(100 * group.mib) / (size || 1)}%`;
+    },
+  };
+}
+
+function createUse() {
+  const swatch = element('span', { 'aria-hidden': 'true' });
+  const text = element('span');
+  const node = element('li', {}, swatch, text);
+  return {
+    node,
+    update: (group) => {
+      setAttribute(swatch, 'class', `swatch segment ${group.kind} ${colour(group)}`);
+      setChildren(text, ...describe(group));
+    },
+  };
+}
+
+function describe(group) {
+  const amount = group.isPartial ? `${memory(group.mib)} and unknown memory` : memory(group.mib);
+  const mark = KINDS[group.kind] && element('strong', { class: 'mark' }, `⚠ ${KINDS[group.kind]}`);
+  const processes = group.pids.length > 0 && ` · ${group.pids.length === 1 ? `pid ${group.pids[0]}` : count(group.pids.length, 'process', 'processes')}`;
+  const user = group.user !== null && [element('a', { href: address('users', group.user) }, name(group.user)), ' · '];
+  const environment = group.eid !== null && ['environment ', name(group.eid, 40), ' · '];
+  return [user, environment, amount, processes, mark && ' ', mark].flat();
+}
+
+function attachedTo(attachments) {
+  if (attachments.length === 0) {
+    return ['Attached to no environment'];
+  }
+  return ['Attached: ', ...attachments.flatMap(({ eid, user }, i) => [i > 0 && ', ',
+    user !== null && element('a', { href: address('users', user) }, name(user)), user !== null && ' ', '(', name(eid, 40), ')'])];
+}
+
+function violationLink(host, violations) {
+  return violations.length > 0
+    && element('a', { href: address('violations', null, { status: 'active', host }) }, `⚠ ${count(violations.length, 'active violation')}`);
+}
+
+/** The same environment has the same colour on every GPU. */
+function colour(group) {
+  let hash = 0;
+  for (const letter of group.eid ?? '') {
+    hash = (31 * hash + letter.codePointAt(0)) % 65_521;
+  }
+  return group.eid === null ? '' : `colour-${hash % COLOURS}`;
+}

@@ -1,0 +1,101 @@
+import { element, setChildren, setHidden, setText } from '../dom/dom.js';
+import { memory, name } from '../dom/format.js';
+import { showList } from '../dom/list.js';
+import { Poller } from '../data/poller.js';
+import { keepSameItems } from '../data/changes.js';
+import { changed, data } from '../data/store.js';
+import { RULES, ruleTitle } from './rules.js';
+import { createViolation } from './violation.js';
+
+const INTERVAL_SECONDS = 5;
+
+/** What one user has, and what the service has done and will do. Its address can be given to that user. */
+export function userView(route) {
+  const user = route.argument ?? '';
+  const facts = element('p', { class: 'facts', role: 'status' }, 'No answer yet.');
+  const devices = element('ul', { class: 'held' });
+  const processes = element('ul', { class: 'held' });
+  const active = element('ol', { class: 'violations' });
+  const resolved = element('ol', { class: 'violations' });
+  const advice = element('ul');
+  const sections = [
+    section('GPUs', devices, 'No GPU is attached to an environment of this user.'),
+    section('Processes', processes, 'No process of this user is on a GPU.'),
+    section('Active violations', active, 'No rule is broken.'),
+    section('What to do', advice, null),
+    section('Earlier violations', resolved, null),
+  ];
+  const node = element('div', {}, element('h1', { tabindex: '-1' }, 'User ', name(user)), facts, sections.map(({ node: its }) => its));
+  let report = null;
+  let violations = [];
+
+  const poller = new Poller(`/users/${encodeURIComponent(user.toWellFormed())}`, INTERVAL_SECONDS, (json) => {
+    report = json ?? report;
+    violations = keepSameItems(violations, report?.violations ?? [], (violation) => violation.id);
+    changed();
+  });
+
+  function update() {
+    if (report === null) {
+      setText(facts, poller.error === null ? 'No answer yet.' : poller.error.message);
+    } else {
+      setText(facts, factsOf(report));
+      const now = violations.filter((violation) => violation.status === 'active');
+      showList(devices, report.devices, (device) => `${device.host} ${device.device} ${device.environment}`, createDevice);
+      showList(processes, report.processes, ({ host, process }) => `${host} ${process.pid} ${process.start_time}`, createProcess);
+      showList(active, now, (violation) => violation.id, createViolation);
+      showList(advice, [...new Set(now.map((violation) => violation.rule))], (rule) => rule, createAdvice);
+      showList(resolved, violations.filter((violation) => violation.status !== 'active'), (violation) => violation.id, createViolation);
+    }
+    sections.forEach((one) => one.update(report !== null));
+  }
+
+  poller.start();
+  return {
+    title: `User ${user.slice(0, 80)}`,
+    node,
+    update,
+    accept: (next) => next.name === 'users' && (next.argument ?? '') === user,
+    close: () => poller.stop(),
+  };
+}
+
+/** A list with a heading; without entries it says so, or is not shown. */
+function section(title, list, empty) {
+  const none = element('p', {}, empty);
+  const node = element('section', {}, element('h2', {}, title), none, list);
+  return {
+    node,
+    update: (isKnown) => {
+      const isEmpty = list.childElementCount === 0;
+      setHidden(node, !isKnown || (isEmpty && empty === null));
+      setHidden(none, !isEmpty);
+      setHidden(list, isEmpty);
+    },
+  };
+}
+
+function factsOf({ devices_held: held, device_limit: limit }) {
+  const mode = data.policy?.mode === 'audit' ? ' The service is in audit mode: it only reports.' : '';
+  return limit === null ? `Holds ${held} GPUs. There is no limit.${mode}` : `Holds ${held} of at most ${limit} GPUs.${mode}`;
+}
+
+function createDevice() {
+  const node = element('li');
+  const update = (device) => setChildren(node, name(device.host), ` · GPU ${device.device} · environment `, name(device.environment, 40),
+    device.since && ` · since ${device.since.replace('T', ' ')} (local time of the host)`, !device.counted && ' · does not count for the limit');
+  return { node, update };
+}
+
+function createProcess() {
+  const node = element('li');
+  const update = ({ host, environment, devices, process }) => setChildren(node, name(host), ` · pid ${process.pid} `, name(process.command),
+    environment !== null && [' · environment ', name(environment, 40)],
+    devices.map(({ device, used_bytes: bytes }) => ` · GPU ${device}: ${memory(bytes === null ? null : bytes / 1_048_576)}`));
+  return { node, update };
+}
+
+function createAdvice(rule) {
+  const node = element('li', {}, element('strong', {}, ruleTitle(rule)), ': ', RULES[rule]?.advice ?? rule);
+  return { node, update: () => {} };
+}

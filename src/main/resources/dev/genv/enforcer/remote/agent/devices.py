@@ -1,0 +1,131 @@
+"""The device files of GPUs that a process holds. Another process can pass a descriptor, but only the process itself can map a file."""
+MOST_FILES = 16384
+LARGEST_MAPS = 8 << 20
+FIRST_SHARED_MINOR = 254  # from here on, such as /dev/nvidiactl, the files belong to no single GPU
+O_PATH = 0o10000000  # of asm-generic/fcntl.h: such a descriptor names a file without opening it
+GPU_DRIVERS = (b"nvidia-frontend", b"nvidia")
+
+
+class FileNumbers:
+    """Reads the numbers that the kernel has for files: the server of a user's file system may not answer."""
+
+    def __init__(self):
+        self.statx = None
+        try:
+            import ctypes
+            self.errno, self.buffer = ctypes.get_errno, ctypes.create_string_buffer(256)
+            self.statx = ctypes.CDLL(None, use_errno=True).statx
+        except (ImportError, AttributeError):
+            pass
+
+    def read(self, path):
+        """Returns the file, as maps names it, and the major and the minor number of a character device, otherwise None."""
+        if self.statx is None:
+            return self.read_by_stat(path)
+        if self.statx(AT_FDCWD, os.fsencode(path), AT_STATX_DONT_SYNC, STATX_BASIC_STATS, self.buffer) < 0:
+            number = self.errno()
+            if number == errno.ENOSYS:
+                self.statx = None
+                return self.read_by_stat(path)
+            raise OSError(number, os.strerror(number))
+
+        def number_at(start, size):
+            return int.from_bytes(self.buffer.raw[start:start + size], sys.byteorder)
+        file = (b"%02x:%02x" % (number_at(136, 4), number_at(140, 4)), b"%d" % number_at(32, 8))
+        return file, (number_at(128, 4), number_at(132, 4)) if stat.S_ISCHR(number_at(28, 2)) else None
+
+    @staticmethod
+    def read_by_stat(path):
+        status = os.stat(path)
+        file = (b"%02x:%02x" % (os.major(status.st_dev), os.minor(status.st_dev)), b"%d" % status.st_ino)
+        return file, (os.major(status.st_rdev), os.minor(status.st_rdev)) if stat.S_ISCHR(status.st_mode) else None
+
+
+def gpu_majors(machine):
+    """Returns the major numbers of the device files of single GPUs; empty if the driver is not loaded."""
+    lines = read_file(machine.root + "/devices", 1 << 20).partition(b"Block devices:")[0].split(b"\n")
+    words = [line.split() for line in lines]
+    return {int(each[0]) for each in words if len(each) == 2 and each[1] in GPU_DRIVERS and each[0].isdigit()}
+
+
+class HeldGpus:
+    """Examines processes one after the other. A child process executes it."""
+
+    def __init__(self, machine, majors):
+        self.machine, self.majors, self.numbers = machine, majors, FileNumbers()
+        self.known, self.unreadable = {}, ""  # the minor number of each mapped file or None: processes share most of them
+
+    def gpu(self, device):
+        return device[1] if device and device[0] in self.majors and device[1] < FIRST_SHARED_MINOR else None
+
+    def examine(self, pid):
+        """Yields which files of GPUs a process has open or maps, and what was not examined."""
+        held, why = {"minors": set(), "mapped": set(), "opened": {}, "files": 0, "cut": False}, ""
+        try:
+            self.examine_task(pid, self.machine.path(pid, "."), held)
+            # The first thread may have exited, and then it shows neither descriptors nor mappings.
+            for thread in os.listdir(self.machine.path(pid, "task")) if held["files"] == 0 else []:
+                if held["files"] == 0:
+                    self.examine_task(pid, self.machine.path(pid, "task/" + thread), held)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+        except OSError as error:
+            why = "the open files of a process cannot be examined: %s" % error.strerror
+        if held["cut"]:
+            why = "a process has more than %d open files or mappings" % MOST_FILES
+        yield {"minors": sorted(held["minors"]), "mapped": sorted(held["mapped"]), "unexamined": why or self.unreadable}
+
+    def examine_task(self, pid, task, held):
+        for entry in os.scandir(task + "/fd"):
+            held["files"] += 1
+            if held["files"] >= MOST_FILES:
+                held["cut"] = True
+                break
+            self.add_descriptor(task, entry, held)
+        maps = read_file(task + "/maps", LARGEST_MAPS)
+        held["cut"] = held["cut"] or len(maps) == LARGEST_MAPS
+        files = {}
+        for line in maps.split(b"\n"):
+            words = line.split(None, 5)  # addresses, permissions, offset, device, inode, path
+            if len(words) > 4 and words[4] != b"0":  # otherwise it is anonymous
+                files.setdefault((words[3], words[4]), words[0].decode())
+        held["files"] += len(files)
+        for file, addresses in files.items():
+            self.add_mapping(pid, file, addresses, held)
+
+    def add_descriptor(self, task, entry, held):
+        try:
+            file, device = self.numbers.read(entry.path)
+        except FileNotFoundError:
+            return  # it was closed
+        minor = self.gpu(device)
+        if minor is not None:
+            held["minors"].add(minor)
+            if file not in held["opened"] and self.is_open("%s/fdinfo/%s" % (task, entry.name)):
+                held["opened"][file] = minor
+
+    @staticmethod
+    def is_open(fdinfo):
+        flags = [line.split()[1] for line in reading(read_file, fdinfo, 4096).get("value", b"").split(b"\n")
+                 if line.startswith(b"flags:")]
+        return bool(flags) and not int(flags[0], 8) & O_PATH
+
+    def add_mapping(self, pid, file, addresses, held):
+        if file not in self.known and not self.unreadable:
+            name = "-".join(address.lstrip("0") for address in addresses.split("-"))
+            try:
+                self.known[file] = self.gpu(self.numbers.read(self.machine.path(pid, "map_files/" + name))[1])
+            except PermissionError as error:
+                self.unreadable = "the mappings of processes cannot be examined: %s" % error.strerror
+            except OSError:
+                pass  # it was unmapped
+        minor = self.known.get(file, held["opened"].get(file))
+        if minor is not None:
+            held["minors"].add(minor)
+            held["mapped"].add(minor)
+
+
+def maps_one_of(machine, pid, minors):
+    """Whether a process maps one of these files. Raises NoAnswer, OSError."""
+    held = call(lambda: HeldGpus(machine, gpu_majors(machine)).examine(pid), machine.limit(1, 0.05))
+    return not set(minors).isdisjoint(held["mapped"])

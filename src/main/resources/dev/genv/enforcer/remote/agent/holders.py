@@ -1,0 +1,65 @@
+"""Processes that hold device files of GPUs although nvidia-smi does not list them."""
+MOST_FOUND, MOST_GPUS, LARGEST_INFORMATION = 256, 64, 4096
+KERNEL_THREAD = 0x00200000
+LATE = "the time for the search was used up"
+
+
+def gpu_information(machine):
+    """Yields what the driver says of each GPU; nothing if it is not loaded."""
+    folder = machine.path("driver", "nvidia/gpus")
+    try:
+        names = sorted(os.listdir(folder))[:MOST_GPUS]
+    except FileNotFoundError:
+        names = []
+    yield {"gpus": [base64(read_file("%s/%s/information" % (folder, name), LARGEST_INFORMATION)) for name in names]}
+
+
+def holder_candidates(machine, listed, memories):
+    """Returns the pids: the newest process of every user, then the second newest, and so on."""
+    processes, turns, order = [], {}, []
+    for pid in machine.pids():
+        if time.monotonic() > memories.stop:
+            memories.failures[pid] = NO_TIME
+        elif pid not in listed and pid != os.getpid():
+            now = fields(reading(machine.stat, pid).get("value", b""))
+            if now[19] and not has_exited(now) and not int(now[6]) & KERNEL_THREAD:
+                processes.append((int(now[19]), pid))
+    for _, pid in sorted(processes, reverse=True):
+        turns[memories.owner(pid)] = turns.get(memories.owner(pid), 0) + 1
+        order.append((turns[memories.owner(pid)], pid))
+    return [pid for _, pid in sorted(order)]
+
+
+def holder_facts(machine, listed, programs):
+    """Returns HolderFacts."""
+    facts = {"gpus": [], "holders": [], "incomplete": ""}
+    if not machine.request["holders"]:
+        return facts
+    budget = machine.request["budget"]
+    stop = min(time.monotonic() + budget / 10, machine.finish - 0.22 * budget)
+    try:
+        facts.update(call(lambda: gpu_information(machine), max(stop - time.monotonic(), 0.2)))
+        majors = gpu_majors(machine)
+    except NoAnswer:
+        facts["incomplete"] = "the driver does not answer"
+        return facts
+    except OSError as error:
+        facts["incomplete"] = error.strerror
+        return facts
+    if not majors:
+        return facts
+    memories = Memories(machine, stop, 0.5)  # a user can have several processes that do not answer
+    pids = holder_candidates(machine, listed, memories)
+    held = HeldGpus(machine, majors)
+    values = memories.read(pids, held.examine)
+    found = [pid for pid in pids if values[pid].get("minors")]
+    reasons = [value["unexamined"] for value in values.values() if value.get("unexamined")]
+    reasons += ["a process does not answer" if why["failure"] == "TIMEOUT" else LATE
+                for why in memories.failures.values()]
+    if len(found) > MOST_FOUND:
+        reasons.insert(0, "more than %d processes hold GPUs" % MOST_FOUND)
+    facts["incomplete"] = reasons[0] if reasons else ""
+    facts["holders"] = [{"process": process, "minors": values[process["pid"]]["minors"],
+                         "mapped": values[process["pid"]]["mapped"]}
+                        for process in process_facts(machine, found[:MOST_FOUND], programs)]
+    return facts

@@ -1,0 +1,182 @@
+package dev.genv.enforcer.api.openapi;
+
+import static io.restassured.RestAssured.when;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.quarkus.test.junit.QuarkusTest;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.function.BiConsumer;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Everything in the description of the API has a text and an example. The texts are in src/main/resources/openapi. */
+@QuarkusTest
+@Tag("quarkus")
+class OpenApiTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Pattern DATA = Pattern.compile("(?m)^data: (.*)$");
+
+    private JsonNode api = JSON.missingNode();
+    private JsonAgainstSchema schemas = new JsonAgainstSchema(api);
+
+    @BeforeEach
+    void readDescription() throws Exception {
+        api = JSON.readTree(when().get("/q/openapi?format=json").asString());
+        schemas = new JsonAgainstSchema(api);
+    }
+
+    @Test
+    void everyOperationHasTextsAndExamples() {
+        var missing = new ArrayList<String>();
+        operations((path, operation) -> {
+            for (var text : List.of("operationId", "summary", "description")) {
+                require(operation, text, path, missing);
+            }
+            var ok = operation.at("/responses/200");
+            require(ok, "description", path + " 200", missing);
+            ok.path("content")
+                    .properties()
+                    .forEach(type -> require(type.getValue(), "example", path + " " + type.getKey(), missing));
+            var body = operation.path("requestBody");
+            if (!body.isMissingNode()) {
+                require(body, "description", path + " body", missing);
+                body.path("content")
+                        .properties()
+                        .forEach(type -> require(type.getValue(), "example", path + " body", missing));
+            }
+        });
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void everyParameterHasATextATypeAndAnExample() {
+        var missing = new ArrayList<String>();
+        operations((path, operation) -> operation.path("parameters").forEach(parameter -> {
+            var name = path + " " + parameter.path("name").asText();
+            require(parameter, "description", name, missing);
+            require(parameter, "example", name, missing);
+            require(parameter.path("schema"), "type", name, missing);
+        }));
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void everySchemaAndEveryFieldHasAText() {
+        var missing = new ArrayList<String>();
+        api.at("/components/schemas").properties().forEach(schema -> {
+            require(schema.getValue(), "description", schema.getKey(), missing);
+            schema.getValue()
+                    .path("properties")
+                    .properties()
+                    .forEach(field ->
+                            require(field.getValue(), "description", schema.getKey() + "." + field.getKey(), missing));
+        });
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void everyErrorIsProblemJsonWithAnExample() {
+        var missing = new ArrayList<String>();
+        operations((path, operation) -> operation.path("responses").properties().forEach(response -> {
+            if (!response.getKey().equals("200")) {
+                var name = path + " " + response.getKey();
+                require(response.getValue(), "description", name, missing);
+                var content = response.getValue().path("content").path("application/problem+json");
+                require(content.path("example"), "title", name, missing);
+                require(content.path("example"), "detail", name, missing);
+                assertThat(content.path("example").path("status").asText()).isEqualTo(response.getKey());
+            }
+        }));
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void everyExampleHasTheFormOfItsSchema() {
+        operations((path, operation) -> {
+            for (var content : List.of(operation.at("/responses/200/content"), operation.at("/requestBody/content"))) {
+                content.properties()
+                        .forEach(type -> schemas.check(
+                                type.getValue().path("example"), type.getValue().path("schema"), path));
+            }
+        });
+    }
+
+    @Test
+    void theExamplesOfStreamsHaveTheFormOfEvents() throws Exception {
+        for (var path : List.of("/events", "/violations/stream")) {
+            var example = api.path("paths")
+                    .path(path)
+                    .at("/get/responses/200/content")
+                    .path("text/event-stream");
+            var events = DATA.matcher(example.path("example").asText());
+            var count = 0;
+            while (events.find()) {
+                schemas.check(JSON.readTree(events.group(1)), api.at("/components/schemas/EventView"), path);
+                count++;
+            }
+            assertThat(count).isPositive();
+        }
+    }
+
+    /** A text without a place is a mistake in its key. */
+    @Test
+    void everyTextIsUsed() {
+        var used = new TreeSet<String>();
+        var text = api.toString();
+        for (var key : new ApiTexts().keys()) {
+            var value = JSON.valueToTree(new ApiTexts().text(key)).toString();
+            var isNumber = text.contains(":" + value.replace("\"", "") + ",")
+                    || text.contains(":" + value.replace("\"", "") + "}");
+            if (text.contains(value)
+                    || isNumber
+                    || key.endsWith(".errors")
+                    || key.equals("errors")
+                    || key.endsWith(".type")) {
+                used.add(key);
+            }
+        }
+        assertThat(used).containsExactlyInAnyOrderElementsOf(new ApiTexts().keys());
+    }
+
+    @Test
+    void answersHaveTheDescribedForm() throws Exception {
+        var answers = Map.of(
+                "/violations", "/violations",
+                "/hosts", "/hosts",
+                "/snapshot", "/snapshot",
+                "/users/root", "/users/{name}");
+        for (var answer : answers.entrySet()) {
+            var response = when().get(answer.getKey());
+            if (response.statusCode() == 200) {
+                var schema = api.path("paths")
+                        .path(answer.getValue())
+                        .at("/get/responses/200/content/application~1json/schema");
+                schemas.check(JSON.readTree(response.asString()), schema, answer.getKey());
+            }
+        }
+    }
+
+    private void operations(BiConsumer<String, JsonNode> check) {
+        var paths = api.path("paths").properties();
+        assertThat(paths).hasSizeGreaterThan(7);
+        paths.forEach(path -> path.getValue()
+                .properties()
+                .forEach(method -> check.accept(method.getKey() + " " + path.getKey(), method.getValue())));
+    }
+
+    private static void require(JsonNode node, String field, String name, List<String> missing) {
+        var value = node.path(field);
+        if (value.isMissingNode()
+                || value.isNull()
+                || (value.isTextual() && value.asText().isBlank())) {
+            missing.add(name + ": " + field);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+package dev.genv.enforcer.api.stream;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.sse.SseClient;
+import io.quarkus.runtime.ShutdownEvent;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Locale;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class EventStreamsTest extends StreamFixture {
+    @Test
+    void sendsEventsInTheirOrderFromTheConnectionOn() throws Exception {
+        append(opened("raz", "gpu-1"));
+        var client = connect("/events");
+        append(opened("raz", "gpu-2"), problem("gpu-2"), new EventContent.ServiceStarted("1", "audit"));
+
+        assertThat(client.response().headers().firstValue("Content-Type")).contains("text/event-stream");
+        assertThat(client.response().headers().firstValue("Cache-Control")).contains("no-store");
+        var first = client.next();
+        assertThat(first.id()).isEqualTo(id(2));
+        assertThat(first.type()).isEqualTo("violation_opened");
+        assertThat(data(first).at("/violation/host").asText()).isEqualTo("gpu-2");
+        assertThat(data(first).at("/type").asText()).isEqualTo("violation_opened");
+        assertThat(data(first).at("/at").asText()).isEqualTo(AT.toString());
+        assertThat(data(first).has("problem")).isFalse();
+        var second = client.next();
+        assertThat(second.type()).isEqualTo("problem_began");
+        assertThat(data(second).at("/host").asText()).isEqualTo("gpu-2");
+        assertThat(data(second).at("/problem/code").asText()).isEqualTo("busy");
+        assertThat(data(client.next()).at("/mode").asText()).isEqualTo("audit");
+    }
+
+    @Test
+    void continuesAfterTheLastEventThatTheClientKnows() throws Exception {
+        append(problem("a"), problem("b"), problem("c"));
+
+        var client = connect("/events", EventId.HEADER, id(1));
+        assertThat(client.next().id()).isEqualTo(id(2));
+        assertThat(client.next().id()).isEqualTo(id(3));
+        var fromTheStart = connect("/events?last_event_id=" + id(0));
+        assertThat(fromTheStart.next().id()).isEqualTo(id(1));
+        var header = connect("/events?last_event_id=" + id(0), EventId.HEADER, id(2));
+        assertThat(header.next().id()).as("the header is newer").isEqualTo(id(3));
+    }
+
+    @Test
+    void theClientKnowsItsPositionBeforeTheFirstEvent() throws Exception {
+        append(problem("a"));
+        var client = connect("/events");
+
+        Awaitility.await().atMost(HANG).until(client::lastId, id(1)::equals);
+    }
+
+    @Test
+    void violationsAreAStreamOfTheirOwn() throws Exception {
+        var client = connect("/violations/stream");
+        append(problem("a"), new EventContent.ServiceStarted("1", "audit"), opened("raz", "gpu-1"));
+
+        assertThat(client.next().id()).isEqualTo(id(3));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/violations/stream?user=raz, 1 3",
+        "/violations/stream?host=gpu-1, 1 2",
+        "/violations/stream?rule=env-memory, 1 2 3",
+        "/violations/stream?rule=env-devices, 4",
+        "/violations/stream?user=raz&host=gpu-1, 1",
+        "/events?user=raz, 1 3",
+        "/events?host=gpu-1, 1 2 5",
+        "/events?rule=env-devices, 4"
+    })
+    void filtersEvents(String target, String expected) throws Exception {
+        append(
+                opened("raz", "gpu-1"),
+                opened("paul", "gpu-1"),
+                opened("raz", "gpu-2"),
+                new EventContent.ViolationResolved(violation(KnownRules.ENV_DEVICES, "paul", "gpu-2", "it is so")),
+                problem("gpu-1"),
+                problem("gpu-2"));
+        var client = connect(target, EventId.HEADER, id(0));
+        var received = new ArrayList<String>();
+        for (var count = expected.split(" ").length; count > 0; count--) {
+            var event = client.next();
+            received.add(event.id().substring(event.id().lastIndexOf('-') + 1));
+        }
+
+        assertThat(String.join(" ", received)).isEqualTo(expected);
+    }
+
+    @Test
+    void aClientThatKnowsAnEventOfAnotherRunGetsAGap() throws Exception {
+        append(problem("a"), problem("b"));
+        for (var foreign : new String[] {new EventId(new EventLog().streamId(), 1).toString(), id(3)}) {
+            var client = connect("/events", EventId.HEADER, foreign);
+            var gap = client.next();
+            assertThat(gap.type()).isEqualTo("gap");
+            assertThat(gap.id()).isEqualTo(id(2));
+            assertThat(data(gap).at("/reason").asText()).isEqualTo("other_run");
+        }
+    }
+
+    @Test
+    void aClientThatIsBehindTheLogGetsAGapAndThenNewEvents() throws Exception {
+        for (var i = 0; i < EventLog.MAX_EVENTS + 2; i++) {
+            append(problem("a"));
+        }
+        var client = connect("/events", EventId.HEADER, id(1));
+        var gap = client.next();
+        assertThat(gap.type()).isEqualTo("gap");
+        assertThat(gap.id()).isEqualTo(id(EventLog.MAX_EVENTS + 2));
+        assertThat(data(gap).at("/reason").asText()).isEqualTo("not_in_memory");
+
+        append(problem("b"));
+        assertThat(client.next().id()).isEqualTo(id(EventLog.MAX_EVENTS + 3));
+    }
+
+    @Test
+    void anEventThatIsTooLargeIsAGap() throws Exception {
+        var client = connect("/events");
+        append(
+                new EventContent.ViolationOpened(
+                        violation(KnownRules.ENV_MEMORY, "raz", "a", "x".repeat(EventFrames.LARGEST))),
+                problem("a"));
+
+        var gap = client.next();
+        assertThat(gap.type()).isEqualTo("gap");
+        assertThat(gap.id()).isEqualTo(id(1));
+        assertThat(data(gap).at("/reason").asText()).isEqualTo("too_large");
+        assertThat(client.next().id()).isEqualTo(id(2));
+    }
+
+    @Test
+    void textOfUsersCannotEndAnEvent() throws Exception {
+        var client = connect("/events");
+        var hostile = "a\n\nid: 7\rdata: b\u2028\u202e\u0000é";
+        append(new EventContent.ViolationOpened(violation(KnownRules.ENV_MEMORY, hostile, hostile, hostile)));
+
+        var event = client.next();
+        assertThat(event.data()).isPrintable().isASCII();
+        assertThat(data(event).at("/violation/user").asText()).isEqualTo(hostile);
+        assertThat(client.lastId()).isEqualTo(id(1));
+    }
+
+    @Test
+    void aHeartbeatPassesOnThePositionOfAClientWithoutEvents() throws Exception {
+        heartbeat = Duration.ofMillis(20);
+        var client = connect("/violations/stream");
+        append(problem("a"), problem("b"));
+
+        Awaitility.await().atMost(HANG).until(client::lastId, id(2)::equals);
+    }
+
+    @Test
+    void theNumberOfClientsIsBounded() throws Exception {
+        var clients = new ArrayList<SseClient>();
+        for (var i = 0; i < EventReaders.MAX_READERS; i++) {
+            clients.add(connect("/events"));
+            assertThat(clients.getLast().response().statusCode()).isEqualTo(200);
+        }
+        var refused = new RawHttp(port()).get("/events");
+        assertThat(refused.status()).isEqualTo(503);
+        assertThat(refused.head().toLowerCase(Locale.ROOT))
+                .contains("retry-after: 10", "content-type: application/problem+json");
+
+        clients.getFirst().close();
+        Awaitility.await()
+                .atMost(HANG)
+                .until(() -> connect("/events").response().statusCode() == 200);
+    }
+
+    @Test
+    void theEndOfTheServiceEndsAllStreams() throws Exception {
+        var client = connect("/events");
+        append(problem("a"));
+        client.next();
+        streams().stop(new ShutdownEvent());
+
+        assertThat(client.next().type()).isEqualTo("end");
+        assertThat(new RawHttp(port()).get("/events").status()).isEqualTo(503);
+        Awaitility.await().atMost(HANG).until(() -> streams().readers().count() == 0);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "GET /events?statu=active,,400,the parameter statu is not known",
+        "GET /events?rule=env_memory,,400,the parameter rule is",
+        "GET /events?user=a&user=b,,400,the parameter user is there more than once",
+        "GET /events?user=%zz,,400,the query cannot be decoded",
+        "GET /events,Last-Event-ID: 42,400,the header Last-Event-ID is",
+        "GET /events?last_event_id=x,,400,the parameter last_event_id is",
+        "POST /events,,405,Method Not Allowed",
+        "DELETE /violations/stream,,405,Method Not Allowed",
+        "GET /events,Accept: application/json,406,text/event-stream",
+        "GET /events,Accept: text/event-stream;q=0,406,text/event-stream"
+    })
+    void everyMistakeIsProblemJson(String request, String header, int status, String detail) throws Exception {
+        var answer = new RawHttp(port())
+                .send(request + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                        + (header == null ? "" : header + "\r\n") + "\r\n");
+
+        assertThat(answer.status()).isEqualTo(status);
+        assertThat(answer.text()).contains("application/problem+json", "\"status\": " + status);
+        assertThat(answer.text()).contains(detail);
+    }
+
+    @Test
+    void aHeadRequestGetsTheHeadersOnly() throws Exception {
+        var answer = new RawHttp(port()).send("HEAD /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+
+        assertThat(answer.status()).isEqualTo(200);
+        assertThat(answer.text()).contains("text/event-stream");
+    }
+
+    private static JsonNode data(SseClient.Event event) throws Exception {
+        return json().readTree(event.data());
+    }
+}

@@ -1,0 +1,96 @@
+package dev.genv.enforcer.e2e.gpu;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.e2e.Node;
+import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.testsupport.Exposition;
+import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.fake.FakeNvml;
+import dev.genv.enforcer.testsupport.linux.Child;
+import java.io.IOException;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** genv's metrics of the packaged service. */
+class GenvMetricsIT extends NodeSuite {
+    private static final String TEMPERATURE = "genv_device_temperature{index=\"0\"}";
+    private static final String UTILIZATION = "genv_device_utilization{index=\"0\"}";
+    private static final String DEVICES_OF_A = "genv_environment_attached_devices_total{eid=\"a\"}";
+
+    @Test
+    void followTheMachine() throws IOException {
+        node.gpus.status("0, 1700, 16384, 61, 87\n1, 0, 16384, 35, 0\n");
+        var service = node.set("GENV_METRICS", "all").startService();
+        try (var shell = Child.withEnvironment(Map.of());
+                var job = Child.withEnvironment(Map.of("GENV_ENVIRONMENT_ID", "a"))) {
+            writeEnvironment(shell);
+            node.gpus.process(0, job.pid(), "1542");
+            var memory = "genv_process_used_gpu_memory_bytes{device=\"0\",eid=\"a\",pid=\"%d\"}".formatted(job.pid());
+            await().atMost(HANG)
+                    .untilAsserted(() -> assertThat(metrics(service))
+                            .containsEntry(memory, 1542.0 * (1 << 20))
+                            .containsEntry(TEMPERATURE, 61.0)
+                            .containsEntry(UTILIZATION, 87.0)
+                            .containsEntry(DEVICES_OF_A, 1.0)
+                            .containsEntry("genv_is_installed", 1.0));
+        }
+        await().atMost(HANG)
+                .untilAsserted(() -> assertThat(metrics(service).keySet())
+                        .contains(TEMPERATURE)
+                        .noneMatch(series -> series.contains("eid=") || series.contains("pid=")));
+    }
+
+    @Test
+    void aDriverThatDoesNotKnowAFieldCostsOnlyItsMetrics() throws IOException {
+        node.gpus.fault("case $1 in *temperature*) echo 'is not a valid field to query'; exit 2 ;; esac");
+        node.state.device(0).device(1).device(2).write();
+        var service = node.set("GENV_METRICS", "hosts").startService();
+        var client = new ServiceClient(service);
+        await().atMost(HANG).untilAsserted(() -> {
+            assertThat(client.observe().status()).isEqualTo("ok");
+            assertThat(client.observe().problems()).isEqualTo(Set.of("device_status_unknown"));
+        });
+        assertThat(metrics(service)).containsKey("genv_processes_total").doesNotContainKey(TEMPERATURE);
+        assertThat(client.status("/q/health/live")).isEqualTo(200);
+        node.gpus.noFault();
+        client.awaitHealthy();
+        await().atMost(HANG).until(() -> metrics(service).containsKey(TEMPERATURE));
+    }
+
+    @Test
+    void comeFromNvml() throws IOException {
+        var nvml = new FakeNvml(node.directory.resolve("lib")).gpus(1).line("status 0 48 12");
+        node.gpus.gpus(1);
+        node.state.device(0).write();
+        var service = node.set("NVML_LIBRARY", nvml.path())
+                .set("GPU_SOURCE", "nvml")
+                .set("GENV_METRICS", "hosts")
+                .startService();
+        await().atMost(HANG)
+                .untilAsserted(() -> assertThat(metrics(service))
+                        .containsEntry(TEMPERATURE, 48.0)
+                        .containsEntry(UTILIZATION, 12.0)
+                        .containsEntry("genv_device_memory_total_bytes{index=\"0\"}", 16384.0 * (1 << 20)));
+    }
+
+    @Test
+    void areNotExportedUnlessTheyAreWanted() throws IOException {
+        node.gpus.fault("case $1 in *temperature*) touch %s ;; esac".formatted(directory.resolve("asked")));
+        var service = node.startService();
+        new ServiceClient(service).awaitObservation();
+        assertThat(metrics(service)).isEmpty();
+        assertThat(directory.resolve("asked")).doesNotExist();
+    }
+
+    private static Map<String, Double> metrics(Node.Service service) throws IOException {
+        return Exposition.parse(
+                        new RawHttp(service.managementPort()).get("/q/metrics").text())
+                .ofGenv()
+                .samples();
+    }
+}

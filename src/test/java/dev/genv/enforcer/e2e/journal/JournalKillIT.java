@@ -1,0 +1,162 @@
+package dev.genv.enforcer.e2e.journal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.e2e.Suite;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The service is killed with SIGKILL at random instants, and started again. What a client has seen is still there, and no process gets
+ * a second SIGTERM.
+ */
+class JournalKillIT extends NodeSuite {
+    private static final String VIOLATIONS = "/violations?limit=1000";
+    private static final String UNCERTAIN = "it may have been executed";
+    private static final long LONGEST_RUN_NANOS = Duration.ofMillis(4_500).toNanos();
+    private static final int MOST_VICTIMS = 8;
+
+    private final long seed = Long.getLong("kill.seed", System.nanoTime());
+    private final Random random = new Random(seed);
+    private final Deque<SignalCounter> victims = new ArrayDeque<>();
+    /** What a client has seen, by the id of the violation. */
+    private final Map<String, Seen> seen = new LinkedHashMap<>();
+
+    private int started;
+    private int runsWithAnAnswer;
+
+    private record Seen(int pid, String firstSeen, List<JsonNode> actions) {}
+
+    @BeforeEach
+    void setUp() throws IOException {
+        var journal = Files.createDirectory(
+                directory.resolve("journal"),
+                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        node.state.write();
+        node.set("JOURNAL_DIR", journal)
+                .set("NON_ENV_PROCESSES", "enforce")
+                .set("GRACE_PERIOD", "2s")
+                .set("STATE_CHANGE_GRACE", "1s")
+                .set("KILL_AFTER", "10h");
+    }
+
+    @AfterEach
+    void endVictims() {
+        victims.forEach(SignalCounter::close);
+    }
+
+    @Test
+    void nothingThatWasSeenIsLostAndNothingIsDoneTwice() throws IOException {
+        var rounds = Suite.repetitions(20, 200);
+        for (var round = 0; round < rounds; round++) {
+            if (round % 2 == 0) {
+                addVictim();
+            }
+            runAndKill();
+            for (var victim : victims) {
+                assertThat(victim.count())
+                        .as("SIGTERMs of pid %d in round %d of seed %d", victim.pid(), round, seed)
+                        .isLessThanOrEqualTo(1);
+            }
+        }
+        var service = node.startService();
+        var client = new ServiceClient(service);
+        for (var victim : victims) {
+            await().pollInterval(Duration.ofMillis(100))
+                    .until(() -> victim.count() == 1 || isUncertain(client, victim.pid()));
+        }
+        assertSeenIsThere(client);
+        service.stop();
+        System.out.printf(
+                "JournalKillIT: %d rounds of seed %d, %d of them with an answer; %d violations were seen%n",
+                rounds, seed, runsWithAnAnswer, seen.size());
+        assertThat(seen).isNotEmpty();
+    }
+
+    /** Kills the service at a random instant after its start, which may be before it answers. */
+    private void runAndKill() throws IOException {
+        node.set("INTERVAL", "1s");
+        var end = System.nanoTime() + random.nextLong(LONGEST_RUN_NANOS);
+        var service = node.start();
+        while (System.nanoTime() < end && service.port() == 0) {
+            pause();
+        }
+        if (service.port() > 0) {
+            runsWithAnAnswer++;
+            var client = new ServiceClient(service);
+            assertSeenIsThere(client);
+            while (System.nanoTime() < end) {
+                pause();
+                remember(client.json(VIOLATIONS));
+            }
+        }
+        service.kill();
+    }
+
+    private void assertSeenIsThere(ServiceClient client) throws IOException {
+        var now = byId(client.json(VIOLATIONS));
+        seen.forEach((id, before) -> {
+            assertThat(now).as("seed %d: pid %d", seed, before.pid).containsKey(id);
+            assertThat(now.get(id).firstSeen).isEqualTo(before.firstSeen);
+            assertThat(now.get(id).actions)
+                    .as("actions on pid %d", before.pid)
+                    .startsWith(before.actions.toArray(JsonNode[]::new));
+        });
+    }
+
+    private void remember(JsonNode violations) {
+        seen.putAll(byId(violations));
+    }
+
+    private static Map<String, Seen> byId(JsonNode violations) {
+        var all = new LinkedHashMap<String, Seen>();
+        for (var violation : violations) {
+            var actions = new ArrayList<JsonNode>();
+            violation.path("actions").forEach(actions::add);
+            all.put(
+                    violation.path("id").asText(),
+                    new Seen(
+                            violation.path("processes").path(0).path("pid").asInt(),
+                            violation.path("first_seen").asText(),
+                            actions));
+        }
+        return all;
+    }
+
+    private static boolean isUncertain(ServiceClient client, int pid) throws IOException {
+        return byId(client.json(VIOLATIONS)).values().stream()
+                .filter(violation -> violation.pid == pid)
+                .flatMap(violation -> violation.actions.stream())
+                .anyMatch(action -> action.path("detail").asText().contains(UNCERTAIN));
+    }
+
+    private void addVictim() throws IOException {
+        if (victims.size() == MOST_VICTIMS) {
+            victims.removeFirst().close();
+        }
+        var victim = SignalCounter.start(directory.resolve("signals-" + started++));
+        victims.add(victim);
+        node.gpus.process(0, victim.pid(), "100");
+    }
+
+    private static void pause() {
+        LockSupport.parkNanos(Duration.ofMillis(10).toNanos());
+    }
+}

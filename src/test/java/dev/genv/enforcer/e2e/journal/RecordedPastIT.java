@@ -1,0 +1,91 @@
+package dev.genv.enforcer.e2e.journal;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.testsupport.linux.Child;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The packaged service records what it observes, and answers about it after a restart. */
+class RecordedPastIT extends NodeSuite {
+    private static final String REPLAY = "/plan?since=2020-01-01T00:00:00Z";
+    private static final String STRAYS = "{\"policy\": {\"non_env_processes\": true}}";
+
+    @BeforeEach
+    void setUp() throws IOException {
+        var journal = Files.createDirectory(
+                directory.resolve("journal"),
+                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        node.set("JOURNAL_DIR", journal).set("MODE", "audit");
+    }
+
+    @Test
+    void replaysAndReportsTheRunsOfTheService() throws IOException {
+        try (var shell = Child.inEnvironment("a")) {
+            writeEnvironment(shell);
+            node.gpus.process(0, shell.pid(), "10");
+            var stray = observeStrayAndStop();
+            node.gpus.noProcesses().process(0, shell.pid(), "10");
+
+            var again = new ServiceClient(node.startService());
+
+            var replay = again.post(REPLAY, STRAYS);
+            assertThat(replay.path("totals").path("terminations").asInt()).isOne();
+            assertThat(replay.path("complete").asBoolean()).isTrue();
+            assertThat(replay.path("recorded_since")).isEqualTo(replay.path("from"));
+            var action = replay.path("users").path(0).path("actions").path(0);
+            assertThat(action.path("pid").asInt()).isEqualTo(stray);
+            assertThat(action.path("message").asText()).contains("not running in a GPU environment");
+            assertThat(shell.isAlive()).isTrue();
+            assertReport(again);
+        }
+    }
+
+    /** Returns the pid of a process outside of all environments that one run of the service observed. */
+    private int observeStrayAndStop() throws IOException {
+        try (var stray = Child.running(List.of("sleep", "3600"), Map.of())) {
+            node.gpus.process(1, stray.pid(), "10");
+            var service = node.startService();
+            var client = new ServiceClient(service);
+            await().atMost(HANG).until(() -> isReplayed(client, stray));
+            service.stop();
+            return stray.pid();
+        }
+    }
+
+    /** The first run has at least two different observations, and the time between them counts. */
+    private void assertReport(ServiceClient service) throws IOException {
+        try (var second = Child.running(List.of("sleep", "3600"), Map.of())) {
+            node.gpus.process(2, second.pid(), "10");
+            await().atMost(HANG)
+                    .until(() -> service.json("/report")
+                                    .path("hosts")
+                                    .path(0)
+                                    .path("observed_hours")
+                                    .asDouble()
+                            > 0);
+        }
+        var usage = service.json("/report").path("usage");
+        assertThat(usage.findValuesAsText("host")).contains("gpu-1");
+        assertThat(usage.findValues("held_device_hours")).anyMatch(hours -> hours.asDouble() > 0);
+        assertThat(service.text("/report?format=csv"))
+                .startsWith("user,host,observed_hours,")
+                .contains("\"gpu-1\"");
+    }
+
+    private static boolean isReplayed(ServiceClient service, Child child) throws IOException {
+        return service.post(REPLAY, STRAYS).findValues("pid").stream()
+                .map(JsonNode::asInt)
+                .anyMatch(pid -> pid == child.pid());
+    }
+}

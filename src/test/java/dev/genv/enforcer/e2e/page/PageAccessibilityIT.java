@@ -1,0 +1,197 @@
+package dev.genv.enforcer.e2e.page;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.microsoft.playwright.options.ColorScheme;
+import dev.genv.enforcer.testsupport.browser.Window;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The page with a keyboard alone, in both themes, on a phone, and for a screen reader. */
+class PageAccessibilityIT extends PageSuite {
+    /** Each view, and a text of what it shows when it has its data. */
+    private static final Map<String, String> VIEWS = Map.of(
+            "#/hosts",
+            "outside all environments",
+            "#/violations",
+            "is not running in a GPU environment",
+            "#/users/" + CurrentProcess.name(),
+            "over its capacity of",
+            "#/chart",
+            "began in this period",
+            "#/plan",
+            "env-devices",
+            "#/report",
+            "Download CSV");
+
+    @ParameterizedTest
+    @EnumSource(names = {"LIGHT", "DARK"})
+    void axeFindsNothing(ColorScheme scheme) throws Exception {
+        withViolations(() -> {
+            var options = options().setColorScheme(scheme);
+            var window = openWindow(options);
+            window.context().addInitScript(axe());
+            forEachView(window, PageAccessibilityIT::check);
+            window.open("#/plan");
+            assertThat(window.page().getByLabel("env-devices")).isVisible();
+            window.button("Show what it would do").click();
+            window.awaitText("#plan-result", "violation");
+            check(window);
+            window.open("#/violations");
+            window.page().locator("a.message").first().click();
+            window.awaitText("dialog .steps", "Seen");
+            check(window);
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"LIGHT", "DARK"})
+    void axeFindsNothingWhereTheTokenIsAskedFor(ColorScheme scheme) throws Exception {
+        node.set("API_TOKEN_FILE", Files.writeString(directory.resolve("token"), "secret"));
+        startService();
+        var window = openWindow(options().setColorScheme(scheme));
+        window.context().addInitScript(axe());
+        window.open("");
+        assertThat(window.dialog()).isVisible();
+        check(window);
+        window.page().keyboard().press("Escape");
+        window.awaitText("[role=alert]", "requires a token");
+        check(window);
+    }
+
+    @Test
+    void nothingIsWiderThanAPhone() throws Exception {
+        withViolations(() -> {
+            var window = openWindow(options().setViewportSize(375, 700).setDeviceScaleFactor(2));
+            forEachView(window, PageAccessibilityIT::checkWidth);
+            window.open("#/violations");
+            window.page().locator("a.message").first().click();
+            window.awaitText("dialog .steps", "Seen");
+            checkWidth(window);
+        });
+    }
+
+    @Test
+    void everythingCanBeReachedWithTheKeyboard() throws Exception {
+        withViolations(() -> {
+            var window = openWindow().open("#/hosts");
+            var keyboard = window.page().keyboard();
+            window.awaitText(".tile", "outside all environments");
+
+            keyboard.press("Tab");
+            assertThat(window.link("Skip to the content")).isFocused();
+            keyboard.press("Enter");
+            assertThat(window.page().locator("main")).isFocused();
+            tabTo(window, "a[href='#/violations']", "Shift+Tab");
+            keyboard.press("Enter");
+            assertThat(window.heading()).hasText("Violations");
+            assertThat(window.heading()).isFocused();
+
+            tabTo(window, "a.message", "Tab");
+            assertThat((Boolean)
+                            window.page().evaluate("getComputedStyle(document.activeElement).outlineStyle !== 'none'"))
+                    .isTrue();
+            keyboard.press("Enter");
+            assertThat(window.dialog()).isVisible();
+            for (var i = 0; i < 5; i++) { // the focus stays in the dialog, or in the browser's own controls
+                keyboard.press("Tab");
+                assertThat(
+                                (Boolean)
+                                        window.page()
+                                                .evaluate(
+                                                        "document.activeElement === document.body || !!document.activeElement.closest('dialog')"))
+                        .isTrue();
+            }
+            keyboard.press("Escape");
+            assertThat(window.dialog()).hasCount(0);
+            assertThat(window.page().locator("a.message").first()).isFocused();
+        });
+    }
+
+    @Test
+    void theThemeFollowsTheSystemUntilItIsChosen() throws IOException {
+        startService();
+        var window = openWindow(options().setColorScheme(ColorScheme.DARK)).open("");
+        assertThat(window.page().locator("body")).hasCSS("background-color", "rgb(20, 23, 28)");
+        window.button("Theme: system").click();
+        window.button("Theme: dark").click();
+        assertThat(window.page().locator("body")).hasCSS("background-color", "rgb(245, 246, 248)");
+        window.page().reload();
+        assertThat(window.button("Theme: light")).isVisible();
+        assertThat(window.page().locator("body")).hasCSS("background-color", "rgb(245, 246, 248)");
+    }
+
+    private interface Check {
+        void run() throws Exception;
+    }
+
+    /** Runs a check while a node has violations of several rules, and problems. */
+    private void withViolations(Check check) throws Exception {
+        node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit").set("MAX_DEVICES_PER_USER", 0);
+        try (var shell = Child.withEnvironment(Map.of());
+                var member = Child.inEnvironment("a");
+                var stray = Child.withEnvironment(Map.of())) {
+            writeEnvironment(shell, "1000mi");
+            node.gpus
+                    .process(0, member.pid(), "4096")
+                    .process(1, member.pid(), "1024")
+                    .process(2, stray.pid(), "2048")
+                    .process("GPU-unknown", Integer.toString(stray.pid()), "1");
+            startService();
+            client().awaitObservation();
+            check.run();
+        }
+    }
+
+    private static void forEachView(Window window, Consumer<Window> check) {
+        VIEWS.forEach((view, text) -> {
+            window.open(view);
+            window.awaitText("main", text);
+            check.accept(window);
+        });
+    }
+
+    private static void check(Window window) {
+        var found = (List<?>) window.page().evaluate("""
+                async () => (await axe.run({ resultTypes: ['violations'] })).violations.map(
+                    ({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; '))
+                """);
+        assertThat(found).as(window.page().url()).isEmpty();
+    }
+
+    private static void checkWidth(Window window) {
+        assertThat((Integer) window.page().evaluate("document.documentElement.scrollWidth"))
+                .as(window.page().url())
+                .isLessThanOrEqualTo(375);
+    }
+
+    /** Presses a key until an element has the focus. */
+    private static void tabTo(Window window, String selector, String key) {
+        for (var i = 0; i < 100; i++) {
+            window.page().keyboard().press(key);
+            if (Boolean.TRUE.equals(
+                    window.page().evaluate("selector => document.activeElement.matches(selector)", selector))) {
+                return;
+            }
+        }
+        throw new AssertionError("The key " + key + " does not reach " + selector);
+    }
+
+    private static String axe() throws IOException {
+        try (InputStream script = PageAccessibilityIT.class.getResourceAsStream("/axe.min.js")) {
+            return new String(Objects.requireNonNull(script).readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+package dev.genv.enforcer.e2e.page;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.microsoft.playwright.Locator;
+import com.microsoft.playwright.Route;
+import com.microsoft.playwright.options.AriaRole;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import java.io.IOException;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The views of the page, over a service with real processes. */
+class PageIT extends PageSuite {
+
+    @Test
+    void hostsShowWhoUsesTheMemoryOfEachGpu() throws IOException {
+        try (var shell = Child.withEnvironment(Map.of());
+                var member = Child.inEnvironment("a");
+                var stray = Child.withEnvironment(Map.of())) {
+            writeEnvironment(shell);
+            node.gpus
+                    .process(0, member.pid(), "4096")
+                    .process(1, member.pid(), "1024")
+                    .process(2, stray.pid(), "2048");
+            node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
+            startService();
+
+            var window = openWindow().open("#/hosts");
+
+            window.awaitText("h2", "gpu-1");
+            window.awaitText(".tile:nth-child(1)", "environment a · 4.0 GiB · pid " + member.pid());
+            window.awaitText(".tile:nth-child(1)", "Attached: " + CurrentProcess.name() + " (a)");
+            window.awaitText(".tile:nth-child(2)", "⚠ GPU not attached");
+            window.awaitText(".tile:nth-child(3)", "⚠ outside all environments");
+            window.awaitText(".tile:nth-child(3)", "⚠ 1 active violation");
+        }
+    }
+
+    @Test
+    void aViolationAppearsAndIsResolvedWithoutReloading() throws IOException {
+        node.set("NON_ENV_PROCESSES", "enforce");
+        startService();
+        client().awaitObservation();
+        var window = openWindow().open("#/violations");
+        window.awaitText("#summary", "0 violations");
+
+        try (var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+            var message = "Process %d is not running in a GPU environment".formatted(stray.pid());
+            window.awaitText(".violation", message);
+            window.awaitText("#announcements", message);
+            stray.awaitExit();
+            window.awaitText(".violation.resolved .done", "has exited");
+        }
+    }
+
+    /** Only one of the two sources of violations answers. */
+    @ParameterizedTest
+    @ValueSource(strings = {"**/violations?*", "**/violations/stream"})
+    void aViolationAppearsByTheStreamAndByPolling(String blocked) throws IOException {
+        node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
+        startService();
+        client().awaitObservation();
+        var window = openWindow();
+        window.open("#/violations");
+        window.awaitText("#summary", "0 violations");
+        window.page().route(blocked, route -> route.fulfill(new Route.FulfillOptions().setStatus(404)));
+        if (blocked.endsWith("stream")) {
+            window.page().reload(); // the open stream is not blocked
+        }
+
+        try (var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+            window.awaitText(".violation", "Process %d is not running in a GPU environment".formatted(stray.pid()));
+        }
+    }
+
+    @Test
+    void aClickShowsWhatHappenedToTheProcess() throws IOException {
+        node.set("NON_ENV_PROCESSES", "enforce").set("STATE_CHANGE_GRACE", "0s");
+        try (var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+            startService();
+            stray.awaitExit();
+            var window = openWindow().open("#/violations");
+            var link = window.page().locator(".violation.resolved a.message");
+
+            link.click();
+
+            window.awaitText("dialog h2", "Process outside all environments");
+            assertThat(window.dialog().locator(".steps li strong"))
+                    .hasText(new String[] {"Seen", "State changed", "Asked to terminate", "Terminated", "Resolved"});
+            assertThat(window.page().url()).contains("#/violations/");
+            window.page().keyboard().press("Escape");
+            assertThat(window.dialog()).hasCount(0);
+            assertThat(link).isFocused();
+            assertThat(window.page().url()).endsWith("#/violations");
+        }
+    }
+
+    @Test
+    void anAddressOpensTheStoryOfAViolation() throws IOException {
+        node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
+        try (var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+            startService();
+            client().awaitObservation();
+            var id = client().json("/violations").path(0).path("id").asText();
+
+            var window = openWindow().open("#/violations/" + id);
+            window.awaitText("dialog .steps", "Reported only");
+            window.open("#/violations/unknown");
+            window.awaitText("dialog .error", "does not know this violation");
+        }
+    }
+
+    @Test
+    void filtersShowSomeViolationsAndArePartOfTheAddress() throws IOException {
+        node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit").set("MAX_DEVICES_PER_USER", 0);
+        try (var shell = Child.withEnvironment(Map.of());
+                var stray = Child.withEnvironment(Map.of())) {
+            writeEnvironment(shell);
+            node.gpus.process(1, stray.pid(), "10");
+            startService();
+            var window = openWindow().open("#/violations");
+            var list = window.page().locator(".violation");
+            assertThat(list).hasCount(2);
+
+            window.page().getByLabel("Rule").selectOption("max-devices-per-user");
+            assertThat(list).hasCount(1);
+            assertThat(list).containsText("more than the maximum allowed");
+            assertThat(window.page().url()).endsWith("?rule=max-devices-per-user");
+            window.page().getByLabel("Status").selectOption("resolved");
+            assertThat(list).hasCount(0);
+
+            var other = openWindow().open("#/violations?user=" + CurrentProcess.name());
+            assertThat(other.page().locator(".violation")).hasCount(1);
+            other.page().getByLabel("User").selectOption("");
+            assertThat(other.page().locator(".violation")).hasCount(2);
+        }
+    }
+
+    @Test
+    void theAddressOfAUserShowsWhatTheUserHasAndWhatToDo() throws IOException {
+        node.set("MODE", "audit").set("MAX_DEVICES_PER_USER", 0);
+        try (var shell = Child.withEnvironment(Map.of())) {
+            writeEnvironment(shell);
+            startService();
+
+            var window = openWindow().open("#/users/" + CurrentProcess.name());
+
+            window.awaitText("main .facts", "Holds 1 of at most 0 GPUs");
+            window.awaitText(".held", "gpu-1 · GPU 0 · environment a");
+            window.awaitText(".violation", "more than the maximum allowed");
+            window.awaitText("main", "Detach a GPU with");
+        }
+    }
+
+    @Test
+    void theChartShowsViolationsByRule() throws IOException {
+        node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit").set("MAX_DEVICES_PER_USER", 0);
+        try (var shell = Child.withEnvironment(Map.of());
+                var stray = Child.withEnvironment(Map.of())) {
+            writeEnvironment(shell);
+            node.gpus.process(1, stray.pid(), "10");
+            startService();
+            client().awaitObservation();
+
+            var window = openWindow().open("#/chart");
+
+            window.awaitText("main .facts", "2 violations began in this period");
+            assertThat(window.page().locator(".chart > svg rect[class]")).hasCount(2);
+            assertThat(window.page().getByRole(AriaRole.IMG))
+                    .hasAttribute(
+                            "aria-label",
+                            "Violations that began, by rule: max-devices-per-user 1, non-env-processes 1");
+            window.page().locator("summary").click();
+            assertThat(window.page().locator("table tbody tr").first()).isVisible();
+        }
+    }
+
+    @Test
+    void auditModeAndTroubleAreShownAboveEveryView() throws IOException {
+        node.set("MODE", "audit");
+        node.gpus.fault("exit 9");
+        var service = startService();
+        var window = openWindow().open("#/plan");
+
+        assertThat(window.page().locator("#mode")).hasText("AUDIT");
+        var alerts = window.page().locator("[role=alert]");
+        assertThat(alerts).containsText("Audit mode: the service reports violations and takes no action");
+        assertThat(alerts).containsText("Observed only in part: gpu-1");
+
+        service.kill();
+        assertThat(alerts).containsText("No current data: the service does not answer");
+        assertThat(alerts.locator(".alert").filter(new Locator.FilterOptions().setHasText("Audit mode")))
+                .hasCount(1);
+    }
+}

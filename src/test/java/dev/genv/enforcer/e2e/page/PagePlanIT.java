@@ -1,0 +1,77 @@
+package dev.genv.enforcer.e2e.page;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** What another policy would do and would have done, and the report, on the page. */
+class PagePlanIT extends PageSuite {
+    private static final FileAttribute<Set<PosixFilePermission>> PRIVATE =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+
+    @Test
+    void whatIfShowsWhatAnotherPolicyWouldDoAndDoesNothing() throws IOException {
+        try (var shell = Child.withEnvironment(Map.of());
+                var member = Child.inEnvironment("a")) {
+            writeEnvironment(shell);
+            node.gpus.process(0, member.pid(), "10");
+            startService();
+            client().awaitObservation();
+            var window = openWindow().open("#/plan");
+            assertThat(window.page().getByLabel("env-devices")).isChecked();
+
+            window.page().getByLabel("GPUs per user").fill("0");
+            window.button("Show what it would do").click();
+
+            window.awaitText("#plan-result .result", "1 violation, 1 termination, 1 detachment");
+            window.awaitText("#plan-result", "terminate process " + member.pid());
+            assertThat(window.page().locator("#plan-result table")).containsText(CurrentProcess.name());
+            client().awaitNext(client().observe());
+            assertThat(member.isAlive()).isTrue();
+
+            window.page().getByLabel("Limits of single users").fill("nonsense");
+            window.button("Show what it would do").click();
+            window.awaitText("#plan-result .error", "“nonsense” is not a limit");
+        }
+    }
+
+    @Test
+    void whatIfAndReportShowTheRecordedPast() throws IOException {
+        node.set("JOURNAL_DIR", Files.createDirectory(directory.resolve("journal"), PRIVATE));
+        try (var shell = Child.withEnvironment(Map.of());
+                var member = Child.inEnvironment("a")) {
+            writeEnvironment(shell);
+            node.gpus.process(0, member.pid(), "10");
+            startService();
+            await().until(() -> !client().json("/report").path("usage").isEmpty());
+            var window = openWindow().open("#/plan");
+            assertThat(window.page().getByLabel("env-devices")).isChecked();
+
+            window.page().getByLabel("GPUs per user").fill("0");
+            window.page().getByLabel("Apply to").selectOption("the last hour");
+            window.button("Show what it would do").click();
+            window.awaitText("#plan-result .result", "1 user, 1 termination, 1 detachment");
+            assertThat(window.page().locator("#plan-result")).containsText("detach environment a from GPU 0");
+
+            window.open("#/report");
+            window.button("Show").click();
+            assertThat(window.page().locator("#report")).containsText(CurrentProcess.name());
+            var download = window.page()
+                    .waitForDownload(() -> window.button("Download CSV").click());
+            assertThat(Files.readString(download.path()))
+                    .startsWith("user,host,")
+                    .contains(CurrentProcess.name());
+        }
+    }
+}

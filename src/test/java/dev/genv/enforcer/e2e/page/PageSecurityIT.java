@@ -1,0 +1,184 @@
+package dev.genv.enforcer.e2e.page;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.linux.Child;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** What users named is text, the page loads only from its own service, and the token is asked for and kept in the tab. */
+class PageSecurityIT extends PageSuite {
+    private static final String TOKEN = "correct-horse.battery~staple";
+    private static final Path FILES = Path.of("src/main/resources/META-INF/resources");
+    private static final Pattern ETAG = Pattern.compile("(?i)\r\netag: (\"[0-9a-f]+\")\r\n");
+
+    private static final List<String> HOSTILE = List.of(
+            "<img src=x onerror=document.title='taken'>",
+            "\"><script>document.title='taken'</script>",
+            "javascript:document.title='taken'",
+            "\u202egnitset\u202c\u2066",
+            "\u001b[31m\u0000\ud800",
+            "../../violations?limit=1#/plan",
+            "__proto__",
+            "x".repeat(10_000));
+
+    @Test
+    void whatUsersNamedIsText() throws IOException {
+        node.set("MODE", "audit")
+                .set("NON_ENV_PROCESSES", "audit")
+                .set("INACTIVE_ENV_PROCESSES", "audit")
+                .set("MAX_DEVICES_PER_USER", 0);
+        var program = Files.createSymbolicLink(directory.resolve("<b>&lt;\u202e"), Path.of("/bin/sleep"));
+        try (var shell = Child.withEnvironment(Map.of());
+                var stray = Child.running(List.of(program.toString(), "600"), Map.of());
+                var guest = Child.inEnvironment("<svg onload=document.title='taken'>")) {
+            node.gpus.gpus(HOSTILE.size());
+            for (var i = 0; i < HOSTILE.size(); i++) {
+                var name = HOSTILE.get(i);
+                node.state.env(name, 54_003 + i, name, null, shell.pid()).device(i, name);
+            }
+            node.state.write();
+            node.gpus.process(0, stray.pid(), "10").process(1, guest.pid(), "10");
+            startService();
+            client().awaitObservation();
+            var window = openWindow().open("#/hosts");
+            window.awaitText(".tile", HOSTILE.getFirst());
+            window.awaitText(".tile", "\\u{202e}gnitset");
+            for (var view :
+                    List.of("violations", "plan", "chart", "report", "users/" + "%3Cimg src=x%3E", "users/%", "%zz")) {
+                window.open("#/" + view);
+            }
+            window.open("#/violations");
+            var links = window.page().locator(".violation a.message");
+            assertThat(links.first()).isVisible();
+            for (var i = 0; i < links.count(); i++) {
+                links.nth(i).click();
+                assertThat(window.dialog().locator(".steps")).containsText("Seen");
+                window.page().keyboard().press("Escape");
+                assertThat(window.dialog()).hasCount(0);
+            }
+            var userLinks = window.page().locator(".violation .facts a");
+            assertThat(userLinks.first()).isVisible();
+            for (var i = 0; i < userLinks.count(); i++) {
+                userLinks.nth(i).click();
+                assertThat(window.heading()).containsText("User");
+                window.page().goBack();
+                assertThat(window.heading()).hasText("Violations");
+            }
+
+            assertThat(window.page().locator("img, iframe, script:not([src])")).hasCount(0);
+            assertThat(window.page().title()).doesNotContain("taken");
+        }
+    }
+
+    @Test
+    void headersAllowOnlyThePagesOwnFiles() throws IOException {
+        var http = new RawHttp(startService().port());
+        for (var path : List.of("/", "/page/main.js", "/violations", "/hosts", "/no/such/path", "/page/none.js")) {
+            assertThat(http.get(path).head())
+                    .as(path)
+                    .contains("Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self';")
+                    .contains("require-trusted-types-for 'script'")
+                    .contains("X-Content-Type-Options: nosniff")
+                    .contains("Referrer-Policy: no-referrer")
+                    .contains("Cross-Origin-Opener-Policy: same-origin")
+                    .contains("Cross-Origin-Resource-Policy: same-origin");
+        }
+        assertThat(http.get("/", "Host: example.org").status()).isIn(400, 421);
+    }
+
+    /** A browser asks for every file at each load, and gets it only if it has changed. */
+    @Test
+    void everyFileIsServedWithItsTypeAndItsValidator() throws IOException {
+        var http = new RawHttp(startService().port());
+        for (var path : paths()) {
+            var answer = http.get(path);
+            assertThat(answer.status()).as(path).isEqualTo(200);
+            assertThat(answer.head())
+                    .containsIgnoringCase("Cache-Control: no-cache")
+                    .containsPattern("(?i)content-type: (text/html|text/javascript|text/css|image/svg\\+xml)");
+            var etag = ETAG.matcher(answer.head());
+            assertThat(etag.find()).isTrue();
+            assertThat(http.get(path, "If-None-Match: " + etag.group(1)).status())
+                    .isEqualTo(304);
+            assertThat(http.get(path, "If-None-Match: \"0\"").status()).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void filesNeedNoTokenAndDataDoes() throws IOException {
+        var token = Files.writeString(directory.resolve("token"), TOKEN);
+        var http = new RawHttp(node.set("API_TOKEN_FILE", token).startService().port());
+
+        for (var path : paths()) {
+            assertThat(http.get(path).status()).as(path).isEqualTo(200);
+        }
+        for (var path : List.of(
+                "/violations",
+                "/policy",
+                "/index.htm",
+                "//",
+                "/./",
+                "/page/",
+                "/page/none.js",
+                "/page/../violations",
+                "/page/%2e%2e/violations",
+                "/page/../index.html",
+                "/page/main.js/",
+                "/page/main.js;x",
+                "/application.properties")) {
+            assertThat(http.get(path).status()).as(path).isIn(400, 401);
+        }
+        assertThat(http.send("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                        .status())
+                .isIn(401, 421);
+    }
+
+    @Test
+    void asksForTheTokenAndKeepsItInTheTab() throws IOException {
+        node.set("API_TOKEN_FILE", Files.writeString(directory.resolve("token"), TOKEN))
+                .set("MODE", "audit");
+        startService();
+        var window = openWindow().open("#/violations");
+        var input =
+                window.page().getByLabel("Token", new com.microsoft.playwright.Page.GetByLabelOptions().setExact(true));
+
+        assertThat(input).isFocused();
+        input.fill("wrong");
+        window.button("Continue").click();
+        window.awaitText("dialog .error", "The service refused this token");
+        window.page().keyboard().press("Escape");
+        window.awaitText("[role=alert]", "The service requires a token");
+        window.button("Enter the token").click();
+        input.fill(TOKEN);
+        window.page().keyboard().press("Enter");
+        window.awaitText("#mode", "AUDIT");
+        window.awaitText("#summary", "violations");
+        assertThat(window.page().locator("[role=alert]")).not().containsText("token");
+
+        window.page().reload();
+        window.awaitText("#mode", "AUDIT");
+        assertThat(window.page().evaluate("JSON.stringify(localStorage) + document.cookie"))
+                .asString()
+                .doesNotContain(TOKEN);
+        var other = openWindow().open("");
+        assertThat(other.dialog()).isVisible();
+    }
+
+    private static List<String> paths() throws IOException {
+        try (var files = Files.walk(FILES)) {
+            return Stream.concat(
+                            Stream.of("/"),
+                            files.filter(Files::isRegularFile).map(file -> "/" + FILES.relativize(file)))
+                    .toList();
+        }
+    }
+}

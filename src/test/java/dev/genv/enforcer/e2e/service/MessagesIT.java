@@ -1,0 +1,191 @@
+package dev.genv.enforcer.e2e.service;
+
+import static dev.genv.enforcer.testsupport.ScriptedReceiver.hang;
+import static dev.genv.enforcer.testsupport.ScriptedReceiver.status;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.icegreen.greenmail.util.GreenMail;
+import com.icegreen.greenmail.util.ServerSetup;
+import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.ScriptedReceiver;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.UserTerminal;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** The packaged service sends messages, and receivers that do not answer delay no cycle. */
+class MessagesIT extends NodeSuite {
+    private final int uid = UserTerminal.newUid();
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final GreenMail mailServer =
+            new GreenMail(new ServerSetup[] {new ServerSetup(0, "127.0.0.1", ServerSetup.PROTOCOL_SMTP)});
+
+    @AfterEach
+    void stopMailServer() {
+        mailServer.stop();
+    }
+
+    @Test
+    void userIsWarnedAndInformedOnTerminalAndByMailAndTheWebhookGetsEachEvent() throws Exception {
+        Requirements.rootWithCapabilities();
+        Requirements.program("/usr/bin/script", "bsdutils");
+        mailServer.start();
+        var addresses = Files.writeString(directory.resolve("addresses"), uid + "=raz@example.org\n");
+        try (var receiver = new ScriptedReceiver(status(200));
+                var terminal = UserTerminal.accepting(uid);
+                var stray = Child.ofUser(uid)) {
+            node.gpus.process(0, stray.pid(), "10");
+            node.set("NON_ENV_PROCESSES", "enforce")
+                    .set("GRACE_PERIOD", "10s")
+                    .set("STATE_CHANGE_GRACE", "0s")
+                    .set("TERMINAL_MESSAGES", "on")
+                    .set("MAIL_HOST", "127.0.0.1")
+                    .set("MAIL_PORT", mailServer.getSmtp().getPort())
+                    .set("MAIL_TLS", "none")
+                    .set("MAIL_FROM", "genv@gpu.example.org")
+                    .set("MAIL_ADDRESS_FILE", addresses)
+                    .set("MAIL_DELAY", "0s")
+                    .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
+            var service = new ServiceClient(node.startService());
+
+            await().until(() -> !stray.isAlive());
+            node.gpus.gpus(3);
+            await().until(() -> types(receiver).contains("dev.genv.enforcer.violation.resolved.v1"));
+
+            assertThat(types(receiver))
+                    .containsExactly(
+                            "dev.genv.enforcer.violation.opened.v1",
+                            "dev.genv.enforcer.violation.warned.v1",
+                            "dev.genv.enforcer.violation.acted.v1",
+                            "dev.genv.enforcer.violation.resolved.v1");
+            var violation = service.json("/violations").path(0);
+            assertThat(events(receiver))
+                    .allSatisfy(
+                            event -> assertThat(event.at("/data/violation/id")).isEqualTo(violation.path("id")));
+            await().until(() -> mailServer.getReceivedMessages().length == 2);
+            assertThat(mailServer.getReceivedMessages()[0].getContent().toString())
+                    .contains("Process %d (sleep) on gpu-1 breaks the rule non-env-processes".formatted(stray.pid()))
+                    .contains("The service will terminate it soon after ");
+            assertThat(mailServer.getReceivedMessages()[1].getContent().toString())
+                    .contains("The service sent SIGTERM to process %d (sleep) on gpu-1".formatted(stray.pid()));
+            await().until(() -> terminal.screen().contains("The service sent SIGTERM to process " + stray.pid()));
+            assertThat(terminal.screen()).contains("The service will terminate it soon after ");
+        }
+    }
+
+    @Test
+    void receiversThatDoNotAnswerDelayNoCycle() throws Exception {
+        var addresses = Files.writeString(directory.resolve("addresses"), "0=root@example.org\n");
+        try (var receiver = new ScriptedReceiver(hang());
+                var silentMail = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+                var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+            node.set("NON_ENV_PROCESSES", "audit")
+                    .set("AUDIT_MESSAGES", "on")
+                    .set("MAIL_HOST", "127.0.0.1")
+                    .set("MAIL_PORT", silentMail.getLocalPort())
+                    .set("MAIL_TLS", "none")
+                    .set("MAIL_FROM", "genv@gpu.example.org")
+                    .set("MAIL_ADDRESS_FILE", addresses)
+                    .set("MAIL_DELAY", "0s")
+                    .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
+            var service = new ServiceClient(node.startService());
+            await().until(() -> receiver.requests().size() == 1);
+            try (var _ = silentMail.accept()) {
+                await().until(() -> cyclesEndDuringOneRequest(service, receiver));
+                assertThat(service.metrics()).contains("genv_enforcer_deliveries_waiting{kind=\"mail\"} 1.0");
+            }
+        }
+    }
+
+    /** Whether three cycles ended while the receiver did not answer one request. */
+    private static boolean cyclesEndDuringOneRequest(ServiceClient service, ScriptedReceiver receiver)
+            throws IOException {
+        var request = receiver.requests().size();
+        var before = cycles(service);
+        await().until(() -> cycles(service) >= before + 3);
+        return receiver.requests().size() == request && receiver.closedByClient() == request - 1;
+    }
+
+    private static int cycles(ServiceClient service) throws IOException {
+        return service.json("/violations").path(0).path("cycles").asInt();
+    }
+
+    /** The receiver refuses the event before the restart, and accepts it after that. */
+    @Test
+    void webhookContinuesAfterARestartWhereItWas() throws Exception {
+        try (var receiver = new ScriptedReceiver(status(200));
+                var first = Child.withEnvironment(Map.of());
+                var second = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, first.pid(), "10");
+            node.set("NON_ENV_PROCESSES", "audit")
+                    .set("JOURNAL_DIR", Files.createDirectory(directory.resolve("journal")))
+                    .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
+            var running = node.startService();
+            await().until(() -> receiver.requests().size() == 1);
+            receiver.use(status(500));
+            node.gpus.process(1, second.pid(), "10");
+            await().until(() -> receiver.requests().size() >= 2);
+            running.stop();
+            receiver.use(status(200));
+            var before = receiver.requests().size();
+
+            node.startService();
+            await().until(() -> receiver.requests().size() > before);
+
+            var ids = receiver.requests().stream()
+                    .map(request -> request.headers().get("webhook-id"))
+                    .toList();
+            assertThat(ids.subList(1, ids.size()))
+                    .as("the first event is not repeated, and the second one is")
+                    .containsOnly(ids.getLast());
+            assertThat(ids.getFirst()).isNotEqualTo(ids.getLast());
+        }
+    }
+
+    @Test
+    void failuresAreAProblemOfTheNodeAndCounted() throws Exception {
+        try (var receiver = new ScriptedReceiver(status(410));
+                var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+            node.set("NON_ENV_PROCESSES", "audit")
+                    .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
+            var running = node.startService();
+            var service = new ServiceClient(running);
+            await().until(() -> service.observe().problems().contains("notification_failed"));
+            assertThat(service.metrics())
+                    .contains("genv_enforcer_deliveries_total{kind=\"webhook\",result=\"failed\"} 1.0");
+            assertThat(String.join("\n", running.outputLines()))
+                    .contains("notification_failed: webhook: the receiver wants no more events (status 410)")
+                    .doesNotContain("/hook");
+            assertThat(service.status("/q/health/ready")).isEqualTo(200);
+        }
+    }
+
+    private static List<String> types(ScriptedReceiver receiver) throws IOException {
+        return events(receiver).stream()
+                .map(event -> event.path("type").asText())
+                .toList();
+    }
+
+    private static List<JsonNode> events(ScriptedReceiver receiver) throws IOException {
+        var events = JSON.createArrayNode();
+        for (var request : receiver.requests()) {
+            events.add(JSON.readTree(request.body()));
+        }
+        return StreamSupport.stream(events.spliterator(), false).toList();
+    }
+}

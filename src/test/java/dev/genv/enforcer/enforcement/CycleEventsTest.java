@@ -1,0 +1,85 @@
+package dev.genv.enforcer.enforcement;
+
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The events of cycles. */
+class CycleEventsTest extends EnforcerFixture {
+    private final EventLog events = new EventLog();
+    private final FakeHost node = new FakeHost(host().devices(1));
+    private final Enforcer enforcer = new Enforcer(
+            setup(ServiceMode.ENFORCE, true, node).build(),
+            new Records(registry, events, Journal.NONE, List.of()),
+            time.ticker(),
+            List.of());
+
+    @Test
+    void tellsAViolationFromItsAppearanceToItsResolution() {
+        var stray = process(7).uses(0);
+        node.setSnapshot(host().devices(1).with(stray));
+        enforcer.runCycle();
+        var id = all().getFirst().id();
+        enforcer.runCycle();
+        node.setSnapshot(host().devices(1)).setExited(stray.build().id());
+        enforcer.runCycle();
+
+        assertThat(events.after(0, 100).events())
+                .extracting(Event::content)
+                .satisfiesExactly(
+                        content -> assertThat(content)
+                                .isInstanceOfSatisfying(EventContent.ViolationOpened.class, each -> {
+                                    assertThat(each.violation().id()).isEqualTo(id);
+                                    assertThat(each.violation().actions()).isEmpty();
+                                }),
+                        content -> assertThat(content)
+                                .isInstanceOfSatisfying(EventContent.ActionRecorded.class, each -> {
+                                    assertThat(each.violation().id()).isEqualTo(id);
+                                    assertThat(each.action().outcome()).isEqualTo(Outcome.SIGNALLED);
+                                    assertThat(each.violation().actions()).containsExactly(each.action());
+                                }),
+                        content -> assertThat(content)
+                                .isInstanceOfSatisfying(
+                                        EventContent.ActionRecorded.class,
+                                        each -> assertThat(each.action().outcome())
+                                                .isEqualTo(Outcome.EXITED)),
+                        content -> assertThat(content)
+                                .isInstanceOfSatisfying(EventContent.ViolationResolved.class, each -> {
+                                    assertThat(each.violation().id()).isEqualTo(id);
+                                    assertThat(each.violation().active()).isFalse();
+                                    assertThat(each.violation().actions()).hasSize(2);
+                                }));
+    }
+
+    @Test
+    void tellsWhenAProblemBeginsAndEnds() {
+        var unreachable = new UnreachableException(ProblemCode.HOST_UNREACHABLE, "refused");
+        node.observeWith(() -> {
+            throw unreachable;
+        });
+        enforcer.runCycle();
+        enforcer.runCycle();
+        node.setSnapshot(host().devices(1));
+        enforcer.runCycle();
+
+        var problem = new Problem(ProblemCode.HOST_UNREACHABLE, "refused");
+        assertThat(events.after(0, 100).events())
+                .extracting(Event::content)
+                .containsExactly(
+                        new EventContent.ProblemBegan(node.name(), problem),
+                        new EventContent.ProblemEnded(node.name(), problem));
+    }
+}

@@ -1,0 +1,86 @@
+package dev.genv.enforcer.journal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.journal.CycleCommit;
+import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.enforcement.saved.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.AbstractMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A write that does not come to its end, as on a hanging disk: here the thread of the journal waits inside of it. */
+class HangingDiskTest {
+    private static final Duration LIMIT = Duration.ofMillis(100);
+
+    @TempDir
+    Path directory;
+
+    private final CountDownLatch release = new CountDownLatch(1);
+
+    @Test
+    void theServiceGoesOnAndTheJournalRecovers() {
+        try (var journal = new DiskJournal(config(), LIMIT)) {
+            await().untilAsserted(() -> {
+                journal.commit(cycle(1, Map.of()));
+                assertThat(journal.problems()).isEmpty();
+            });
+            journal.commit(cycle(2, new Hanging()));
+            assertThat(journal.problems()).extracting(Problem::code).containsExactly(ProblemCode.JOURNAL_UNWRITABLE);
+            for (var number = 3; number < 1_000; number++) {
+                journal.commit(cycle(number, Map.of())); // returns at once, and takes no memory
+            }
+            release.countDown();
+            await().untilAsserted(() -> {
+                journal.commit(cycle(1_000, Map.of()));
+                assertThat(journal.problems()).isEmpty();
+            });
+        }
+        try (var journal = new DiskJournal(config(), LIMIT)) {
+            assertThat(journal.restored().memory())
+                    .map(Restored.Memory::cycle)
+                    .map(SavedCycle::cycles)
+                    .contains(1_000);
+            assertThat(journal.lastSequence()).isEqualTo(1_000);
+        }
+    }
+
+    private JournalConfig config() {
+        return new JournalConfig(
+                directory, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds());
+    }
+
+    private static CycleCommit cycle(int number, Map<String, Long> ticks) {
+        var at = Instant.parse("2026-11-20T09:22:28Z");
+        var started = new Event(number, at, new EventContent.ServiceStarted("1", "enforce"));
+        return new CycleCommit(
+                List.of(started), new SavedCycle(number, number, ticks, number, 0, at, at, 0), SavedState.EMPTY);
+    }
+
+    /** Whoever reads it waits. */
+    private final class Hanging extends AbstractMap<String, Long> {
+        @Override
+        public Set<Entry<String, Long>> entrySet() {
+            try {
+                release.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            return Set.of();
+        }
+    }
+}

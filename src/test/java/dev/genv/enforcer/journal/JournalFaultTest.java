@@ -1,0 +1,227 @@
+package dev.genv.enforcer.journal;
+
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Arrays;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A folder that cannot be used costs the memory of the service, and nothing else. */
+class JournalFaultTest extends JournalFixture {
+    @BeforeEach
+    void findAStray() {
+        node.setSnapshot(host().devices(2).with(process(7).uses(0)));
+    }
+
+    @Test
+    void aTornLastLineCostsThatLine() throws IOException {
+        cycle();
+        var before = only();
+        cycle();
+        stop();
+        var segment = segments().getLast();
+        var bytes = Files.readAllBytes(segment);
+        Files.write(segment, Arrays.copyOf(bytes, bytes.length - 10));
+        start();
+        assertThat(only())
+                .as("as the first cycle left it")
+                .usingRecursiveComparison()
+                .ignoringFields("next")
+                .isEqualTo(before);
+        cycle();
+        cycle();
+        restart();
+        assertThat(only().id()).isEqualTo(before.id());
+        assertThat(only().cycles()).isEqualTo(3);
+    }
+
+    @Test
+    void everyPrefixOfTheJournalCanBeRead() throws IOException {
+        cycle();
+        var id = only().id();
+        cycle();
+        stop();
+        var segment = segments().getLast();
+        var bytes = Files.readAllBytes(segment);
+        for (var length = 0; length < bytes.length; length += 1 + bytes.length / 97) {
+            Files.write(segment, Arrays.copyOf(bytes, length));
+            start();
+            assertThat(registry.find(entry -> true, 10))
+                    .allSatisfy(entry -> assertThat(entry.id()).isEqualTo(id));
+            cycle();
+            assertThat(problems()).isEmpty();
+            stop();
+        }
+    }
+
+    @Test
+    void aDamagedLineMakesGracesBeginAgain() throws IOException {
+        limits = new SafetyLimits(Duration.ofSeconds(60), Duration.ZERO, null, 0);
+        restart();
+        for (var cycle = 0; cycle < 6; cycle++) {
+            cycle();
+        }
+        var id = only().id();
+        stop();
+        var lines = Files.readAllLines(segments().getLast());
+        lines.set(lines.size() - 2, lines.get(lines.size() - 2).replace("\"ticks\"", "\"tacks\""));
+        Files.write(segments().getLast(), lines);
+        start();
+        cycle();
+        cycle();
+        assertThat(only().id()).as("the violation itself continues").isEqualTo(id);
+        assertThat(node.executed)
+                .as("a lost line may have been a change of the state")
+                .isEmpty();
+    }
+
+    @Test
+    void foreignLinesAreLeftOut() throws IOException {
+        cycle();
+        var id = only().id();
+        stop();
+        var line = JournalLine.encode("something_new", "{\"a\":1}".getBytes(StandardCharsets.UTF_8));
+        Files.write(segments().getLast(), line, StandardOpenOption.APPEND);
+        Files.write(
+                segments().getLast(),
+                new byte[] {'\n', 0, (byte) 0xff, '\n', '{', '}', '\n'},
+                StandardOpenOption.APPEND);
+        Files.writeString(directory.resolve("notes.txt"), "of somebody else");
+        start();
+        cycle();
+        assertThat(only().id()).isEqualTo(id);
+        assertThat(problems()).isEmpty();
+        assertThat(directory.resolve("notes.txt")).hasContent("of somebody else");
+    }
+
+    @Test
+    void aFolderThatEveryUserCanWriteToIsForeign() throws IOException {
+        stop();
+        setPermissions(directory, "rwxrwxrwx");
+        start();
+        assertEnforcesWith(ProblemCode.JOURNAL_FOREIGN);
+        setPermissions(directory, "rwx------");
+        assertRecovers();
+    }
+
+    @Test
+    void aSegmentThatOthersCanReadIsForeign() throws IOException {
+        cycle();
+        stop();
+        setPermissions(segments().getLast(), "rw-r--r--");
+        start();
+        cycle();
+        assertThat(problems()).containsExactly(ProblemCode.JOURNAL_FOREIGN);
+    }
+
+    @Test
+    void noLinkIsFollowed() throws IOException {
+        cycle();
+        stop();
+        var segment = segments().getLast();
+        var elsewhere = Files.move(segment, directory.resolve("elsewhere"));
+        Files.createSymbolicLink(segment, elsewhere);
+        start();
+        cycle();
+        assertThat(problems()).containsExactly(ProblemCode.JOURNAL_FOREIGN);
+    }
+
+    @Test
+    void aMissingFolderIsUsedAsSoonAsItExists() throws IOException {
+        stop();
+        var folder = directory;
+        directory = folder.resolve("later");
+        start();
+        assertEnforcesWith(ProblemCode.JOURNAL_UNWRITABLE);
+        Files.createDirectory(
+                directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        assertRecovers();
+        var id = only().id();
+        restart();
+        assertThat(only().id()).isEqualTo(id);
+    }
+
+    @Test
+    void aFolderInWhichNothingCanBeCreatedIsUnwritable() throws IOException {
+        stop();
+        directory = Path.of("/proc/self/task");
+        start();
+        assertEnforcesWith(ProblemCode.JOURNAL_UNWRITABLE);
+        stop();
+        directory = Files.createTempDirectory("journal");
+        start();
+    }
+
+    @Test
+    void theSecondServiceHasMemoryOnly() throws IOException {
+        cycle();
+        var first = journal;
+        var id = only().id();
+        start();
+        assertThat(registry.find(entry -> true, 10)).isEmpty();
+        cycle();
+        assertThat(problems()).containsExactly(ProblemCode.JOURNAL_LOCKED);
+        first.close();
+        var latest = events.latest();
+        cycle();
+        cycle();
+        assertThat(problems()).as("it takes over").isEmpty();
+        assertThat(events.latest())
+                .as("its events come after those of the first one")
+                .isGreaterThan(latest);
+        var own = only().id();
+        assertThat(own).isNotEqualTo(id);
+        restart();
+        assertThat(only().id()).isEqualTo(own);
+    }
+
+    @Test
+    void oldSegmentsAreDeletedAndTheStateIsKept() throws IOException {
+        stop();
+        maxBytes = 1 << 20;
+        start();
+        cycle();
+        var id = only().id();
+        for (var cycle = 0; cycle < 1_500; cycle++) {
+            var more = process(100 + cycle % 2).uses(1);
+            node.setSnapshot(host().devices(2).with(process(7).uses(0), more));
+            cycle();
+        }
+        var sizes = segments().stream().mapToLong(file -> file.toFile().length());
+        assertThat(sizes.sum()).isLessThan(maxBytes);
+        assertThat(segments().getFirst().getFileName().toString()).isNotEqualTo(FileNames.JOURNAL.segment(1));
+        restart();
+        assertThat(registry.find(id)).isPresent().get().satisfies(entry -> {
+            assertThat(entry.active()).isTrue();
+            assertThat(entry.cycles()).isEqualTo(1_501);
+        });
+    }
+
+    private void assertEnforcesWith(ProblemCode problem) {
+        cycle();
+        assertThat(problems()).containsExactly(problem);
+        assertThat(node.executed).isNotEmpty();
+    }
+
+    /** The first cycle opens the journal at its end, and the next one reports no problem. */
+    private void assertRecovers() {
+        cycle();
+        cycle();
+        assertThat(problems()).isEmpty();
+    }
+
+    private static void setPermissions(Path file, String permissions) throws IOException {
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(permissions));
+    }
+}

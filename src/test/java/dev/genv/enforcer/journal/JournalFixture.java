@@ -1,0 +1,134 @@
+package dev.genv.enforcer.journal;
+
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.Records;
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.clock.Ticker;
+import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
+import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.model.problem.ProblemCode;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.TestTimeouts;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A service with a journal that is stopped and started again. */
+abstract class JournalFixture {
+    static final Duration INTERVAL = Duration.ofSeconds(10);
+
+    @TempDir
+    Path directory;
+
+    final FakeTime time = new FakeTime();
+    final FakeHost node = new FakeHost(host().devices(2)).setTicks(1_000);
+    SafetyLimits limits = new SafetyLimits(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(30), 0);
+    ServiceMode mode = ServiceMode.ENFORCE;
+    String processes = "boot 1";
+    long maxBytes = 64 << 20;
+    Map<RuleDefinition, RuleMode> rules = Map.of(
+            KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+            KnownRules.ENV_DEVICES, RuleMode.ENFORCE);
+
+    ViolationRegistry registry;
+    EventLog events;
+    DeliveryCursors deliveries;
+    DiskJournal journal;
+    Enforcer enforcer;
+    private List<ProblemCode> latestProblems = List.of();
+
+    @BeforeEach
+    void start() throws IOException {
+        journal = new DiskJournal(config(), TestTimeouts.HANG);
+        startWith(journal);
+    }
+
+    final void startWith(DiskJournal opened) {
+        registry = new ViolationRegistry(100);
+        events = new EventLog();
+        var config = EnforcerConfigBuilder.enforcerConfig(node)
+                .rules(rules, new Limits(2, Map.of()))
+                .mode(mode)
+                .interval(INTERVAL)
+                .safetyLimits(limits)
+                .build();
+        var records = new Records(registry, events, opened, List.of(new EventContent.ServiceStarted("1", "enforce")));
+        deliveries = records.deliveries();
+        enforcer = new Enforcer(config, records, advancingTicker(), List.of());
+    }
+
+    /** The monotonic clock advances with every reading, as a real one does. */
+    private Ticker advancingTicker() {
+        var readings = new AtomicLong();
+        var ticker = time.ticker();
+        return new Ticker(ticker.wall(), () -> ticker.mark() + readings.incrementAndGet());
+    }
+
+    @AfterEach
+    final void stop() {
+        journal.close();
+    }
+
+    final JournalConfig config() {
+        return new JournalConfig(
+                directory, new SegmentLimits(maxBytes, Duration.ofDays(90)), processes, Enforcer.savedKinds());
+    }
+
+    /** Starts the service again; this takes no time. */
+    final void restart() throws IOException {
+        stop();
+        start();
+    }
+
+    final CycleReport cycle() {
+        time.pass(INTERVAL);
+        node.setTicks(1_000 + time.passed().toMillis() / 10);
+        var report = enforcer.runCycle().orElseThrow();
+        latestProblems =
+                report.hosts().getFirst().problems().stream().map(Problem::code).toList();
+        return report;
+    }
+
+    final ViolationRecord only() {
+        var all = registry.find(entry -> true, 10);
+        if (all.size() != 1) {
+            throw new AssertionError("not one violation: " + all);
+        }
+        return all.getFirst();
+    }
+
+    /** The problems of the last cycle. */
+    final List<ProblemCode> problems() {
+        return latestProblems;
+    }
+
+    final List<Path> segments() throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(file -> file.toString().endsWith(".jsonl"))
+                    .sorted()
+                    .toList();
+        }
+    }
+}

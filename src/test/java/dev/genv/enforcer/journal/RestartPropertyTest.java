@@ -1,0 +1,274 @@
+package dev.genv.enforcer.journal;
+
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.Records;
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.journal.ActionIntent;
+import dev.genv.enforcer.enforcement.journal.CycleCommit;
+import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.enforcement.saved.SavedCycle;
+import dev.genv.enforcer.enforcement.saved.SavedKind;
+import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.model.problem.Problem;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.TestTimeouts;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.function.IntPredicate;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A service that is restarted at random acts on the same processes as one that is not, never earlier and never more often. */
+class RestartPropertyTest {
+    private static final Duration INTERVAL = Duration.ofSeconds(10);
+    /** The default start time of processes. */
+    private static final long FIRST_TICKS = 991_232;
+
+    private static final int CHANGING = 50;
+    private static final int STABLE = 60;
+
+    @TempDir
+    Path directory;
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+    void aRestartOnlyDelays(long seed) {
+        var snapshots = snapshots(new Random(seed));
+        var restarts = new Random(-seed);
+        var without = run(snapshots, "without", _ -> false);
+        var with = run(snapshots, "with", cycle -> cycle < CHANGING && restarts.nextInt(3) == 0);
+        for (var cycle = 0; cycle < snapshots.size(); cycle++) {
+            var more = with.counts.get(cycle);
+            var all = without.counts.get(cycle);
+            more.forEach((action, count) -> assertThat(count)
+                    .as("%s of seed %d", action, seed)
+                    .isLessThanOrEqualTo(all.getOrDefault(action, 0)));
+        }
+        without.counts.getLast().forEach((action, count) -> {
+            if (without.violating.contains(action.substring(0, action.indexOf(' ')))) {
+                assertThat(with.counts.getLast()).as("seed %d", seed).containsEntry(action, count);
+            }
+        });
+        assertThat(with.opened).isEqualTo(without.opened);
+    }
+
+    /**
+     * What happened.
+     *
+     * @param counts how often each action was executed up to each cycle
+     * @param opened how many violations appeared
+     * @param violating the pids that break a rule at the end, other than that of the owner
+     */
+    private record Run(List<Map<String, Integer>> counts, long opened, Set<String> violating) {}
+
+    private Run run(List<HostBuilder> snapshots, String name, IntPredicate restartsAfter) {
+        var time = new FakeTime();
+        var node = new FakeHost(snapshots.getFirst());
+        var opened = 0L;
+        var latest = 0L;
+        var counts = new ArrayList<Map<String, Integer>>();
+        var folder = directory.resolve(name);
+        folder.toFile().mkdir();
+        var service = new RunningService(node, time, folder);
+        for (var cycle = 0; cycle < snapshots.size(); cycle++) {
+            time.pass(INTERVAL);
+            node.setSnapshot(snapshots.get(cycle)).setTicks(ticks(cycle));
+            service.enforcer.runCycle();
+            var count = new HashMap<String, Integer>();
+            node.executed.forEach(action -> count.merge(text(action), 1, Integer::sum));
+            counts.add(count);
+            var news = service.events.after(latest, 10_000).events();
+            opened += news.stream()
+                    .map(Event::content)
+                    .filter(EventContent.ViolationOpened.class::isInstance)
+                    .count();
+            latest = service.events.latest();
+            if (restartsAfter.test(cycle)) {
+                service.journal.close();
+                var last = service.journal.last;
+                service = new RunningService(node, time, folder);
+                assertThat(service.journal.restored().memory()).hasValueSatisfying(memory -> {
+                    assertThat(memory.cycle()).isEqualTo(last.cycle());
+                    assertThat(present(memory.state())).isEqualTo(present(last.state()));
+                });
+            }
+        }
+        service.journal.close();
+        var violating = service.enforcer.latest().orElseThrow().plan().violations().stream()
+                .filter(violation ->
+                        !violation.rule().equals(KnownRules.ENV_OWNER)) // its grace depends on the whole past
+                .flatMap(violation -> violation.processes().stream())
+                .map(each -> Integer.toString(each.pid()))
+                .collect(Collectors.toSet());
+        return new Run(counts, opened, violating);
+    }
+
+    private static final class RunningService {
+        final EventLog events = new EventLog();
+        final WatchedJournal journal;
+        final Enforcer enforcer;
+
+        RunningService(FakeHost node, FakeTime time, Path folder) {
+            journal = new WatchedJournal(new DiskJournal(
+                    new JournalConfig(
+                            folder, new SegmentLimits(64 << 20, Duration.ofDays(90)), "boot", Enforcer.savedKinds()),
+                    TestTimeouts.HANG));
+            var config = EnforcerConfigBuilder.enforcerConfig(node)
+                    .rules(
+                            Map.of(
+                                    KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                    KnownRules.INACTIVE_ENV_PROCESSES, RuleMode.ENFORCE,
+                                    KnownRules.ENV_DEVICES, RuleMode.ENFORCE,
+                                    KnownRules.ENV_OWNER, RuleMode.ENFORCE),
+                            Limits.NONE)
+                    .interval(INTERVAL)
+                    .safetyLimits(new SafetyLimits(
+                            Duration.ofSeconds(20),
+                            Duration.ofSeconds(40),
+                            Duration.ofSeconds(30),
+                            Duration.ofHours(20),
+                            0))
+                    .build();
+            enforcer = new Enforcer(
+                    config,
+                    new Records(new ViolationRegistry(1_000), events, journal, List.of()),
+                    time.ticker(),
+                    List.of());
+        }
+    }
+
+    private static Map<SavedKind<?, ?>, Object> present(SavedState state) {
+        var present = new HashMap<SavedKind<?, ?>, Object>(state.all());
+        present.values().removeIf(entries -> ((Map<?, ?>) entries).isEmpty());
+        return present;
+    }
+
+    /** Remembers what was written last. */
+    private static final class WatchedJournal implements Journal {
+        private final Journal journal;
+        private CycleCommit last;
+
+        WatchedJournal(Journal journal) {
+            this.journal = journal;
+            last = new CycleCommit(
+                    List.of(), new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0), SavedState.EMPTY);
+        }
+
+        @Override
+        public boolean isEnabled() {
+            return true;
+        }
+
+        @Override
+        public Restored restored() {
+            return journal.restored();
+        }
+
+        @Override
+        public long lastSequence() {
+            return journal.lastSequence();
+        }
+
+        @Override
+        public void begin(List<ActionIntent> intents) {
+            journal.begin(intents);
+        }
+
+        @Override
+        public void end(ActionIntent.Outcome outcome) {
+            journal.end(outcome);
+        }
+
+        @Override
+        public void commit(CycleCommit cycle) {
+            last = cycle;
+            journal.commit(cycle);
+        }
+
+        @Override
+        public List<Problem> problems() {
+            return journal.problems();
+        }
+
+        @Override
+        public void close() {
+            journal.close();
+        }
+    }
+
+    private static String text(Action action) {
+        return action instanceof Action.Terminate terminate
+                ? "%d %s".formatted(terminate.process().pid(), terminate.signal())
+                : action.toString();
+    }
+
+    private static long ticks(int cycle) {
+        return FIRST_TICKS + 1_000L * (cycle + 1);
+    }
+
+    /** States that change at random: environments, attachments, owners, and processes that come and go. */
+    private static List<HostBuilder> snapshots(Random random) {
+        var snapshots = new ArrayList<HostBuilder>();
+        var pids = new ArrayList<Integer>();
+        var environments = new HashMap<String, Integer>(Map.of("a", 0, "b", 1));
+        for (var cycle = 0; cycle < CHANGING; cycle++) {
+            if (random.nextInt(4) == 0) {
+                pids.add(100 + cycle);
+            }
+            if (random.nextInt(10) == 0 && !pids.isEmpty()) {
+                pids.removeIf(pids.get(random.nextInt(pids.size()))::equals);
+            }
+            var name = List.of("a", "b", "c").get(random.nextInt(3));
+            switch (random.nextInt(6)) {
+                case 0 -> environments.remove(name);
+                case 1, 2 -> environments.put(name, random.nextInt(3));
+                default -> {}
+            }
+            snapshots.add(snapshot(pids, environments));
+        }
+        for (var cycle = 0; cycle < STABLE; cycle++) {
+            snapshots.add(snapshot(pids, environments));
+        }
+        return snapshots;
+    }
+
+    private static HostBuilder snapshot(List<Integer> pids, Map<String, Integer> environments) {
+        var builder = host().devices(3);
+        environments.forEach((name, device) -> builder.with(
+                env(name).uid(1000 + name.charAt(0)).pids(name.charAt(0)).attached(device)));
+        for (var pid : pids) {
+            var started = process(pid).startedLaterBy(1_000L * (pid - 100) + 500);
+            var each = pid % 4 == 0
+                    ? started
+                    : started.inEnvironment(List.of("a", "b", "c").get(pid % 3));
+            builder.with(each.uid(1097 + pid % 2).uses(pid % 3));
+        }
+        return builder;
+    }
+}

@@ -1,0 +1,232 @@
+package dev.genv.enforcer.journal;
+
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.enforcement.action.ServiceMode;
+import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** A restart is the same as a suspension between two cycles. */
+class RestartTest extends JournalFixture {
+    private static final HostBuilder STRAY = host().devices(2).with(process(7).uses(0));
+
+    @Test
+    void violationsContinue() throws IOException {
+        node.setSnapshot(STRAY);
+        cycle();
+        cycle();
+        var before = only();
+        restart();
+        assertThat(only())
+                .as("readers see it before the first cycle")
+                .usingRecursiveComparison()
+                .ignoringFields("next")
+                .isEqualTo(before);
+        cycle();
+        assertThat(only().id()).isEqualTo(before.id());
+        assertThat(only().firstSeen()).isEqualTo(before.firstSeen());
+        assertThat(only().cycles()).isEqualTo(3);
+        assertThat(only().actions()).isEqualTo(before.actions()).hasSize(1);
+        assertThat(node.executed).as("one SIGTERM").hasSize(1);
+    }
+
+    @Test
+    void resolvedViolationsAndEventsContinue() throws IOException {
+        node.setSnapshot(STRAY);
+        cycle();
+        node.setSnapshot(host().devices(2));
+        cycle();
+        var before = only();
+        assertThat(before.active()).isFalse();
+        var last = events.latest();
+        restart();
+        assertThat(only()).isEqualTo(before);
+        assertThat(events.after(0, 100).events())
+                .extracting(Event::content)
+                .extracting(content -> content.getClass().getSimpleName())
+                .containsExactly(
+                        "ServiceStarted", "ViolationOpened", "ActionRecorded", "ViolationResolved", "ServiceStarted");
+        assertThat(events.latest()).isEqualTo(last + 1);
+        cycle();
+        restart();
+        assertThat(events.latest()).isEqualTo(last + 2);
+    }
+
+    @Test
+    void killFollowsWhenItsTimeIsOver() throws IOException {
+        node.setSnapshot(STRAY);
+        for (var cycle = 0; cycle < 7; cycle++) {
+            cycle();
+            restart();
+        }
+        assertThat(signals())
+                .as("no time counts while the service does not run")
+                .containsExactly(Signal.TERM);
+        for (var cycle = 0; cycle < 5; cycle++) {
+            cycle();
+        }
+        assertThat(signals()).containsExactly(Signal.TERM, Signal.KILL);
+    }
+
+    @Test
+    void timeBeforeTheRestartCounts() throws IOException {
+        limits = new SafetyLimits(Duration.ofSeconds(60), Duration.ZERO, null, 0);
+        restart();
+        node.setSnapshot(STRAY);
+        cycles(4); // 30 s
+        restart();
+        cycles(3);
+        assertThat(node.executed).as("the time of the restart does not count").isEmpty();
+        cycles(1);
+        assertThat(node.executed).hasSize(1);
+    }
+
+    @Test
+    void aChangeOfTheStateIsStillKnown() throws IOException {
+        limits = new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), null, 0);
+        restart();
+        var job = process(7).inEnvironment("a").uses(0);
+        node.setSnapshot(host().devices(2).with(env("a").attached(0)).with(job));
+        cycles(8);
+        restart();
+        node.setSnapshot(host().devices(2).with(env("a")).with(job)); // while the service did not run
+        cycles(6);
+        assertThat(node.executed).isEmpty();
+        assertThat(only().change()).isNotNull();
+        restart();
+        cycles(1);
+        assertThat(node.executed).isEmpty();
+        cycles(2);
+        assertThat(node.executed).as("the grace is given once").hasSize(1);
+    }
+
+    @Test
+    void theGraceOfTheFirstObservationIsGivenOnce() throws IOException {
+        limits = new SafetyLimits(Duration.ZERO, Duration.ofSeconds(60), null, 0);
+        restart();
+        node.setSnapshot(host().devices(2)
+                .with(env("a"))
+                .with(process(7).inEnvironment("a").uses(0)));
+        cycles(5); // 40 s
+        assertThat(node.executed).isEmpty();
+        restart();
+        cycles(2);
+        assertThat(node.executed).isEmpty();
+        cycles(2);
+        assertThat(node.executed).hasSize(1);
+    }
+
+    @Test
+    void afterABootAllViolationsAreOver() throws IOException {
+        node.setSnapshot(STRAY);
+        cycle();
+        var id = only().id();
+        processes = "boot 2";
+        restart();
+        assertThat(only().active()).isFalse();
+        cycle();
+        assertThat(registry.find(ViolationRecord::active, 10))
+                .as("the same pid is another process")
+                .singleElement()
+                .satisfies(entry -> assertThat(entry.id()).isNotEqualTo(id));
+        assertThat(signals()).containsExactly(Signal.TERM, Signal.TERM);
+        restart();
+        assertThat(events.after(0, 100).events())
+                .extracting(Event::content)
+                .filteredOn(EventContent.ViolationResolved.class::isInstance)
+                .hasSize(1);
+    }
+
+    @Test
+    void theNewModeCounts() throws IOException {
+        mode = ServiceMode.AUDIT;
+        restart();
+        node.setSnapshot(STRAY);
+        cycles(3);
+        mode = ServiceMode.ENFORCE;
+        restart();
+        cycle();
+        assertThat(only().mode()).isEqualTo(RuleMode.ENFORCE);
+        assertThat(signals()).containsExactly(Signal.TERM);
+        mode = ServiceMode.AUDIT;
+        restart();
+        cycles(20);
+        assertThat(signals()).as("no SIGKILL in audit mode").containsExactly(Signal.TERM);
+    }
+
+    @Test
+    void anActionWithoutAResultIsNotRepeated() throws IOException {
+        node.setSnapshot(STRAY).answerWith(action -> {
+            stop(); // the service is killed after the signal
+            return Result.of(Outcome.SIGNALLED);
+        });
+        cycle();
+        node.answerWith(_ -> Result.of(Outcome.SIGNALLED));
+        start();
+        cycles(2);
+        assertThat(signals()).containsExactly(Signal.TERM);
+        assertThat(only().actions()).singleElement().satisfies(note -> {
+            assertThat(note.outcome()).isEqualTo(Outcome.FAILED);
+            assertThat(note.detail()).contains("it may have been executed");
+        });
+    }
+
+    @Test
+    void theWallClockDoesNotDecideTheOrder() throws IOException {
+        node.setSnapshot(STRAY);
+        cycle();
+        var first = events.latest();
+        time.setWallBack(Duration.ofDays(400));
+        restart();
+        node.setSnapshot(host().devices(2));
+        cycle();
+        restart();
+        assertThat(only().active()).isFalse();
+        assertThat(events.after(0, 100).events()).extracting(Event::sequence).isSorted();
+        assertThat(events.latest()).isGreaterThan(first);
+        assertThat(segments()).isNotEmpty();
+    }
+
+    @Test
+    void aCycleWithoutChangesIsOneLine() throws IOException {
+        limits = new SafetyLimits(Duration.ZERO, Duration.ZERO, null, 0); // a SIGTERM, and no SIGKILL
+        restart();
+        var job = process(8).inEnvironment("a").uses(1);
+        node.setSnapshot(host().devices(2)
+                .with(env("a").attached(0))
+                .with(process(7).uses(0))
+                .with(job));
+        cycles(3);
+        var before = Files.readAllLines(segments().getLast()).size();
+        cycles(5);
+        assertThat(Files.readAllLines(segments().getLast())).hasSize(before + 5);
+    }
+
+    private void cycles(int count) {
+        for (var cycle = 0; cycle < count; cycle++) {
+            cycle();
+        }
+    }
+
+    private List<Signal> signals() {
+        return node.executed.stream()
+                .map(action -> ((Action.Terminate) action).signal())
+                .toList();
+    }
+}

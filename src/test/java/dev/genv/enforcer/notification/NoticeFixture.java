@@ -1,0 +1,48 @@
+package dev.genv.enforcer.notification;
+
+import dev.genv.enforcer.enforcement.event.Event;
+import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.notification.notice.Notice;
+import dev.genv.enforcer.notification.notice.PersonalNotice;
+import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.util.List;
+import java.util.Optional;
+
+/** Notices of events of violations. */
+public final class NoticeFixture {
+    private NoticeFixture() {}
+
+    public static EventContent opened(ViolationBuilder violation) {
+        return new EventContent.ViolationOpened(violation.build());
+    }
+
+    public static EventContent resolved(ViolationBuilder violation) {
+        return new EventContent.ViolationResolved(violation.resolved().build());
+    }
+
+    /** An action on a process, which the violation records too. */
+    public static EventContent action(ViolationBuilder violation, int pid, Outcome outcome) {
+        return lastAction(violation.action(pid, outcome));
+    }
+
+    /** The last action of the violation. */
+    public static EventContent lastAction(ViolationBuilder violation) {
+        ViolationRecord built = violation.build();
+        return new EventContent.ActionRecorded(built, built.actions().getLast());
+    }
+
+    public static Optional<Notice> notice(EventContent content) {
+        return Notice.of(new Event(7, FakeTime.START, content));
+    }
+
+    public static List<PersonalNotice> personal(EventContent content) {
+        return notice(content).map(notice -> PersonalNotice.of(notice, false)).orElse(List.of());
+    }
+
+    public static List<PersonalNotice> personalInAudit(EventContent content) {
+        return notice(content).map(notice -> PersonalNotice.of(notice, true)).orElse(List.of());
+    }
+}

@@ -1,0 +1,104 @@
+package dev.genv.enforcer.notification.notice;
+
+import static dev.genv.enforcer.notification.NoticeFixture.action;
+import static dev.genv.enforcer.notification.NoticeFixture.lastAction;
+import static dev.genv.enforcer.notification.NoticeFixture.opened;
+import static dev.genv.enforcer.notification.NoticeFixture.personal;
+import static dev.genv.enforcer.notification.NoticeFixture.personalInAudit;
+import static dev.genv.enforcer.notification.NoticeFixture.resolved;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.event.EventContent;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.violation.ViolationRecord.ActionNote;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** Users are identified by the real uids of processes only. */
+class PersonalNoticeTest {
+    @Test
+    void warningGoesToTheUserOfTheProcess() {
+        var violation = violationOf(process(812).uid(1003), process(813).uid(1004));
+        assertThat(personal(action(violation, 812, Outcome.SKIPPED_GRACE)))
+                .singleElement()
+                .satisfies(notice -> {
+                    assertThat(notice.uid()).isEqualTo(1003);
+                    assertThat(notice.processes())
+                            .extracting(each -> each.pid())
+                            .containsExactly(812);
+                });
+    }
+
+    @Test
+    void executedActionGoesToTheUserOfTheProcess() {
+        assertThat(uids(personal(action(violationOf(process(812).uid(1003)), 812, Outcome.SIGNALLED))))
+                .containsExactly(1003L);
+    }
+
+    /** A failure is the administrator's concern. */
+    @Test
+    void failedActionGoesToNoUser() {
+        assertThat(personal(action(violationOf(process(812).uid(1003)), 812, Outcome.DENIED)))
+                .isEmpty();
+    }
+
+    @Test
+    void detachmentGoesToTheUsersOfTheProcessesOnThatDevice() {
+        var violation = violationOf(
+                process(812).uid(1003).inEnvironment("a").uses(2),
+                process(813).uid(1004).inEnvironment("a").uses(1),
+                process(814).uid(1005).inEnvironment("b").uses(2));
+        var note = new ActionNote(
+                new ActionNote.TargetAttachment("a", 2), Optional.empty(), FakeTime.START, Outcome.DETACHED, null);
+        assertThat(uids(personal(lastAction(violation.action(note))))).containsExactly(1003L);
+    }
+
+    @Test
+    void processOfUnknownUserHasNoNotice() {
+        assertThat(personal(action(violationOf(process(812).uidUnknown()), 812, Outcome.SIGNALLED)))
+                .isEmpty();
+    }
+
+    @Test
+    void newViolationGoesToNoUserBecauseAWarningOrAnActionFollows() {
+        assertThat(personal(opened(violationOf(process(812).uid(1003))))).isEmpty();
+        assertThat(personalInAudit(opened(violationOf(process(812).uid(1003))))).isEmpty();
+    }
+
+    @Test
+    void auditedViolationGoesToItsUsersOnlyIfThatIsSet() {
+        EventContent audited = opened(violationOf(
+                        process(812).uid(1003),
+                        process(813).uid(1004),
+                        process(814).uid(1003))
+                .audited());
+        assertThat(personal(audited)).isEmpty();
+        assertThat(uids(personalInAudit(audited))).containsExactly(1003L, 1004L);
+        assertThat(personalInAudit(audited).getFirst().processes())
+                .extracting(each -> each.pid())
+                .containsExactly(812, 814);
+    }
+
+    @Test
+    void endOfAViolationGoesToTheWarnedUser() {
+        var warned = violationOf(process(812).uid(1003), process(813).uid(1004)).action(812, Outcome.SKIPPED_GRACE);
+        assertThat(uids(personal(resolved(warned)))).containsExactly(1003L);
+    }
+
+    @Test
+    void endOfAViolationGoesToNobodyWithoutAWarningOrAfterAnAction() {
+        assertThat(personal(resolved(violationOf(process(812).uid(1003))))).isEmpty();
+        var acted = violationOf(process(812).uid(1003))
+                .action(812, Outcome.SKIPPED_GRACE)
+                .action(812, Outcome.SIGNALLED);
+        assertThat(personal(resolved(acted))).isEmpty();
+    }
+
+    private static List<Long> uids(List<PersonalNotice> notices) {
+        return notices.stream().map(PersonalNotice::uid).toList();
+    }
+}

@@ -1,0 +1,92 @@
+package dev.genv.enforcer.observation.table;
+
+import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
+import static dev.genv.enforcer.observation.table.FactRow.row;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.facts.PodFacts;
+import dev.genv.enforcer.model.workload.Container;
+import dev.genv.enforcer.model.workload.Pod;
+import dev.genv.enforcer.model.workload.SlurmJob;
+import dev.genv.enforcer.model.workload.Workload;
+import dev.genv.enforcer.model.workload.WorkloadSource;
+import dev.genv.enforcer.observation.Observation;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The container, pod, job and unit of process 812. */
+final class WorkloadRows {
+    private static final String ENVIRONMENT = "GENV_ENVIRONMENT_ID=a";
+    private static final String ID = "9bca8d63d5fa610783847915bcff0ecac1273e5b4bed3f6fa1b07350e0135961";
+    private static final String UID = "2c48913c-b29f-11e7-9350-020968147796";
+    private static final String POD =
+            "/kubepods.slice/kubepods-pod" + UID.replace('-', '_') + ".slice/cri-containerd-" + ID + ".scope";
+    private static final Container CONTAINER = new Container(ID, "containerd", WorkloadSource.CGROUP);
+
+    static final List<FactRow> ROWS = List.of(
+            row("no workload", _ -> {}).check(workload(null)),
+            row("a service", machine -> cgroup(machine, "/system.slice/ollama.service"))
+                    .check(workload(new Workload("ollama.service", null, null, null))),
+            row("a container", machine -> cgroup(machine, "/system.slice/docker-" + ID + ".scope"))
+                    .check(workload(
+                            new Workload(null, new Container(ID, "docker", WorkloadSource.CGROUP), null, null))),
+            row("a pod", machine -> {
+                        cgroup(machine, POD);
+                        pod(machine);
+                    })
+                    .check(workload(new Workload(null, CONTAINER, new Pod(UID, "ml", "train-0", "main"), null))),
+            row("a pod that was observed before", machine -> {
+                        cgroup(machine, POD);
+                        pod(machine);
+                    })
+                    .then(_ -> {})
+                    .check(workload(new Workload(null, CONTAINER, new Pod(UID, "ml", "train-0", "main"), null))),
+            row("a pod without the kubelet's files", machine -> cgroup(machine, POD))
+                    .check(workload(new Workload(null, CONTAINER, new Pod(UID, null, null, null), null))),
+            row("a pod whose files appear later", machine -> cgroup(machine, POD))
+                    .then(machine -> pod(machine))
+                    .check(workload(new Workload(null, CONTAINER, new Pod(UID, "ml", "train-0", "main"), null))),
+            row("a job in the cgroup", machine -> cgroup(machine, "/system.slice/slurmstepd.scope/job_7/step_0"))
+                    .check(workload(new Workload(null, null, null, new SlurmJob("7", WorkloadSource.CGROUP)))),
+            row("a job in the environ", machine -> machine.process(812, ALICE, ENVIRONMENT, "SLURM_JOB_ID=8"))
+                    .check(workload(new Workload(null, null, null, new SlurmJob("8", WorkloadSource.ENVIRON)))),
+            row(
+                            "several jobs in the environ",
+                            machine -> machine.process(812, ALICE, "SLURM_JOB_ID=8", ENVIRONMENT, "SLURM_JOB_ID=9"))
+                    .check(workload(new Workload(null, null, null, new SlurmJob("9", WorkloadSource.ENVIRON)))),
+            row("a job that is no number", machine -> machine.process(812, ALICE, ENVIRONMENT, "SLURM_JOB_ID=<b>"))
+                    .check(workload(null)),
+            row(
+                            "a variable that only ends like that of a job",
+                            machine -> machine.process(812, ALICE, ENVIRONMENT, "MY_SLURM_JOB_ID=9"))
+                    .check(workload(null)));
+
+    private WorkloadRows() {}
+
+    private static void cgroup(DescribedMachine machine, String path) throws IOException {
+        Objects.requireNonNull(machine.processes.get(812)).cgroup(path);
+    }
+
+    /** Creates the kubelet's directory of the pod, and the link to the log of its container. */
+    private static void pod(DescribedMachine machine) throws IOException {
+        var directory = "ml_train-0_" + UID;
+        var link = "train-0_ml_main-" + ID + ".log";
+        var logs = machine.proc.hostRoot().resolve("var/log");
+        Files.createDirectories(logs.resolve("pods").resolve(directory));
+        Files.createSymbolicLink(
+                Files.createDirectories(logs.resolve("containers")).resolve(link),
+                Path.of("/var/log/pods", directory, "main/0.log"));
+        machine.pods = new PodFacts(List.of(directory), List.of(link));
+    }
+
+    private static Consumer<Observation> workload(@Nullable Workload workload) {
+        return observation -> assertThat(
+                        observation.snapshot().processes().getFirst().workload())
+                .isEqualTo(workload);
+    }
+}

@@ -1,0 +1,102 @@
+package dev.genv.enforcer.recording.replay;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.definition.Limits;
+import dev.genv.enforcer.policy.definition.RuleDefinition;
+import dev.genv.enforcer.policy.definition.RuleMode;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.recording.Playback;
+import dev.genv.enforcer.recording.RandomPast;
+import dev.genv.enforcer.recording.replay.ReplayedAction.EndedAttachment;
+import dev.genv.enforcer.recording.replay.ReplayedAction.EndedProcess;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.RandomFleets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** A replay does what a policy does that checks every whole fleet: {@code -Dfuzz.seed} and {@code -Dfuzz.pasts}. */
+class ReplayPropertyTest {
+    private static final long SEED = Long.getLong("fuzz.seed", 20_261_122);
+    private static final int PASTS = Integer.getInteger("fuzz.pasts", 100);
+    private static final int CYCLES = 20;
+
+    private final Map<String, EndedOnHost> ended = new HashMap<>();
+    private final List<String> expected = new ArrayList<>();
+
+    @Test
+    void endsWhatChecksOfAllHostsInEveryCycleEnd() {
+        for (var seed = SEED; seed < SEED + PASTS; seed++) {
+            ended.clear();
+            expected.clear();
+            var past = new RandomPast(seed);
+            var policy = policy(past.random());
+            var replay = new Replay(policy, true);
+            var playback = new Playback();
+            for (var cycle = 0; cycle < CYCLES; cycle++) {
+                var before = playback.cycles.size();
+                playback.cycle(past.next().snapshots());
+                if (playback.cycles.size() > before) {
+                    replay.check(playback.last());
+                    checkAll(policy, playback.snapshots());
+                }
+            }
+            assertThat(names(replay)).as("-Dfuzz.seed=" + seed).containsExactlyInAnyOrderElementsOf(expected);
+        }
+    }
+
+    private void checkAll(Policy policy, Map<String, Snapshot> snapshots) {
+        ended.keySet().retainAll(snapshots.keySet());
+        var fleet = new ArrayList<Snapshot>();
+        snapshots.forEach((name, snapshot) -> {
+            var ofHost = ended.computeIfAbsent(name, _ -> new EndedOnHost());
+            ofHost.forgetAbsent(snapshot);
+            fleet.add(ofHost.removeFrom(snapshot));
+        });
+        for (var planned : policy.check(new Fleet(fleet, true), Set.of()).actions()) {
+            var ofHost = ended.computeIfAbsent(planned.action().host(), _ -> new EndedOnHost());
+            switch (planned.action()) {
+                case Action.Terminate(var host, var process, var _) -> {
+                    if (planned.enforced() && process.immunity() == null && ofHost.terminate(process.id())) {
+                        expected.add(host + " process " + process.pid() + " "
+                                + process.id().startTime());
+                    }
+                }
+                case Action.Detach(var host, var environment, var device, var attachment) -> {
+                    if (planned.enforced() && !environment.ownership().exempt() && ofHost.detach(device, attachment)) {
+                        expected.add(host + " environment " + environment.eid() + " device " + device);
+                    }
+                }
+            }
+        }
+    }
+
+    private static List<String> names(Replay replay) {
+        return replay.users().stream()
+                .flatMap(user -> user.listed().stream())
+                .map(action -> action.host()
+                        + switch (action.target()) {
+                            case EndedProcess process -> " process " + process.pid() + " " + process.startTime();
+                            case EndedAttachment(var environment, var device) ->
+                                " environment " + environment + " device " + device;
+                        })
+                .toList();
+    }
+
+    private static Policy policy(RandomFleets random) {
+        var modes = new HashMap<RuleDefinition, RuleMode>();
+        var isQuotaAlone = random.oneIn(3);
+        for (var rule : KnownRules.all()) {
+            var mode = random.pick(List.of(RuleMode.values()));
+            modes.put(rule, isQuotaAlone && !rule.hasLimit() ? RuleMode.OFF : mode);
+        }
+        return KnownRules.policy(modes, new Limits(random.random().nextInt(5), Map.of("raz", 1)));
+    }
+}

@@ -1,0 +1,134 @@
+package dev.genv.enforcer.testsupport;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Unlisted;
+import dev.genv.enforcer.policy.plan.Action;
+import dev.genv.enforcer.policy.plan.Signal;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
+import dev.genv.enforcer.testsupport.linux.SteppedProcess;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.assertj.core.groups.Tuple;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What proves that a process uses a GPU, for every adapter. */
+@Timeout(600)
+abstract class UnlistedUseSuite {
+    static final Map<String, String> MEMBER = Map.of("GENV_ENVIRONMENT_ID", "15971");
+
+    /** The {@code /proc} of the machine. */
+    protected abstract Path proc();
+
+    /** The GPU tool of the machine, which lists the device 0. */
+    protected abstract FakeNvidiaSmi smi();
+
+    protected abstract Snapshot observe() throws Exception;
+
+    protected abstract Result execute(Action action) throws Exception;
+
+    Snapshot observe(int times) throws Exception {
+        var snapshot = observe();
+        for (var i = 1; i < times; i++) {
+            snapshot = observe();
+        }
+        return snapshot;
+    }
+
+    void use(int mebibytes) throws IOException {
+        smi().gpuLines("0, %s, %d\n".formatted(FakeNvidiaSmi.uuid(0), mebibytes));
+    }
+
+    void link(int... pids) throws IOException {
+        DeviceFileHolder.write(proc(), FakeNvidiaSmi.uuid(0), pids);
+    }
+
+    @Test
+    void signalsAHolderOnlyWhileItMapsTheFile() throws Exception {
+        var release = """
+                import os, signal
+                signal.signal(signal.SIGUSR1, lambda *_: (mapping.close(), os.close(device)))
+                """;
+        try (var holder = DeviceFileHolder.start(Map.of(), "");
+                var released = DeviceFileHolder.start(Map.of(), release)) {
+            link(holder.pid(), released.pid());
+            use(4096);
+            var processes = observe(4).unlisted().processes();
+            assertThat(processes).hasSize(2);
+            released.release();
+            var results = new ArrayList<Result>();
+            for (var process : sorted(processes, holder.pid())) {
+                results.add(execute(new Action.Terminate("gpu-1", process, Signal.TERM)));
+            }
+            assertThat(results.getFirst().outcome()).isEqualTo(Outcome.SIGNALLED);
+            assertThat(results.getLast().outcome()).isNotEqualTo(Outcome.SIGNALLED);
+            assertThat(results.getLast().detail()).contains("no longer maps");
+            holder.child().awaitExit();
+            assertThat(released.child().isAlive()).isTrue();
+        }
+    }
+
+    /** Another user can pass a descriptor to a process that accepts it. */
+    @Test
+    void fileThatAnotherProcessHasPassedProvesNoUse(@TempDir Path folder) throws Exception {
+        try (var receiver = DeviceFileHolder.receive(folder.resolve("socket"), MEMBER)) {
+            link(receiver.pid());
+            use(4096);
+            var found = observe(6).unlisted().holders();
+            assertThat(found)
+                    .extracting(holder -> holder.process().pid(), Unlisted.Holder::used)
+                    .containsExactly(Tuple.tuple(receiver.pid(), List.of()));
+            var process = found.getFirst().process();
+            assertThat(execute(new Action.Terminate("gpu-1", process, Signal.TERM))
+                            .outcome())
+                    .isEqualTo(Outcome.FAILED);
+            assertThat(receiver.child().isAlive()).isTrue();
+        }
+    }
+
+    /** A process that was just started may be listed in a moment. */
+    @Test
+    void mappingProvesUseInTheSecondObservation() throws Exception {
+        try (var holder = DeviceFileHolder.start(MEMBER, "")) {
+            link(holder.pid());
+            use(4096);
+            assertThat(observe(4).unlisted().holders().getFirst().used()).isEmpty();
+            assertThat(observe().unlisted().holders().getFirst().used()).containsExactly(0);
+        }
+    }
+
+    /** A fork without an execve(2) leaves the mappings of the parent to the child. */
+    @Test
+    void workerOfAListedProcessProvesNoUse(@TempDir Path folder) throws Exception {
+        try (var holder = SteppedProcess.start(folder, MEMBER, "hold:" + DeviceFileHolder.FILE, "fork", "fork")) {
+            var parent = holder.leftBehind(0);
+            var middle = holder.leftBehind(1);
+            link(parent, middle, holder.pid());
+            smi().process(0, parent, "100");
+            use(4096);
+            assertThat(observe(6).unlisted().holders())
+                    .hasSize(2)
+                    .allSatisfy(worker -> assertThat(worker.used()).isEmpty());
+            smi().noProcesses();
+            assertThat(observe(2).unlisted().holders())
+                    .extracting(each -> each.process().pid(), Unlisted.Holder::used)
+                    .contains(Tuple.tuple(middle, List.of(0)), Tuple.tuple(holder.pid(), List.of(0)));
+        }
+    }
+
+    private static List<GpuProcess> sorted(List<GpuProcess> processes, int first) {
+        return processes.stream()
+                .sorted((one, two) -> Boolean.compare(two.pid() == first, one.pid() == first))
+                .toList();
+    }
+}

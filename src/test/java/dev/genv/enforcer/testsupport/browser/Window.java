@@ -1,0 +1,94 @@
+package dev.genv.enforcer.testsupport.browser;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.microsoft.playwright.Browser;
+import com.microsoft.playwright.BrowserContext;
+import com.microsoft.playwright.Locator;
+import com.microsoft.playwright.Page;
+import com.microsoft.playwright.options.AriaRole;
+import dev.genv.enforcer.testsupport.TestTimeouts;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** A window that shows the page of a service, and records what the page requests and what goes wrong in it. */
+public final class Window implements AutoCloseable {
+    private final String origin;
+    private final BrowserContext context;
+    private final Page page;
+    private final List<String> requests = new CopyOnWriteArrayList<>();
+    private final List<String> errors = new CopyOnWriteArrayList<>();
+
+    /** Opens a window for the service on this port. */
+    public Window(Chromium chromium, int port, Browser.NewContextOptions options) {
+        origin = "http://127.0.0.1:" + port;
+        context = chromium.browser().newContext(options);
+        context.setDefaultTimeout((double) TestTimeouts.HANG.toMillis());
+        context.onRequest(request -> requests.add(request.url()));
+        page = context.newPage();
+        page.onPageError(errors::add);
+        page.onConsoleMessage(message -> {
+            // A browser reports each status above 399 itself.
+            if (message.type().equals("error") && !message.text().startsWith("Failed to load resource")) {
+                errors.add(message.text());
+            }
+        });
+    }
+
+    public Page page() {
+        return page;
+    }
+
+    public BrowserContext context() {
+        return context;
+    }
+
+    /** Opens a view, such as {@code #/violations}, as a new load of the page. */
+    public Window open(String view) {
+        page.navigate("about:blank"); // the address of another view alone would not load the page again
+        page.navigate(origin + "/" + view);
+        heading().waitFor();
+        return this;
+    }
+
+    /** Opens a view in the page that is shown. */
+    public Window go(String view) {
+        page.evaluate("view => { location.hash = view; }", view);
+        return this;
+    }
+
+    public Locator heading() {
+        return page.locator("h1");
+    }
+
+    public Locator link(String text) {
+        return page.getByRole(AriaRole.LINK, new Page.GetByRoleOptions().setName(text));
+    }
+
+    public Locator button(String text) {
+        return page.getByRole(AriaRole.BUTTON, new Page.GetByRoleOptions().setName(text));
+    }
+
+    public Locator dialog() {
+        return page.getByRole(AriaRole.DIALOG);
+    }
+
+    /** Waits until an element contains the text. */
+    public void awaitText(String selector, String text) {
+        page.locator(selector)
+                .filter(new Locator.FilterOptions().setHasText(text))
+                .first()
+                .waitFor();
+    }
+
+    /** Checks that nothing has gone wrong in the page, and that it requested nothing of other origins. */
+    public void verify() {
+        assertThat(errors).isEmpty();
+        assertThat(requests).isNotEmpty().allSatisfy(url -> assertThat(url).startsWith(origin + "/"));
+    }
+
+    @Override
+    public void close() {
+        context.close();
+    }
+}

@@ -1,0 +1,145 @@
+package dev.genv.enforcer.testsupport.linux;
+
+import static org.awaitility.Awaitility.await;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A real process that maps a device file, and a {@code /proc} whose driver has that file's number. {@code /dev/zero} stands for {@code
+ * /dev/nvidia5}, because every process may map it. So the {@code /proc} must have no other process that does.
+ */
+public final class DeviceFileHolder implements AutoCloseable {
+    public static final int MINOR = 5;
+    private static final String UUID_OF_NO_GPU = "GPU-00000000-0000-4000-8000-000000000000";
+
+    public static final Path FILE = Path.of("/dev/zero");
+    private static final int MAJOR = 1;
+
+    private final Child child;
+    private final Path file;
+
+    private DeviceFileHolder(Child child, Path file) {
+        this.child = child;
+        this.file = file;
+    }
+
+    /** Starts a process that maps {@code /dev/zero} with these variables, after this Python statement. */
+    public static DeviceFileHolder start(Map<String, String> variables, String before) throws IOException {
+        return start(FILE, variables, before);
+    }
+
+    /** Starts a process that opens this file, and maps it if its driver permits that. */
+    public static DeviceFileHolder start(Path file, Map<String, String> variables, String before) throws IOException {
+        var child =
+                Child.running(List.of("/usr/bin/python3", "-I", "-S", "-c", before + """
+
+                        import mmap, os, time
+                        device = os.open('%s', os.O_RDWR | os.O_NOCTTY)
+                        try: mapping = mmap.mmap(device, 4096, flags=mmap.MAP_PRIVATE)
+                        except (OSError, ValueError): pass
+                        while True: time.sleep(1000)
+                        """.formatted(file)), variables);
+        var holder = new DeviceFileHolder(child, file);
+        await().until(holder::holds);
+        return holder;
+    }
+
+    /** Starts a process that gets the file from another one, which exits then, over this socket. */
+    public static DeviceFileHolder receive(Path socket, Map<String, String> variables) throws IOException {
+        var receiver = Child.running(List.of("/usr/bin/python3", "-I", "-S", "-c", """
+                import array, socket, time
+                server = socket.socket(socket.AF_UNIX)
+                server.bind('%s')
+                server.listen(1)
+                passed = server.accept()[0].recvmsg(1, socket.CMSG_SPACE(4))
+                while True: time.sleep(1000)
+                """.formatted(socket)), variables);
+        await().until(() -> Files.exists(socket));
+        try (var sender =
+                Child.running(List.of("/usr/bin/python3", "-I", "-S", "-c", """
+                import array, os, socket, time
+                client = socket.socket(socket.AF_UNIX)
+                while client.connect_ex('%s'): time.sleep(0.01)
+                passed = array.array('i', [os.open('%s', os.O_RDWR)])
+                client.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, passed)])
+                """.formatted(socket, FILE)), Map.of())) {
+            sender.awaitExit();
+        }
+        var holder = new DeviceFileHolder(receiver, FILE);
+        await().until(holder::holds);
+        return holder;
+    }
+
+    /**
+     * Fills a {@code /proc} with links to these processes of the real one, and with a driver.
+     *
+     * @param uuid of the GPU whose file is {@code /dev/zero}
+     */
+    public static void write(Path proc, String uuid, int... pids) throws IOException {
+        writeDriver(proc, uuid, MAJOR, MINOR);
+        for (var pid : pids) {
+            var link = proc.resolve(Integer.toString(pid));
+            if (!Files.exists(link)) {
+                Files.createSymbolicLink(link, Path.of("/proc", Integer.toString(pid)));
+            }
+        }
+    }
+
+    /** Writes a driver with this major number, and with this minor number of the GPU, besides another GPU. */
+    public static void writeDriver(Path proc, String uuid, int major, int minor) throws IOException {
+        Files.writeString(proc.resolve("devices"), """
+                Character devices:
+                %3d nvidia
+                240 nvidia-uvm
+
+                Block devices:
+                  5 nvidia
+                """.formatted(major));
+        writeGpu(proc, "0000:01:00.0", UUID_OF_NO_GPU, minor - 1);
+        writeGpu(proc, "0000:07:00.0", uuid, minor);
+    }
+
+    private static void writeGpu(Path proc, String address, String uuid, int minor) throws IOException {
+        var folder = Files.createDirectories(proc.resolve("driver/nvidia/gpus").resolve(address));
+        Files.writeString(
+                folder.resolve("information"),
+                "Model: \t\t NVIDIA A100\nIRQ:   \t\t 16\nGPU UUID: \t %s\nBus Location: \t %s\nDevice Minor: \t %d\n"
+                        .formatted(uuid, address, minor));
+    }
+
+    public int pid() {
+        return child.pid();
+    }
+
+    public Child child() {
+        return child;
+    }
+
+    /** Has a process close the file that does so at SIGUSR1. */
+    public void release() throws IOException, InterruptedException {
+        new ProcessBuilder("kill", "-USR1", Integer.toString(child.pid()))
+                .start()
+                .waitFor();
+        await().until(() -> !holds());
+    }
+
+    private boolean holds() throws IOException {
+        try (var links = Files.newDirectoryStream(Path.of("/proc", Integer.toString(child.pid()), "fd"))) {
+            for (var link : links) {
+                if (Files.exists(link) && Files.isSameFile(link, file)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public void close() {
+        child.close();
+    }
+}
