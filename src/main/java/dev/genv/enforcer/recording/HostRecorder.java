@@ -54,7 +54,7 @@ final class HostRecorder {
             return Optional.empty();
         }
         var json = json(change, whole);
-        // A state that is too large counts too, so that it is not written in vain in every cycle.
+        // A state that is too large counts too, so that it is not encoded again in every cycle.
         if (!budget.take(json.map(String::length).orElse(LARGEST_RECORD)) || json.isEmpty()) {
             return leaveOut();
         }

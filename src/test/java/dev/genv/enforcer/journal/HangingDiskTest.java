@@ -71,7 +71,7 @@ class HangingDiskTest {
                 List.of(started), new SavedCycle(number, number, ticks, number, 0, at, at, 0), SavedState.EMPTY);
     }
 
-    /** Whoever reads it waits. */
+    /** A state whose reader waits. */
     private final class Hanging extends AbstractMap<String, Long> {
         @Override
         public Set<Entry<String, Long>> entrySet() {

@@ -150,8 +150,14 @@ final class HeldGpus {
             if (!known.containsKey(file)) {
                 try {
                     if (mappingsUnreadable == null) {
-                        minor = gpu(FileCalls.status(proc.file(pid, "map_files").resolve(range)));
-                        known.put(file, minor);
+                        var status =
+                                FileCalls.status(proc.file(pid, "map_files").resolve(range));
+                        minor = gpu(status);
+                        // The process may have mapped another file there meanwhile, which says nothing about other
+                        // processes.
+                        if (FileKey.of(status).equals(file)) {
+                            known.put(file, minor);
+                        }
                     } else {
                         minor = opened.getOrDefault(file, NO_GPU);
                     }

@@ -111,15 +111,19 @@ class HeldGpus:
         return bool(flags) and not int(flags[0], 8) & O_PATH
 
     def add_mapping(self, pid, file, addresses, held):
+        minor = self.known.get(file, held["opened"].get(file))
         if file not in self.known and not self.unreadable:
             name = "-".join(address.lstrip("0") for address in addresses.split("-"))
             try:
-                self.known[file] = self.gpu(self.numbers.read(self.machine.path(pid, "map_files/" + name))[1])
+                examined, device = self.numbers.read(self.machine.path(pid, "map_files/" + name))
+                minor = self.gpu(device)
+                # The process may have mapped another file there meanwhile, which says nothing about other processes.
+                if examined == file:
+                    self.known[file] = minor
             except PermissionError as error:
                 self.unreadable = "the mappings of processes cannot be examined: %s" % error.strerror
             except OSError:
                 pass  # it was unmapped
-        minor = self.known.get(file, held["opened"].get(file))
         if minor is not None:
             held["minors"].add(minor)
             held["mapped"].add(minor)
