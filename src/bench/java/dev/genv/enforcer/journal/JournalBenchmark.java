@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.journal.Restored;
 import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
+import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;

@@ -2,6 +2,12 @@ package dev.genv.enforcer.journal;
 
 import dev.genv.enforcer.enforcement.journal.Restored;
 import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.journal.line.JournalLine;
+import dev.genv.enforcer.journal.line.LineReader;
+import dev.genv.enforcer.journal.line.LineTypes;
+import dev.genv.enforcer.journal.line.RecordJson;
+import dev.genv.enforcer.journal.segment.JournalDirectory;
+import dev.genv.enforcer.journal.segment.Segment;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;

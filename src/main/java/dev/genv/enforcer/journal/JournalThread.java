@@ -1,6 +1,9 @@
 package dev.genv.enforcer.journal;
 
 import dev.genv.enforcer.enforcement.journal.Restored;
+import dev.genv.enforcer.journal.segment.FileNames;
+import dev.genv.enforcer.journal.segment.JournalDirectory;
+import dev.genv.enforcer.journal.segment.JournalException;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.io.IOException;

@@ -10,6 +10,7 @@ import dev.genv.enforcer.enforcement.journal.CycleCommit;
 import dev.genv.enforcer.enforcement.journal.Restored;
 import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.saved.SavedState;
+import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.nio.file.Path;

@@ -5,6 +5,8 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
+import dev.genv.enforcer.journal.line.JournalLine;
+import dev.genv.enforcer.journal.segment.FileNames;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

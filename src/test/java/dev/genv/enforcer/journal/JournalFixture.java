@@ -13,6 +13,7 @@ import dev.genv.enforcer.enforcement.event.EventLog;
 import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.model.problem.ProblemCode;
 import dev.genv.enforcer.policy.definition.Limits;

@@ -19,6 +19,7 @@ import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
+import dev.genv.enforcer.journal.segment.SegmentLimits;
 import dev.genv.enforcer.model.problem.Problem;
 import dev.genv.enforcer.policy.definition.Limits;
 import dev.genv.enforcer.policy.definition.RuleMode;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.journal.segment;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -18,17 +18,17 @@ public record SegmentLimits(long maxBytes, Duration maxAge) {
     private static final long MIN_SEGMENT = 64 << 10;
 
     /** The size above which a new segment begins, without what it repeats at its beginning. */
-    long segmentBytes() {
+    public long segmentBytes() {
         return Math.max(MIN_SEGMENT, maxBytes / SEGMENTS);
     }
 
     /** The age above which a new segment begins. */
-    Duration segmentAge() {
+    public Duration segmentAge() {
         return maxAge.dividedBy(SEGMENTS);
     }
 
     /** Deletes the segments above the limits. A segment is as old as the one after it, because it ends where that one begins. */
-    void removeOld(Deque<Segment> segments, JournalDirectory directory, Instant now) throws IOException {
+    public void removeOld(Deque<Segment> segments, JournalDirectory directory, Instant now) throws IOException {
         var bytes = segments.stream().mapToLong(Segment::bytes).sum();
         // The newest segment grows up to its own limit.
         var limit = maxBytes - segmentBytes();

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.journal.line;
 
 import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.saved.SavedState;
@@ -8,7 +8,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** The lines by which one saved state becomes another one. */
-final class StateLines {
+public final class StateLines {
     private StateLines() {}
 
     /**
@@ -16,7 +16,7 @@ final class StateLines {
      *
      * @param before {@link SavedState#EMPTY} for all entries
      */
-    static List<byte[]> between(SavedState before, SavedState now) {
+    public static List<byte[]> between(SavedState before, SavedState now) {
         var lines = new ArrayList<byte[]>();
         now.all().forEach((kind, entries) -> {
             var earlier = before.all().getOrDefault(kind, Map.of());

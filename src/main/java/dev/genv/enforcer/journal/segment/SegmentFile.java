@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.journal.segment;
 
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /** A segment that is being written. */
-final class SegmentFile implements AutoCloseable {
+public final class SegmentFile implements AutoCloseable {
     private final int descriptor;
     private long size;
     private boolean isTorn;
@@ -17,12 +17,12 @@ final class SegmentFile implements AutoCloseable {
     }
 
     /** In bytes. */
-    long size() {
+    public long size() {
         return size;
     }
 
     /** Appends whole lines. If the disk refuses a part of them, the rest is cut off again, as far as possible. */
-    void append(byte[] lines) throws IOException {
+    public void append(byte[] lines) throws IOException {
         if (isTorn) {
             FileCalls.write(descriptor, new byte[] {'\n'}); // ends the torn line, which is lost
             size++;
@@ -41,12 +41,12 @@ final class SegmentFile implements AutoCloseable {
     }
 
     /** Begins with a line feed, because the last line may be torn. */
-    void endTornLine() {
+    public void endTornLine() {
         isTorn = true;
     }
 
     /** Waits until everything is on the disk. */
-    void sync() throws IOException {
+    public void sync() throws IOException {
         FileCalls.fsync(descriptor);
     }
 
@@ -55,7 +55,8 @@ final class SegmentFile implements AutoCloseable {
         FileCalls.close(descriptor);
     }
 
-    void closeQuietly(IOException cause) {
+    /** Closes the file after a failure, to which a second failure is added. */
+    public void closeQuietly(IOException cause) {
         try {
             close();
         } catch (IOException e) {

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.journal.segment;
 
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -8,11 +8,11 @@ import java.util.regex.Pattern;
  *
  * @param prefix with which all of them begin
  */
-record FileNames(String prefix) {
+public record FileNames(String prefix) {
     /** Events, actions and the saved state. */
-    static final FileNames JOURNAL = new FileNames("journal");
+    public static final FileNames JOURNAL = new FileNames("journal");
     /** The recorded observations. They are in files of their own, so that users cannot displace events by them. */
-    static final FileNames RECORDING = new FileNames("recording");
+    public static final FileNames RECORDING = new FileNames("recording");
 
     private static final Pattern SEGMENT = Pattern.compile("([a-z]+)-([0-9]{10})\\.jsonl");
 
@@ -24,7 +24,8 @@ record FileNames(String prefix) {
         return prefix + ".tmp";
     }
 
-    String segment(long number) {
+    /** Returns the name of a segment. */
+    public String segment(long number) {
         return "%s-%010d.jsonl".formatted(prefix, number);
     }
 

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.journal.segment;
 
 import dev.genv.enforcer.files.ErrorText;
 import dev.genv.enforcer.model.problem.Problem;
@@ -6,7 +6,7 @@ import dev.genv.enforcer.model.problem.ProblemCode;
 import java.io.IOException;
 
 /** The journal cannot be used at present. */
-final class JournalException extends IOException {
+public final class JournalException extends IOException {
     private static final long serialVersionUID = 1L;
 
     private final ProblemCode code;
@@ -22,7 +22,7 @@ final class JournalException extends IOException {
     }
 
     /** The disk refuses an operation. */
-    static JournalException unwritable(String what, IOException why) {
+    public static JournalException unwritable(String what, IOException why) {
         return new JournalException(ProblemCode.JOURNAL_UNWRITABLE, what + ": " + ErrorText.of(why), why);
     }
 
@@ -36,7 +36,8 @@ final class JournalException extends IOException {
         return new JournalException(ProblemCode.JOURNAL_LOCKED, why);
     }
 
-    Problem problem() {
+    /** Returns what is reported. */
+    public Problem problem() {
         return new Problem(code, String.valueOf(getMessage()));
     }
 }

@@ -1,8 +1,11 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.journal.segment;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
+import dev.genv.enforcer.journal.line.JournalLine;
+import dev.genv.enforcer.journal.line.LineReader;
+import dev.genv.enforcer.journal.line.RecordJson;
 import java.io.IOException;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
@@ -12,7 +15,7 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /** Reads segments while the service writes to them and deletes old ones. */
-final class RecordedSegments {
+public final class RecordedSegments {
     private RecordedSegments() {}
 
     /**
@@ -21,7 +24,8 @@ final class RecordedSegments {
      * @param from earlier segments are left out
      * @param reader returns false to end the reading
      */
-    static void read(JournalDirectory directory, Instant from, Predicate<JournalLine> reader) throws IOException {
+    public static void read(JournalDirectory directory, Instant from, Predicate<JournalLine> reader)
+            throws IOException {
         for (var segment : since(directory, from)) {
             if (!read(directory, segment, reader)) {
                 return;
@@ -43,7 +47,7 @@ final class RecordedSegments {
     }
 
     /** Returns when a segment begins: the first time in it. Empty if it has none, or is deleted. */
-    static Optional<Instant> begin(JournalDirectory directory, Segment segment) throws IOException {
+    public static Optional<Instant> begin(JournalDirectory directory, Segment segment) throws IOException {
         var found = new ArrayList<Instant>();
         read(directory, segment, line -> {
             time(line).ifPresent(found::add);

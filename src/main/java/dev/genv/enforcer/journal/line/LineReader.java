@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.journal.line;
 
 import dev.genv.enforcer.files.FileCalls;
 import java.io.IOException;
@@ -7,7 +7,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the lines of a segment. Its memory is bounded: a line above a limit counts as damaged. */
-final class LineReader {
+public final class LineReader {
     /** In bytes; the entry of a host with the largest state file is shorter. */
     static final int LONGEST_LINE = 16 << 20;
 
@@ -27,15 +27,16 @@ final class LineReader {
      * @param content the line; empty if it is damaged
      * @param isComplete whether it ends with a line feed; the last line may not
      */
-    record Line(Optional<JournalLine> content, boolean isComplete) {}
+    public record Line(Optional<JournalLine> content, boolean isComplete) {}
 
-    LineReader(int descriptor) {
+    /** Reads from a descriptor, which the caller closes. */
+    public LineReader(int descriptor) {
         this.descriptor = descriptor;
     }
 
     /** Returns the next line that is not empty; null at the end. */
     @Nullable
-    Line next() throws IOException {
+    public Line next() throws IOException {
         while (true) {
             var end = lineFeed();
             if (end < 0 && !atEnd) {

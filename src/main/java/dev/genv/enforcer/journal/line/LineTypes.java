@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.journal.line;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.enforcement.event.Event;
@@ -9,17 +9,17 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The types of lines. Lines of other types are left out when the journal is read. */
-final class LineTypes {
+public final class LineTypes {
     /** From here on, entries replace all earlier ones, once the next cycle is complete. */
-    static final String CHECKPOINT = "checkpoint";
+    public static final String CHECKPOINT = "checkpoint";
     /** An entry of the saved state. It is valid once the next cycle is complete. */
-    static final String STATE = "state";
+    public static final String STATE = "state";
     /** The end of a cycle, which makes its state and events valid. */
-    static final String CYCLE = "cycle";
+    public static final String CYCLE = "cycle";
     /** An action that is about to be executed. */
-    static final String INTENT = "intent";
+    public static final String INTENT = "intent";
     /** The result of an action. */
-    static final String OUTCOME = "outcome";
+    public static final String OUTCOME = "outcome";
 
     private static final Map<String, Class<? extends EventContent>> EVENTS = Map.of(
             "violation_opened", EventContent.ViolationOpened.class,
@@ -31,25 +31,26 @@ final class LineTypes {
 
     private LineTypes() {}
 
-    /** The beginning of a checkpoint; see {@link JournalConfig} for the processes. */
-    record Checkpoint(Instant at, String processes) {}
+    /** The beginning of a checkpoint; the processes are those that pids and start times refer to. */
+    public record Checkpoint(Instant at, String processes) {}
 
     /** An entry of the saved state; a null value removes it. */
-    record StateEntry(String kind, JsonNode key, @Nullable JsonNode value) {}
+    public record StateEntry(
+            String kind, JsonNode key, @Nullable JsonNode value) {}
 
     /** An event without its type. */
     private record EventLine(long sequence, Instant at, JsonNode content) {}
 
-    static boolean isEvent(String type) {
+    public static boolean isEvent(String type) {
         return EVENTS.containsKey(type);
     }
 
     /** Whether an event may change the memory of resolved violations. */
-    static boolean isAboutResolved(JournalLine line) {
+    public static boolean isAboutResolved(JournalLine line) {
         return line.type().equals("violation_resolved");
     }
 
-    static byte[] encode(Event event) {
+    public static byte[] encode(Event event) {
         var type = EVENTS.entrySet().stream()
                 .filter(entry -> entry.getValue().isInstance(event.content()))
                 .findFirst()
@@ -60,7 +61,7 @@ final class LineTypes {
     }
 
     /** Returns an event; empty if this version cannot read it. */
-    static Optional<Event> event(JournalLine line) {
+    public static Optional<Event> event(JournalLine line) {
         var type = EVENTS.get(line.type());
         return type == null
                 ? Optional.empty()

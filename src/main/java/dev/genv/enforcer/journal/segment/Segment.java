@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.journal.segment;
 
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
@@ -10,12 +10,14 @@ import org.jspecify.annotations.Nullable;
  * @param bytes its size
  * @param begun when it was begun, by the wall clock; null if that is unknown
  */
-record Segment(long number, long bytes, @Nullable Instant begun) {
-    Segment with(long otherBytes) {
+public record Segment(long number, long bytes, @Nullable Instant begun) {
+    /** Returns the segment with another size. */
+    public Segment with(long otherBytes) {
         return new Segment(number, otherBytes, begun);
     }
 
-    Segment begunAt(@Nullable Instant at) {
+    /** Returns the segment with another begin. */
+    public Segment begunAt(@Nullable Instant at) {
         return new Segment(number, bytes, at);
     }
 }

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.journal.line;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -10,7 +10,7 @@ import java.util.zip.CRC32C;
  * A line of the journal: {@code {"c":"<checksum>","r":{"type":"<type>",…}}}. The checksum is the CRC-32C of the record {@code r} in
  * hexadecimal digits.
  */
-final class JournalLine {
+public final class JournalLine {
     private static final byte[] CHECKSUM = ascii("{\"c\":\"");
     private static final byte[] RECORD = ascii("\",\"r\":");
     private static final byte[] TYPE = ascii("{\"type\":\"");
@@ -28,17 +28,17 @@ final class JournalLine {
     }
 
     /** The type of the record. */
-    String type() {
+    public String type() {
         return type;
     }
 
     /** The whole record, which the caller does not change. */
-    byte[] json() {
+    public byte[] json() {
         return json;
     }
 
     /** Returns a line with its line feed, for a record with these fields besides its type. */
-    static byte[] encode(String type, byte[] fields) {
+    public static byte[] encode(String type, byte[] fields) {
         var begin = ascii("{\"type\":\"" + type + (fields.length > 2 ? "\"," : "\""));
         var record = Arrays.copyOf(begin, begin.length + fields.length - 1);
         System.arraycopy(fields, 1, record, begin.length, fields.length - 1);

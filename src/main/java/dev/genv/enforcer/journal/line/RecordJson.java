@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.journal.line;
 
 import com.fasterxml.jackson.annotation.JsonAutoDetect.Visibility;
 import com.fasterxml.jackson.annotation.PropertyAccessor;
@@ -21,14 +21,14 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /** The JSON of the journal. A record of another version is read if it has every component that this version needs. */
-final class RecordJson {
+public final class RecordJson {
     private static final Logger LOG = Logger.getLogger(RecordJson.class);
     private static final int DEEPEST = 64;
     private static final ObjectMapper MAPPER = mapper();
 
     private RecordJson() {}
 
-    static byte[] write(Object fields) {
+    public static byte[] write(Object fields) {
         try {
             return MAPPER.writeValueAsBytes(fields);
         } catch (JsonProcessingException e) {
@@ -41,7 +41,7 @@ final class RecordJson {
     }
 
     /** Returns a record; empty if this version cannot read it. */
-    static <T> Optional<T> read(byte[] json, Class<T> type) {
+    public static <T> Optional<T> read(byte[] json, Class<T> type) {
         try {
             return Optional.ofNullable(MAPPER.readValue(json, type));
         } catch (IOException | RuntimeException e) { // a record may refuse a component
@@ -50,7 +50,7 @@ final class RecordJson {
     }
 
     /** Returns a record; empty if this version cannot read it. */
-    static <T> Optional<T> read(JsonNode json, Class<T> type) {
+    public static <T> Optional<T> read(JsonNode json, Class<T> type) {
         try {
             return Optional.ofNullable(MAPPER.treeToValue(json, type));
         } catch (IOException | RuntimeException e) {

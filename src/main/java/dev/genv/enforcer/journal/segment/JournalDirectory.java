@@ -1,4 +1,4 @@
-package dev.genv.enforcer.journal;
+package dev.genv.enforcer.journal.segment;
 
 import dev.genv.enforcer.files.Errno;
 import dev.genv.enforcer.files.FileCalls;
@@ -16,7 +16,7 @@ import java.util.OptionalInt;
  * The open folder of the journal, locked for this service. The service uses only files that no other user could have written: regular
  * files of its own, with one name and closed to others.
  */
-final class JournalDirectory implements AutoCloseable {
+public final class JournalDirectory implements AutoCloseable {
     private static final int OWNER_ONLY = 0600;
     private static final int GROUP_AND_OTHERS = 0077;
     private static final int WRITABLE_BY_OTHERS = 0002;
@@ -38,12 +38,12 @@ final class JournalDirectory implements AutoCloseable {
      *
      * @throws JournalException if it cannot be used
      */
-    static JournalDirectory open(Path path, FileNames names) throws JournalException {
+    public static JournalDirectory open(Path path, FileNames names) throws JournalException {
         return open(path, names, true);
     }
 
     /** The same without a lock, only for reading. */
-    static JournalDirectory openToRead(Path path, FileNames names) throws JournalException {
+    public static JournalDirectory openToRead(Path path, FileNames names) throws JournalException {
         return open(path, names, false);
     }
 
@@ -112,7 +112,7 @@ final class JournalDirectory implements AutoCloseable {
     }
 
     /** Returns the segments, oldest first. */
-    List<Segment> segments() throws IOException {
+    public List<Segment> segments() throws IOException {
         var found = new ArrayList<Segment>();
         try (var entries = Files.newDirectoryStream(Path.of("/proc/self/fd", Integer.toString(directory)))) {
             for (var entry : entries) {
@@ -132,7 +132,7 @@ final class JournalDirectory implements AutoCloseable {
     }
 
     /** Opens a segment for reading; the caller closes the descriptor. */
-    int openToRead(Segment segment) throws IOException {
+    public int openToRead(Segment segment) throws IOException {
         var file = FileCalls.openat(directory, names.segment(segment.number()), FileCalls.O_RDONLY, 0);
         try {
             checkFile(path.resolve(names.segment(segment.number())), FileCalls.status(file));
@@ -144,7 +144,7 @@ final class JournalDirectory implements AutoCloseable {
     }
 
     /** Opens a segment, to add to its end. */
-    SegmentFile openToAppend(Segment segment) throws IOException {
+    public SegmentFile openToAppend(Segment segment) throws IOException {
         var file = FileCalls.openat(
                 directory, names.segment(segment.number()), FileCalls.O_WRONLY | FileCalls.O_APPEND, 0);
         try {
@@ -157,7 +157,7 @@ final class JournalDirectory implements AutoCloseable {
     }
 
     /** Creates a segment with this content. It is complete on the disk when it gets its name. */
-    SegmentFile create(long number, byte[] content) throws IOException {
+    public SegmentFile create(long number, byte[] content) throws IOException {
         removeIfPresent(names.temporary());
         var flags = FileCalls.O_WRONLY | FileCalls.O_CREAT | FileCalls.O_EXCL | FileCalls.O_APPEND;
         var file = new SegmentFile(FileCalls.openat(directory, names.temporary(), flags, OWNER_ONLY), 0);
