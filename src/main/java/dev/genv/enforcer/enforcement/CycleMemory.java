@@ -13,6 +13,7 @@ import dev.genv.enforcer.enforcement.journal.CycleCommit;
 import dev.genv.enforcer.enforcement.journal.Journal;
 import dev.genv.enforcer.enforcement.journal.Restored;
 import dev.genv.enforcer.enforcement.journal.Restored.Scope;
+import dev.genv.enforcer.enforcement.report.ActionLog;
 import dev.genv.enforcer.enforcement.saved.SavedCycle;
 import dev.genv.enforcer.enforcement.saved.SavedKind;
 import dev.genv.enforcer.enforcement.termination.PendingTerminations;

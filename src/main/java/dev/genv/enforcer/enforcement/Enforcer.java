@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.forecast.Forecast;
 import dev.genv.enforcer.enforcement.history.CycleHistory;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.journal.Journal;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.safeguard.SafeguardConfig;
 import dev.genv.enforcer.enforcement.safeguard.Safeguards;
 import dev.genv.enforcer.enforcement.saved.SavedKind;

@@ -2,7 +2,6 @@ package dev.genv.enforcer.journal;
 
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
-import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.Records;
 import dev.genv.enforcer.enforcement.action.SafetyLimits;
@@ -11,6 +10,7 @@ import dev.genv.enforcer.enforcement.clock.Ticker;
 import dev.genv.enforcer.enforcement.delivery.DeliveryCursors;
 import dev.genv.enforcer.enforcement.event.EventContent;
 import dev.genv.enforcer.enforcement.event.EventLog;
+import dev.genv.enforcer.enforcement.report.CycleReport;
 import dev.genv.enforcer.enforcement.violation.ViolationRecord;
 import dev.genv.enforcer.enforcement.violation.ViolationRegistry;
 import dev.genv.enforcer.journal.segment.SegmentLimits;
