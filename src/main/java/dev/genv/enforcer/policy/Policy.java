@@ -134,10 +134,14 @@ public final class Policy {
     }
 
     private PlannedAction planned(Wanted wanted) {
-        return new PlannedAction(
-                wanted.action,
-                List.copyOf(wanted.causes),
-                wanted.causes.stream().anyMatch(cause -> modeOf(cause.rule()) == RuleMode.ENFORCE));
+        var causes = wanted.causes.stream()
+                .sorted(Comparator.comparing(cause -> !isEnforced(cause)))
+                .toList();
+        return new PlannedAction(wanted.action, causes, isEnforced(causes.getFirst()));
+    }
+
+    private boolean isEnforced(Violation violation) {
+        return modeOf(violation.rule()) == RuleMode.ENFORCE;
     }
 
     private record Wanted(Action action, List<Violation> causes) {

@@ -18,10 +18,13 @@ import dev.genv.enforcer.enforcement.termination.PendingTerminations;
 import dev.genv.enforcer.policy.plan.Action;
 import dev.genv.enforcer.policy.plan.PlannedAction;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Collectors;
 
 /** Executes the orders of a cycle, on all hosts at the same time. */
@@ -32,6 +35,7 @@ public final class ActionDispatcher {
     private final CycleHistory history;
     private final ActionIntents intents;
     private final Ticker ticker;
+    private final Queue<ActionRecord> late = new ConcurrentLinkedQueue<>();
 
     /**
      * Creates a dispatcher.
@@ -60,21 +64,30 @@ public final class ActionDispatcher {
                 .flatMap(batch -> batch.planned().stream())
                 .toList());
         var failures = execute(batches);
+        var results = new HashMap<PlannedAction, Result>();
+        batches.values().forEach(batch -> results.putAll(batch.end()));
         var records = orders.all().stream()
                 .map(order -> new ActionRecord(
                         order.planned(),
                         switch (order) {
                             case Order.Skip skip -> skip.result();
                             case Order.Run(var planned) -> {
-                                var host = planned.action().host();
-                                yield Objects.requireNonNull(batches.get(host))
-                                        .resultOf(planned)
-                                        .orElseGet(() -> Result.failed(failures.getOrDefault(host, "not done")));
+                                var failure = failures.getOrDefault(planned.action().host(), "not done");
+                                yield results.getOrDefault(planned, Result.failed(failure));
                             }
                         },
                         ticker.now()))
                 .toList();
-        return new Execution(records, orders.problems());
+        return new Execution(takeLate(), records, orders.problems());
+    }
+
+    /** Returns each late result once. One batch of each host can be late at a time. */
+    private List<ActionRecord> takeLate() {
+        var taken = new ArrayList<ActionRecord>();
+        for (var record = late.poll(); record != null; record = late.poll()) {
+            taken.add(record);
+        }
+        return taken;
     }
 
     private Map<String, HostBatch> batches(Orders orders) {
@@ -125,12 +138,14 @@ public final class ActionDispatcher {
 
     private void endWithoutResult(HostBatch batch) {
         batch.planned().stream()
-                .filter(planned -> batch.resultOf(planned).isEmpty())
+                .filter(planned -> !batch.hasResult(planned))
                 .forEach(planned -> intents.end(planned, null));
     }
 
-    /** Also called by a worker whose result is no longer awaited: its actions count. */
-    private void record(PlannedAction planned, Result result) {
+    private void record(PlannedAction planned, Result result, boolean afterCycle) {
+        if (afterCycle) {
+            late.add(new ActionRecord(planned, result, ticker.now()));
+        }
         switch (planned.action()) {
             case Action.Terminate terminate -> terminations.record(planned, terminate, result);
             case Action.Detach detach -> {
