@@ -49,7 +49,8 @@ class LateResultTest extends EnforcerFixture {
         enforcer.runCycle();
         enforcer.runCycle();
         assertThat(slow.executed).as("one failed attempt and one SIGTERM").hasSize(2);
-        var violation = registry.find(entry -> "slow".equals(entry.violation().host()), 1).getFirst();
+        var violation = registry.find(entry -> "slow".equals(entry.violation().host()), 1)
+                .getFirst();
         assertThat(violation.actions()).extracting(note -> note.outcome()).contains(Outcome.SIGNALLED);
     }
 }

@@ -72,7 +72,8 @@ public final class ActionDispatcher {
                         switch (order) {
                             case Order.Skip skip -> skip.result();
                             case Order.Run(var planned) -> {
-                                var failure = failures.getOrDefault(planned.action().host(), "not done");
+                                var failure =
+                                        failures.getOrDefault(planned.action().host(), "not done");
                                 yield results.getOrDefault(planned, Result.failed(failure));
                             }
                         },

@@ -66,9 +66,7 @@ public record OwnershipResolver(Map<Integer, Long> uidsOfPids, Accounts accounts
             return Optional.empty();
         }
         if (name == null || name.isEmpty()) {
-            return uid == 0
-                    ? Optional.empty()
-                    : accounts.namesOf(uid).stream().min(Comparator.naturalOrder());
+            return uid == 0 ? Optional.empty() : accounts.namesOf(uid).stream().min(Comparator.naturalOrder());
         }
         return Optional.of(name).filter(user -> accounts.uidOf(user).equals(Optional.of(uid)));
     }

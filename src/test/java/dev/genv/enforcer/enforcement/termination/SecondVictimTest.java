@@ -13,7 +13,9 @@ class SecondVictimTest extends TerminationFixture {
     private static HostBuilder slightlyLess() {
         return host().devices(1)
                 .with(env("a").capacity("1000mi").attached(0))
-                .with(process(1).inEnvironment("a").uses(0, "600mi"), process(2).inEnvironment("a").uses(0, "500mi"));
+                .with(
+                        process(1).inEnvironment("a").uses(0, "600mi"),
+                        process(2).inEnvironment("a").uses(0, "500mi"));
     }
 
     @Test

@@ -5,8 +5,8 @@ import dev.genv.enforcer.model.device.Attachment;
 import dev.genv.enforcer.model.user.Ownership;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 
