@@ -6,7 +6,6 @@ import dev.genv.enforcer.facts.NvmlFacts.Answer;
 import dev.genv.enforcer.facts.NvmlFacts.Cause;
 import dev.genv.enforcer.facts.NvmlFacts.Device;
 import dev.genv.enforcer.facts.NvmlFacts.Listed;
-import dev.genv.enforcer.facts.NvmlFacts.Value;
 import dev.genv.enforcer.format.gpu.NvmlCode;
 import dev.genv.enforcer.node.gpu.nvml.library.Activity;
 import dev.genv.enforcer.node.gpu.nvml.library.NvmlException;
@@ -15,8 +14,6 @@ import dev.genv.enforcer.node.gpu.nvml.library.NvmlLibrary;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** NVML from its initialization to its shutdown. Only the thread that opened it uses it. */
 final class NvmlSession implements AutoCloseable {
@@ -42,8 +39,7 @@ final class NvmlSession implements AutoCloseable {
      * @param readsStatus whether to read the temperature and the utilization of the GPUs
      * @throws NvmlException if it cannot be loaded, is too old, or refuses
      */
-    static NvmlSession open(Path file, Activity activity, boolean readsStatus)
-            throws NvmlException {
+    static NvmlSession open(Path file, Activity activity, boolean readsStatus) throws NvmlException {
         var session = new NvmlSession(NvmlLibrary.load(file, activity), readsStatus);
         try {
             session.initialize();

@@ -94,12 +94,7 @@ class NvmlErrorTest {
             var devices = Sources.devices(source.read());
             var fault = Answer.fault(code, "nvmlDeviceGetHandleByIndex_v2");
             var lost = devices.getFirst();
-            assertThat(List.of(
-                            lost.uuid(),
-                            lost.memory(),
-                            lost.compute(),
-                            lost.graphics(),
-                            lost.instances()))
+            assertThat(List.of(lost.uuid(), lost.memory(), lost.compute(), lost.graphics(), lost.instances()))
                     .allMatch(fault::equals);
             assertThat(devices.get(1).uuid()).isEqualTo(Answer.of(FakeNvidiaSmi.uuid(1)));
         }
