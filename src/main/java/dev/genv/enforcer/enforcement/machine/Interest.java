@@ -18,6 +18,11 @@ public record Interest(
         Set<ProcessId> attributed,
         boolean deviceMemory,
         boolean deviceHolders) {
+    /** Creates the interest of an observation that explains all used memory, and knows no workload. */
+    public Interest(Set<ProcessId> verified, Set<ProcessId> settled) {
+        this(verified, settled, Set.of(), false, false);
+    }
+
     public Interest {
         verified = Set.copyOf(verified);
         settled = Set.copyOf(settled);

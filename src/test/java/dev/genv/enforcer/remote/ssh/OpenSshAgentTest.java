@@ -31,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The agent on a real OpenSSH server with a real sudo: one for all observations, and what becomes of it. */
 @Timeout(600)
 class OpenSshAgentTest {
-    private static final Interest NOTHING = new Interest(Set.of(), Set.of(), Set.of(), false, false);
+    private static final Interest NOTHING = new Interest(Set.of(), Set.of());
 
     @TempDir
     Path directory;
